@@ -1,0 +1,58 @@
+# A thin face on the CMake presets: `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint format clean
+
+CLANG_FORMAT := clang-format-19
+# Tracked and new files alike, but nothing that git ignores.
+SOURCES = git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' | sort -zu
+# The compile database is g++'s; and clang takes libstdc++ 12's own use of what C++20 deprecates for ours.
+TIDY_FLAGS := -Wno-unknown-warning-option -Wno-deprecated-declarations
+# Configuring says much that is of use only when it fails.
+quiet_configure = log=$$(cmake --preset $(1) 2>&1) || { echo "$$log"; exit 1; }
+
+help: ## print the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: ## install what is missing, build, and run the address book
+	@scripts/setup build
+	@$(call quiet_configure,release)
+	@cmake --build --preset release --target address_book_demo
+	@build/release/bin/address_book_demo
+
+test: ## install what is missing, build, and run all tests, with and without sanitizers
+	@scripts/setup build tests
+	@echo "== test 1 of 3: all tests, optimized build"
+	@$(call quiet_configure,release)
+	@cmake --build --preset release
+	@ctest --preset release
+	@echo "== test 2 of 3: address and undefined-behaviour sanitizers"
+	@$(call quiet_configure,asan-ubsan)
+	@cmake --build --preset asan-ubsan
+	@ctest --preset asan-ubsan
+	@echo "== test 3 of 3: thread sanitizer, tests labelled threads"
+	@$(call quiet_configure,tsan)
+	@cmake --build --preset tsan
+	@ctest --preset tsan
+
+bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
+	@[ -n "$(NAME)" ] || { echo "usage: make bench NAME=<name> [JSON=<file>]; see bench/" >&2; exit 2; }
+	@scripts/setup build bench
+	@$(call quiet_configure,release)
+	@cmake --build --preset release --target bench_$(NAME)
+	@build/release/bench/$(NAME) $(if $(JSON),--json "$(JSON)")
+
+lint: ## check the formatting and run clang-tidy; warnings are errors
+	@scripts/setup build tests bench lint
+	@$(SOURCES) | xargs -0 -r $(CLANG_FORMAT) --dry-run -Werror || { echo 'lint: make format mends this' >&2; exit 1; }
+	@$(call quiet_configure,debug)
+	@run-clang-tidy-19 -quiet -p build/debug $(addprefix -extra-arg=,$(TIDY_FLAGS)) \
+		'^$(CURDIR)/(src|examples|bench|tests|tools)/'
+
+format: ## rewrite the sources in the project's format
+	@scripts/setup lint
+	@$(SOURCES) | xargs -0 -r $(CLANG_FORMAT) -i
+
+clean: ## remove all that was built
+	@rm -rf build

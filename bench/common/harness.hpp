@@ -1,0 +1,108 @@
+// What the benchmarks share: options, runs in child processes, medians, a table for people and JSON for programs.
+// Depends on the standard library and POSIX.
+//
+// Each measurement comes from a child process (this program again), so that systems do not disturb each other's
+// memory, and so that "reopened" can mean a fresh process. The parent starts the systems in turn within each run, which
+// spreads the machine's moods over all of them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+struct options {
+    std::string json; ///< file for the results; empty: none
+    unsigned runs = 5;
+    std::filesystem::path dir;          ///< exists; results on disk go into a directory below it
+    std::vector<std::string> only;      ///< parts of the names of the systems wanted; empty: all
+    std::vector<std::string> workloads; ///< the same for workloads
+    std::vector<std::string> child;     ///< the words of a child process; empty in the parent
+};
+
+/// Reads the command line. Ends the program for --help and for errors.
+options parse_options(int count, char* words[], std::string_view purpose);
+
+/// Whether one of `parts` is in `name`, capitals or not, or there are none.
+bool is_wanted(std::string_view name, const std::vector<std::string>& parts);
+
+/// One measurement of one run.
+struct measurement {
+    std::string op;
+    double seconds;
+    /// More keys of the row; the median is taken of them too.
+    std::vector<std::pair<std::string, double>> more{};
+};
+
+class stopwatch {
+public:
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// In a child: hands a measurement to the parent.
+void hand_over(const measurement& result);
+
+/// In the parent: runs this program with `--child words…` and returns what it hands over. Throws when it fails.
+std::vector<measurement> run_child(const std::vector<std::string>& words);
+
+/// A directory of its own below another, removed at the end.
+class scratch_directory {
+public:
+    explicit scratch_directory(const std::filesystem::path& parent);
+    scratch_directory(const scratch_directory&) = delete;
+    scratch_directory& operator=(const scratch_directory&) = delete;
+    ~scratch_directory();
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// "ext4 (/dev/vda)": what the directory lies on.
+std::string file_system_of(const std::filesystem::path& directory);
+
+/// Lines about cores, memory, kernel, file system and compiler.
+std::string machine_facts(const std::filesystem::path& directory);
+
+/// All measurements, by system, workload and operation, in the order of their first appearance.
+class report {
+public:
+    explicit report(std::string benchmark) : benchmark_(std::move(benchmark)) {}
+
+    void add(const std::string& system, const std::string& workload, std::uint64_t entries, const measurement& result);
+    /// A table per workload: medians, and below them how many times the reference's each is, where it has one.
+    void print(const std::string& reference) const;
+    /// {"benchmark": …, "rows": [{"system", "workload", "entries", "op", "seconds", …}]}
+    void write_json(const std::string& path) const;
+
+private:
+    struct row {
+        std::string system;
+        std::string workload;
+        std::uint64_t entries;
+        std::string op;
+        std::vector<measurement> runs;
+        [[nodiscard]] std::vector<double> seconds() const;
+    };
+    [[nodiscard]] const row* find(const std::string& system, const std::string& workload, const std::string& op) const;
+    void print_workload(const std::string& workload, const std::string& reference) const;
+
+    std::string benchmark_;
+    std::vector<row> rows_;
+};
+
+double median(std::vector<double> values);
+
+} // namespace bench

@@ -1,0 +1,157 @@
+#include "harness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+namespace bench {
+
+namespace {
+
+/// Four significant digits at most, without exponents, since people compare columns.
+std::string for_people(double seconds) {
+    std::array<char, 64> text;
+    const int decimals = seconds >= 100 ? 1 : seconds >= 0.1 ? 3 : seconds >= 0.01 ? 4 : 6;
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, seconds);
+    return text.data();
+}
+
+std::string ratio(double value) {
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "x%.2f", value);
+    return text.data();
+}
+
+std::string number(double value) {
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "%.9g", value);
+    return text.data();
+}
+
+std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            result += '\\';
+        result += c;
+    }
+    return result += '"';
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+}
+
+} // namespace
+
+double median(std::vector<double> values) {
+    if (values.empty())
+        throw std::logic_error("the median of nothing");
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<double> report::row::seconds() const {
+    std::vector<double> result;
+    for (const measurement& run : runs)
+        result.push_back(run.seconds);
+    return result;
+}
+
+const report::row* report::find(const std::string& system, const std::string& workload, const std::string& op) const {
+    const auto is_it = [&](const row& one) { return one.system == system && one.workload == workload && one.op == op; };
+    const auto at = std::find_if(rows_.begin(), rows_.end(), is_it);
+    return at == rows_.end() ? nullptr : &*at;
+}
+
+void report::add(const std::string& system, const std::string& workload, std::uint64_t entries,
+                 const measurement& result) {
+    for (row& one : rows_) {
+        if (one.system != system || one.workload != workload || one.op != result.op)
+            continue;
+        one.runs.push_back(result);
+        return;
+    }
+    rows_.push_back({system, workload, entries, result.op, {result}});
+}
+
+void report::print(const std::string& reference) const {
+    std::vector<std::string> workloads;
+    for (const row& one : rows_)
+        add_once(workloads, one.workload);
+    for (const std::string& workload : workloads)
+        print_workload(workload, reference);
+}
+
+void report::print_workload(const std::string& workload, const std::string& reference) const {
+    std::vector<std::string> systems;
+    std::vector<std::string> ops;
+    std::uint64_t entries = 0;
+    std::size_t runs = 0;
+    for (const row& one : rows_) {
+        if (one.workload != workload)
+            continue;
+        add_once(systems, one.system);
+        add_once(ops, one.op);
+        entries = one.entries;
+        runs = std::max(runs, one.runs.size());
+    }
+    std::printf("\n%s: %llu entries, median of %zu runs, seconds\n", workload.c_str(),
+                static_cast<unsigned long long>(entries), runs);
+    std::printf("%-34s", "");
+    for (const std::string& op : ops)
+        std::printf(" %*s", static_cast<int>(std::max<std::size_t>(op.size(), 10)), op.c_str());
+    std::printf("\n");
+    for (const std::string& system : systems) {
+        std::string ratios;
+        bool has_ratios = false;
+        std::printf("%-34s", system.c_str());
+        for (const std::string& op : ops) {
+            const std::size_t width = std::max<std::size_t>(op.size(), 10) + 1;
+            const row* const one = find(system, workload, op);
+            const row* const base = find(reference, workload, op);
+            const std::string value = one == nullptr ? "-" : for_people(median(one->seconds()));
+            std::printf("%*s", static_cast<int>(width), value.c_str());
+            std::string relative;
+            if (one != nullptr && base != nullptr && one != base)
+                relative = ratio(median(one->seconds()) / median(base->seconds()));
+            has_ratios = has_ratios || !relative.empty();
+            ratios.append(width - std::min(width, relative.size()), ' ').append(relative);
+        }
+        std::printf("\n");
+        if (has_ratios)
+            std::printf("%-34s%s\n", "", ratios.c_str());
+    }
+}
+
+void report::write_json(const std::string& path) const {
+    std::ofstream file(path);
+    file << "{\"benchmark\": " << quoted(benchmark_) << ", \"rows\": [";
+    const char* separator = "\n";
+    for (const row& one : rows_) {
+        const std::vector<double> seconds = one.seconds();
+        file << separator << "  {\"system\": " << quoted(one.system) << ", \"workload\": " << quoted(one.workload)
+             << ", \"entries\": " << one.entries << ", \"op\": " << quoted(one.op)
+             << ", \"seconds\": " << number(median(seconds))
+             << ", \"fastest\": " << number(*std::min_element(seconds.begin(), seconds.end()))
+             << ", \"slowest\": " << number(*std::max_element(seconds.begin(), seconds.end()))
+             << ", \"runs\": " << seconds.size();
+        for (std::size_t i = 0; i < one.runs.front().more.size(); ++i) {
+            std::vector<double> values;
+            for (const measurement& run : one.runs)
+                values.push_back(run.more.at(i).second);
+            file << ", " << quoted(one.runs.front().more[i].first) << ": " << number(median(values));
+        }
+        file << '}';
+        separator = ",\n";
+    }
+    file << "\n]}\n";
+    if (!file.flush())
+        throw std::runtime_error(path + " cannot be written");
+}
+
+} // namespace bench

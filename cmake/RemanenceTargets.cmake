@@ -1,0 +1,126 @@
+# The few kinds of targets this project consists of.
+include_guard()
+
+# One layer of the library, from the *.cpp of its folder. It may use the layers named, and what those may use.
+function(remanence_add_layer name)
+    set(target remanence_${name})
+    file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+    if(sources)
+        add_library(${target} OBJECT ${sources})
+        target_link_libraries(${target} PRIVATE remanence_build_options)
+        target_sources(remanence PRIVATE $<TARGET_OBJECTS:${target}>)
+        set(scope PUBLIC)
+    else() # headers only, so far
+        add_library(${target} INTERFACE)
+        set(scope INTERFACE)
+    endif()
+    target_include_directories(${target} ${scope} "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(${target} ${scope} Threads::Threads)
+    foreach(below IN LISTS ARGN)
+        target_link_libraries(${target} ${scope} remanence_${below})
+    endforeach()
+endfunction()
+
+# A GoogleTest program and its ctest entries, one per test; a library test sees the internals.
+#   remanence_add_tests(NAME unit_log SOURCES a_test.cpp… [LABELS crash…] [LIBRARIES …])
+# Suites whose names end with _threads get the label threads (run under the thread sanitizer), those that end with
+# _no_sanitizer the label no-sanitizer; so do all tests of files named *_threads_test.cpp and *_no_sanitizer_test.cpp,
+# which become programs of their own. Sources not named *_test.cpp are helpers, and belong to each of the programs.
+function(remanence_add_tests)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" NAME "SOURCES;LABELS;LIBRARIES")
+    set(helpers ${arg_SOURCES})
+    list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$")
+    foreach(kind IN ITEMS threads no_sanitizer)
+        set(of_kind ${arg_SOURCES})
+        list(FILTER of_kind INCLUDE REGEX "_${kind}_test\\.cpp$")
+        if(of_kind)
+            list(REMOVE_ITEM arg_SOURCES ${of_kind})
+            string(REPLACE _ - label ${kind})
+            remanence_add_test_program(${arg_NAME}_${kind} "${of_kind};${helpers}" "${arg_LIBRARIES}" ${arg_LABELS} ${label})
+        endif()
+    endforeach()
+    if(arg_SOURCES)
+        remanence_add_test_program(${arg_NAME} "${arg_SOURCES}" "${arg_LIBRARIES}" ${arg_LABELS})
+    endif()
+endfunction()
+
+function(remanence_add_test_program target sources libraries)
+    add_executable(${target} ${sources})
+    target_link_libraries(
+        ${target} PRIVATE ${libraries} test_support remanence_build_options GTest::gtest_main rapidcheck rapidcheck_gtest
+    )
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
+    # Listed when ctest runs, not when building: a program that cannot start must not stop the build of the others.
+    gtest_discover_tests(
+        ${target}
+        TEST_PREFIX "${target}."
+        TEST_LIST ${target}_tests
+        DISCOVERY_MODE PRE_TEST
+        DISCOVERY_TIMEOUT 60
+    )
+    # gtest_discover_tests cannot pass a list of labels on, so ctest reads them from here, after the names.
+    set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
+    file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT
+         [[
+foreach(test IN LISTS @target@_tests)
+    set(labels "@ARGN@")
+    if(test MATCHES "_threads(/[^.]*)?[.][^.]*$")
+        list(APPEND labels threads)
+    elseif(test MATCHES "_no_sanitizer(/[^.]*)?[.][^.]*$")
+        list(APPEND labels no-sanitizer)
+    endif()
+    list(REMOVE_DUPLICATES labels)
+    set_tests_properties("${test}" PROPERTIES LABELS "${labels}")
+endforeach()
+]]
+    )
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+endfunction()
+
+# A program of examples/, landing in bin: it sees what a user sees.
+function(remanence_add_example name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE remanence::remanence remanence_build_options)
+endfunction()
+
+# A benchmark: target bench_<name>, program bench/<name>, built when asked for.
+function(remanence_add_bench name)
+    add_executable(bench_${name} EXCLUDE_FROM_ALL ${ARGN})
+    target_link_libraries(bench_${name} PRIVATE remanence_internal remanence_build_options)
+    set_target_properties(
+        bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench"
+    )
+endfunction()
+
+# Every .cpp under tests/ must belong to a target; else it would look like a test and never run.
+function(remanence_require_all_tests_registered)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
+    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(package|fuzz)/")
+    remanence_sources_below("${PROJECT_SOURCE_DIR}/tests" registered)
+    if(registered)
+        list(REMOVE_ITEM found ${registered})
+    endif()
+    if(found)
+        list(JOIN found "\n  " lines)
+        message(FATAL_ERROR "No target compiles these; see tests/CMakeLists.txt:\n  ${lines}")
+    endif()
+endfunction()
+
+function(remanence_sources_below directory result)
+    get_property(targets DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
+    get_property(subdirectories DIRECTORY "${directory}" PROPERTY SUBDIRECTORIES)
+    set(all "")
+    foreach(target IN LISTS targets)
+        get_target_property(sources ${target} SOURCES)
+        get_target_property(source_dir ${target} SOURCE_DIR)
+        foreach(source IN LISTS sources)
+            cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${source_dir}" NORMALIZE)
+            list(APPEND all "${source}")
+        endforeach()
+    endforeach()
+    foreach(subdirectory IN LISTS subdirectories)
+        remanence_sources_below("${subdirectory}" below)
+        list(APPEND all ${below})
+    endforeach()
+    set(${result} "${all}" PARENT_SCOPE)
+endfunction()

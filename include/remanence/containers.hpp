@@ -1,0 +1,93 @@
+// The containers of the standard library, living in a heap. Depends on the standard library only.
+//
+// Look-up by std::string_view allocates nothing in any of them: comparison and hash are transparent.
+#pragma once
+
+#include <remanence/allocator.hpp>
+
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <deque>
+#include <forward_list>
+#include <functional>
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace remanence {
+
+using string = std::basic_string<char, std::char_traits<char>, allocator<char>>;
+
+/// The hash of the unordered containers: std::hash, and for every kind of string the same transparent one.
+template <class Key>
+struct hash : std::hash<Key> {};
+
+struct string_hash {
+    using is_transparent = void;
+    // Not noexcept on purpose: libstdc++ then keeps each node's hash in the node, so that neither a look-up nor
+    // growing hashes whole strings again. (It does the same for std::string.)
+    [[nodiscard]] std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+template <class Alloc>
+struct hash<std::basic_string<char, std::char_traits<char>, Alloc>> : string_hash {};
+template <>
+struct hash<std::string_view> : string_hash {};
+
+template <class T>
+using vector = std::vector<T, allocator<T>>;
+template <class T>
+using deque = std::deque<T, allocator<T>>;
+template <class T>
+using list = std::list<T, allocator<T>>;
+template <class T>
+using forward_list = std::forward_list<T, allocator<T>>;
+
+template <class Key, class Compare = std::less<>>
+using set = std::set<Key, Compare, allocator<Key>>;
+template <class Key, class Compare = std::less<>>
+using multiset = std::multiset<Key, Compare, allocator<Key>>;
+template <class Key, class Value, class Compare = std::less<>>
+using map = std::map<Key, Value, Compare, allocator<std::pair<const Key, Value>>>;
+template <class Key, class Value, class Compare = std::less<>>
+using multimap = std::multimap<Key, Value, Compare, allocator<std::pair<const Key, Value>>>;
+
+template <class Key, class Hash = hash<Key>, class Equal = std::equal_to<>>
+using unordered_set = std::unordered_set<Key, Hash, Equal, allocator<Key>>;
+template <class Key, class Hash = hash<Key>, class Equal = std::equal_to<>>
+using unordered_multiset = std::unordered_multiset<Key, Hash, Equal, allocator<Key>>;
+template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equal_to<>>
+using unordered_map = std::unordered_map<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
+template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equal_to<>>
+using unordered_multimap = std::unordered_multimap<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
+
+// Comparison with the std::string of everyday code, which the standard library lacks between different allocators; so
+// that it also serves as a key to look up. Found by argument-dependent look-up, through the allocator.
+
+template <class Text>
+    requires std::same_as<Text, std::string>
+[[nodiscard]] bool operator==(const string& a, const Text& b) noexcept {
+    return std::string_view(a) == std::string_view(b);
+}
+template <class Text>
+    requires std::same_as<Text, std::string>
+[[nodiscard]] std::strong_ordering operator<=>(const string& a, const Text& b) noexcept {
+    return std::string_view(a) <=> std::string_view(b);
+}
+
+} // namespace remanence
+
+/// Equal to the hash of a std::string_view with the same characters.
+template <>
+struct std::hash<remanence::string> {
+    [[nodiscard]] std::size_t operator()(const remanence::string& text) const noexcept {
+        return std::hash<std::string_view>()(text);
+    }
+};

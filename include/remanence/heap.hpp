@@ -1,0 +1,303 @@
+// The heap: a file of ordinary C++ objects that stay. Thin templates over compiled code; depends on the standard
+// library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/detail/abi.hpp>
+#include <remanence/detail/fingerprint.hpp>
+#include <remanence/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace remanence {
+
+/// Who may have the heap open.
+enum class sharing {
+    exclusive, ///< this process alone; a second open is errc::in_use
+    processes, ///< several processes; not in this release: errc::not_supported
+};
+
+/// What a commit waits for.
+enum class durability {
+    durable, ///< until its record is on the device
+    lazy,    ///< not in this release: errc::not_supported
+    none,    ///< not in this release: errc::not_supported
+};
+
+/// What a long operation reports while it runs.
+struct progress {
+    enum class phase { recovery, checkpoint, verify };
+    phase what;
+    std::uint64_t bytes_done;
+    std::uint64_t bytes_total;
+};
+
+/// How a heap is opened. Creation-time members are ignored when the heap exists.
+struct heap_options {
+    sharing access = sharing::exclusive;
+    /// Address space to reserve, in bytes; it extends while the addresses behind it are free. 0: 16 GiB.
+    std::uint64_t reserve_bytes = 0;
+    /// Creation: unit of placement, a power of two of at least 64 KiB. 0: 256 KiB.
+    std::uint64_t chunk_bytes = 0;
+    /// Creation: where the heap is mapped, now and ever after; a multiple of 1 GiB. 0: chosen at random.
+    std::uintptr_t base = 0;
+    durability commits = durability::durable;
+    /// close() and the destructor commit what is not committed, instead of discarding it.
+    bool commit_at_close = false;
+    bool read_only = false;
+    /// Creation: permission bits of the file, less the umask; the log inherits them.
+    unsigned mode = 0666;
+    /// Include the heap's memory in core files.
+    bool core_dump = false;
+    /// Redo log bytes after which a commit is followed by a checkpoint. 0: 64 MiB.
+    std::uint64_t log_limit_bytes = 0;
+    /// Called now and then during long operations, on the thread that runs them. Must not throw or use the heap.
+    std::function<void(const progress&)> on_progress;
+};
+
+/// One root, as roots() lists it.
+struct root_info {
+    std::string name;
+    std::string type; ///< readable name of the stored type
+    std::uint64_t bytes;
+};
+
+/// Counters since the heap was opened, and gauges.
+struct heap_stats {
+    std::uint64_t commits;          ///< commits that wrote a record
+    std::uint64_t checkpoints;
+    std::uint64_t logged_bytes;     ///< written to the redo log
+    std::uint64_t image_bytes;      ///< written to the heap file
+    std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
+    std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
+    std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
+    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to their size classes
+    std::string tracker;            ///< "scan" or "fallback"
+    // What the last open did:
+    std::uint64_t recovered_commits;     ///< log records replayed; 0 after a clean close
+    std::uint64_t recovered_bytes;       ///< their size
+    std::chrono::nanoseconds open_time;  ///< how long it took, recovery included
+};
+
+/// What verify() found. A heap without problems has an empty list.
+struct verify_report {
+    struct problem {
+        std::string what;     ///< one sentence
+        std::uint64_t offset; ///< in the heap file, or error::k_no_offset
+    };
+    std::uint64_t pages_checked = 0;
+    std::uint64_t log_records_checked = 0;
+    std::uint64_t blocks_checked = 0;
+    std::vector<problem> problems;
+    [[nodiscard]] bool clean() const noexcept { return problems.empty(); }
+};
+
+namespace detail {
+
+class heap_impl; // src/api/heap_impl.hpp
+
+struct heap_impl_deleter {
+    void operator()(heap_impl* impl) const noexcept;
+};
+
+/// A write section in the making: left without commit(), it rolls back.
+class write_section {
+public:
+    explicit write_section(heap_impl* impl); // throws what heap::lock() throws
+    write_section(const write_section&) = delete;
+    write_section& operator=(const write_section&) = delete;
+    ~write_section();
+    /// Ends the section; the outermost one commits. On failure everything is rolled back, and the reason thrown.
+    void commit();
+
+private:
+    heap_impl* impl_;
+};
+
+class read_section {
+public:
+    explicit read_section(heap_impl* impl);
+    read_section(const read_section&) = delete;
+    read_section& operator=(const read_section&) = delete;
+    ~read_section();
+
+private:
+    heap_impl* impl_;
+};
+
+/// The root directory, to be used inside a section. `find_root` returns null when there is no such root, and throws
+/// errc::type_mismatch when it is of another type.
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type);
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object);
+void erase_root(heap_impl* impl, std::string_view name);
+heap_header* header_of(heap_impl* impl);
+/// The handle's implementation; throws errc::closed when there is none.
+heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
+
+} // namespace detail
+
+/// An open heap. Move-only. Every member but the destructor throws `error` with errc::closed once it is closed or
+/// moved from. Members may be called from several threads, except close(), moving and the destructor.
+///
+/// An exclusive heap's memory may be changed at any time between commits, with the program's own locking; sections
+/// bring a reader-writer lock among the threads of the process, and commit or roll back by themselves.
+class heap {
+public:
+    /// Opens the heap at `path`, creating it when absent. After a crash this recovers the last commit.
+    /// Complexity: independent of the heap's size; recovery is bounded by the log limit.
+    static heap open(const std::filesystem::path& path, const heap_options& options = {}) {
+        return heap(path, options, how::open_or_create, detail::k_abi);
+    }
+    /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
+    static heap create(const std::filesystem::path& path, const heap_options& options = {}) {
+        return heap(path, options, how::create, detail::k_abi);
+    }
+    /// Opens the heap; errc::not_found when there is none.
+    static heap open_existing(const std::filesystem::path& path, const heap_options& options = {}) {
+        return heap(path, options, how::open_existing, detail::k_abi);
+    }
+
+    heap(heap&& other) noexcept;
+    heap& operator=(heap&& other) noexcept;
+    /// Discards what is not committed (commits it with commit_at_close), folds the log and closes; says nothing of
+    /// failures: use close() to hear of them. Nothing committed is lost either way.
+    ~heap() = default;
+
+    /// As the destructor, but reports. Throws errc::section_open, and leaves the heap open, while a section is open; so
+    /// it does when commit_at_close meets errc::no_space, with every change still in memory. After any other error the
+    /// heap is closed too.
+    void close();
+    [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
+
+    /// Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end.
+    /// Durable once this returns. errc::no_space: nothing is written, memory keeps its changes, call it again when
+    /// there is space. errc::io: the heap is poisoned, and must be reopened. Complexity: O(changed pages), plus the
+    /// tracker's scan of resident memory.
+    void commit();
+    /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
+    void rollback();
+    /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted.
+    void checkpoint();
+
+    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. A nested
+    /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
+    /// back, and throws errc::rolled_back when the exception was caught on the way.
+    template <class F>
+    decltype(auto) write(F&& f) {
+        detail::write_section section(detail::checked(impl_));
+        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+            std::forward<F>(f)();
+            section.commit();
+        } else {
+            decltype(auto) value = std::forward<F>(f)();
+            section.commit();
+            return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
+        }
+    }
+    /// Runs `f` in a read section and returns its result. Inside a write section of the same thread it joins that.
+    template <class F>
+    decltype(auto) read(F&& f) const {
+        detail::read_section section(detail::checked(impl_));
+        return std::forward<F>(f)();
+    }
+
+    // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
+    // was not committed, and never throws: call commit() before.
+    void lock();
+    [[nodiscard]] bool try_lock();
+    void unlock() noexcept;
+    void lock_shared();
+    [[nodiscard]] bool try_lock_shared();
+    void unlock_shared() noexcept;
+
+    /// The object named `name`, constructed from `args` (uses-allocator) when there is none. Outside a section this
+    /// commits its creation; inside one it is undone with the section, and the reference then dangles.
+    /// Throws errc::type_mismatch naming both types.
+    template <class T, class... Args>
+    T& root(std::string_view name, Args&&... args) {
+        if (T* found = find_root<T>(name)) return *found;
+        return write([&]() -> T& {
+            if (T* found = find_root<T>(name)) return *found; // another thread was first
+            T* object = make<T>(std::forward<Args>(args)...);
+            detail::add_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), object);
+            return *object;
+        });
+    }
+    /// The object named `name`, or null. O(log roots).
+    template <class T>
+    [[nodiscard]] T* find_root(std::string_view name) const {
+        detail::read_section section(detail::checked(impl_));
+        return static_cast<T*>(detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>()));
+    }
+    /// Destroys the object named `name`; false when there is none. Outside a section it commits.
+    template <class T>
+    bool remove_root(std::string_view name) {
+        return write([&] {
+            T* object = find_root<T>(name);
+            if (object == nullptr) return false;
+            detail::erase_root(detail::checked(impl_), name);
+            destroy(object);
+            return true;
+        });
+    }
+    [[nodiscard]] std::vector<root_info> roots() const;
+
+    /// A new object in this heap, for plain pointers to reach. Uses-allocator construction.
+    template <class T, class... Args>
+    [[nodiscard]] T* make(Args&&... args) {
+        allocator<T> where(detail::header_of(detail::checked(impl_)));
+        T* object = where.allocate(1);
+        try {
+            where.construct(object, std::forward<Args>(args)...);
+        } catch (...) {
+            where.deallocate(object, 1);
+            throw;
+        }
+        return object;
+    }
+    /// Destroys what make() made and frees its memory. Null is allowed.
+    template <class T>
+    void destroy(T* object) {
+        if (object == nullptr) return;
+        std::destroy_at(object);
+        allocator<T>(detail::header_of(detail::checked(impl_))).deallocate(object, 1);
+    }
+    /// An allocator of this heap.
+    template <class T = std::byte>
+    [[nodiscard]] allocator<T> get_allocator() const {
+        return allocator<T>(detail::header_of(detail::checked(impl_)));
+    }
+
+    /// Announces that [pointer, pointer+bytes) is about to be written by a system call. Needed by trackers that
+    /// protect pages; this release has none, so it only checks that the range lies in this heap.
+    void touch(const void* pointer, std::size_t bytes) const;
+
+    /// Number of the last commit; 0 for a new heap.
+    [[nodiscard]] std::uint64_t version() const;
+    [[nodiscard]] heap_stats stats() const;
+    /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing.
+    [[nodiscard]] verify_report verify() const;
+    [[nodiscard]] const std::filesystem::path& path() const;
+    [[nodiscard]] void* base() const;
+
+private:
+    enum class how { open_or_create, create, open_existing };
+    heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi);
+
+    std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
+};
+
+/// The open heap that `pointer` lies in, or null. Valid until that heap is moved or closed. O(1).
+[[nodiscard]] heap* heap_of(const void* pointer) noexcept;
+
+} // namespace remanence

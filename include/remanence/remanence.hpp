@@ -1,0 +1,7 @@
+// Remanence: memory that stays. Everything a program needs; see README.md for a first example.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/containers.hpp>
+#include <remanence/error.hpp>
+#include <remanence/heap.hpp>

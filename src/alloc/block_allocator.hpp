@@ -1,0 +1,114 @@
+// The allocator: blocks of any size within [base, base + limit). All of its state lies in that memory, by page index, so whatever commits, rolls
+// back or recovers the memory does so with the allocator, which logs nothing and does not care where the memory is mapped (I6).
+// Depends on page_runs, size_classes and heap_pages. README.md in this folder has the overview.
+//
+// Small blocks come from slabs, as in J. Bonwick, "The Slab Allocator" (USENIX 1994), with bitmaps apart from the objects: allocating and
+// freeing never touch a data page. Large ones are runs of whole pages.
+//
+//  B1  A slab is in its class's list if and only if it has a free slot; the first of the list is the current one, which serves allocations
+//      until it is full. Only the current one may be empty: another that becomes empty gives its pages back at once.
+//  B2  A set bit is an allocated slot. Bits of no slot, and of pages in no slab, are zero.
+//  B3  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a descriptor that
+//      names the block, before any other that is not zero. For this, each first multiple of a power of two inside the block has a mark.
+//  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is damage: damaged() tells where,
+//      and from then on allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
+#pragma once
+
+#include "alloc/heap_pages.hpp"
+#include "alloc/page_runs.hpp"
+#include "alloc/size_classes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace remanence::alloc {
+
+inline constexpr std::size_t k_alignment_max = 2 * MiB;
+
+struct block {
+    void* start;
+    std::size_t bytes; // usable: at least what was asked for
+    friend bool operator==(const block&, const block&) = default;
+};
+
+/// Where in the heap something is wrong, and what.
+using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
+
+/// Not thread-safe: the caller holds a lock. Alignments are those of offsets in the heap: of addresses as far as the base has them.
+class block_allocator {
+public:
+    /// `base` is at a page boundary, `state` in its first page; [base, base + accessible_bytes) can be read and written.
+    block_allocator(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
+                    std::uint64_t accessible_bytes);
+    block_allocator(const block_allocator&) = delete;
+    block_allocator& operator=(const block_allocator&) = delete;
+
+    /// The state of an empty heap. The memory behind the first page must be zero.
+    static void format(format::alloc_state& state);
+    /// Validates what can be without a walk, and makes accessible what is in use; to be called after the constructor, and whenever the memory
+    /// changed under the allocator. Fails with errc::corrupt and the heap's offset, or as the callback does. O(size classes).
+    [[nodiscard]] result<void> check_state();
+
+    /// Null, and nothing has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max: failure() tells why.
+    /// 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_slot_bytes);
+    /// With the size and alignment it was allocated with. Aborts, naming address and size, when there is no such block: the program is wrong.
+    void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_slot_bytes);
+
+    /// What a request for so many bytes really gets; deallocate() takes either size.
+    [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_slot_bytes);
+    /// The allocated block that an address points into. O(log of the block's size).
+    [[nodiscard]] std::optional<block> block_of(const void* address) const;
+    /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
+    void for_each_block(const std::function<void(block)>& visit) const;
+    [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes; }
+
+    /// Gives back the empty slabs kept for the next allocation, at most one per class.
+    void release_empty_slabs();
+
+    /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of which it reports the first
+    /// hundred. Changes nothing, whatever it finds. O(pages).
+    std::size_t check_invariants(const problem_callback& report) const;
+
+    [[nodiscard]] const std::optional<damage>& damaged() const { return pages_.found_damage(); }
+    /// Why the last allocate() returned null.
+    [[nodiscard]] unexpected failure() const { return pages_.failure(); }
+    void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
+    void set_limit(std::uint64_t bytes) { pages_.set_limit(bytes); }
+    /// Links followed in the tree of free runs since the constructor, for tests of complexity.
+    [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
+
+private:
+    [[nodiscard]] void* allocate_small(std::uint32_t class_index);
+    [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
+    [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
+    [[nodiscard, gnu::cold]] void* allocate_without_current(std::uint32_t class_index);
+    [[nodiscard, gnu::cold]] void* no_free_slot(std::uint32_t slab);
+    [[nodiscard]] bool make_slab(std::uint32_t class_index);
+
+    void deallocate_small(void* address, std::uint32_t class_index);
+    void deallocate_large(void* address, std::size_t bytes);
+    [[gnu::noinline]] void release_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[gnu::cold]] void refuse(const void* address, std::size_t bytes) const;
+
+    [[nodiscard, gnu::noinline]] bool link_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[nodiscard, gnu::noinline]] bool unlink_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[nodiscard]] format::page_descriptor* listed_slab(std::uint32_t page, std::uint32_t class_index);
+
+    void mark_large(std::uint32_t page, std::uint32_t page_count);
+    void unmark_large(std::uint32_t page, std::uint32_t page_count);
+    [[nodiscard]] std::uint32_t first_page_of_block(std::uint32_t page) const;
+    [[nodiscard]] std::optional<block> slot_of(std::uint32_t slab, std::uint64_t offset) const;
+    void for_each_slot(std::uint32_t slab, const std::function<void(block)>& visit) const;
+    [[nodiscard]] result<void> check_sections();
+    [[nodiscard]] result<void> check_heads() const;
+    [[nodiscard]] unexpected corrupt(std::uint64_t offset, const char* what) const;
+
+    heap_pages pages_;
+    page_runs runs_;
+};
+
+} // namespace remanence::alloc

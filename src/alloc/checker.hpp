@@ -1,0 +1,58 @@
+// The full walk behind block_allocator::check_invariants(): descriptors, bitmaps, lists, tree and counters, each against the others.
+// It trusts nothing, follows no link outside what is accessible, ends over any garbage, and changes nothing. Depends on heap_pages.
+#pragma once
+
+#include "alloc/heap_pages.hpp"
+#include "alloc/size_classes.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace remanence::alloc {
+
+class checker {
+public:
+    using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
+
+    checker(const heap_pages& pages, const problem_callback& report) : pages_(pages), report_(report) {}
+    /// The number of problems; the walk stops at k_problems_max.
+    std::size_t run();
+
+    /// What a link of the tree, and of a class's list, must lead to.
+    [[nodiscard]] static bool is_free_run(const heap_pages& pages, std::uint32_t page);
+    [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index);
+
+private:
+    static constexpr std::size_t k_problems_max = 100;
+
+    [[nodiscard]] bool is_full() const { return problem_count_ >= k_problems_max; }
+    void report(std::uint64_t offset, std::string_view what);
+    void report_page(std::uint32_t page, std::string_view what);
+    void expect_state(bool holds, std::size_t member_offset, std::string_view what);
+
+    void check_section(const section& which);
+    void check_wilderness(const section& which, std::uint64_t begin);
+    std::uint64_t check_run(std::uint32_t page, std::uint64_t end);
+    std::uint64_t check_slab(std::uint32_t page, std::uint64_t end);
+    void check_slots(std::uint32_t page, const size_class& of);
+    std::uint64_t check_large(std::uint32_t page, std::uint64_t end);
+    std::uint64_t check_free(std::uint32_t page, std::uint64_t end);
+    void expect_clear(std::uint32_t begin, std::uint64_t end, std::string_view where);
+    void expect_clear_bitmaps(std::uint32_t begin, std::uint64_t end);
+    void check_list(std::uint32_t class_index);
+    void check_tree();
+    void check_totals();
+
+    const heap_pages& pages_;
+    const problem_callback& report_;
+    std::size_t problem_count_ = 0;
+    std::array<std::uint64_t, k_class_count> listable_slabs_{}; // those with a free slot
+    std::uint64_t free_runs_ = 0;
+    std::uint64_t free_pages_ = 0;
+    std::uint64_t allocated_bytes_ = 0;
+};
+
+} // namespace remanence::alloc

@@ -1,0 +1,90 @@
+// The heap as the allocator sees it: pages with descriptors and bitmaps, made accessible on demand. Every access goes through here, so this
+// is where bytes of the file are kept from leading outside the heap (I7). Depends on base and format.
+//
+//  A1  No address outside [base, base + accessible) is ever formed from what the heap contains: a page index is checked by is_data_page()
+//      before its descriptor or bitmap is used. The plane of a section lies before its data pages, so it is accessible when they are.
+//  A2  Once damage was found, no link is followed any more, and no later operation changes anything.
+#pragma once
+
+#include "alloc/sections.hpp"
+#include "base/result.hpp"
+#include "format/alloc_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace remanence::alloc {
+
+/// Makes [0, end) of the heap, or more, readable and writable, zero where it was never written; returns where that range ends now.
+using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
+
+/// A place in the heap whose bytes cannot be what the allocator wrote.
+struct damage {
+    std::uint64_t offset; // from the heap's base
+    const char* what;
+};
+
+class heap_pages {
+public:
+    heap_pages(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
+               std::uint64_t accessible_bytes);
+
+    [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] format::alloc_state& state() const { return *state_; }
+    [[nodiscard]] std::uint64_t state_offset() const {
+        return static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(state_) - base_);
+    }
+    [[nodiscard]] std::uint64_t limit_pages() const { return limit_pages_; }
+    [[nodiscard]] std::uint64_t accessible_pages() const { return accessible_pages_; }
+
+    /// Whether `page` is an accessible data page, so that it has a descriptor and a bitmap; false for all once damage was found (A2).
+    [[nodiscard]] bool is_data_page(std::uint64_t page) const {
+        const auto index = static_cast<std::uint32_t>(page);
+        return page < trusted_pages_ && index >= section_of(index).first_data_page();
+    }
+    // A1: of data pages only. Where several of one section are used, it is worked out once.
+    [[nodiscard]] format::page_descriptor& descriptor(const section& of, std::uint32_t page) const {
+        return *reinterpret_cast<format::page_descriptor*>(base_ + of.descriptor_offset(page));
+    }
+    [[nodiscard]] std::uint64_t* bitmap(const section& of, std::uint32_t page) const {
+        return reinterpret_cast<std::uint64_t*>(base_ + of.bitmap_offset(page));
+    }
+    [[nodiscard]] format::page_descriptor& descriptor(std::uint32_t page) const { return descriptor(section_of(page), page); }
+    [[nodiscard]] std::uint64_t* bitmap(std::uint32_t page) const { return bitmap(section_of(page), page); }
+    [[nodiscard]] std::byte* address(std::uint32_t page) const { return base_ + page * k_page_bytes; }
+
+    /// Where the wilderness of a section begins: a page index, never beyond what is accessible.
+    [[nodiscard]] std::uint64_t used_end(const section& of) const;
+    /// The data page's descriptor if it lies before the wilderness, else null.
+    [[nodiscard]] format::page_descriptor* used_descriptor(std::uint32_t page) const;
+
+    /// Makes the pages before `end_page` accessible. False when that is not possible, and failure() tells why.
+    [[nodiscard]] bool reach(std::uint64_t end_page);
+    /// The owner made more accessible (or the range may grow further) by itself.
+    void set_accessible(std::uint64_t bytes);
+    void set_limit(std::uint64_t bytes);
+
+    [[gnu::cold]] void note_damage(std::uint64_t offset, const char* what);
+    [[gnu::cold]] void note_damage_of_page(std::uint32_t page, const char* what);
+    [[nodiscard]] const std::optional<damage>& found_damage() const { return damage_; }
+    /// The memory was restored: what was found does not hold any more.
+    void forget_damage();
+
+    void note_failure(unexpected why) { why_ = std::move(why); }
+    /// Why the last request was not met.
+    [[nodiscard]] unexpected failure() const;
+
+private:
+    std::byte* base_;
+    format::alloc_state* state_;
+    std::uint64_t trusted_pages_;    // accessible_pages_, or 0 once damage was found
+    std::uint64_t accessible_pages_;
+    std::uint64_t limit_pages_;
+    extend_callback extend_;
+    std::optional<damage> damage_;
+    std::optional<unexpected> why_;
+};
+
+} // namespace remanence::alloc

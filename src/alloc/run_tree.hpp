@@ -1,0 +1,53 @@
+// The free runs of pages, ordered by length and then by address: best fit, lowest address first. Its nodes are the descriptors of the runs'
+// first pages. Depends on heap_pages.
+//
+// A treap (R. Seidel, C. R. Aragon, "Randomized Search Trees", Algorithmica 16, 1996) with split and merge from the top down, hence without
+// recursion or parent links. A node's priority is a hash of its page index and stored nowhere. So the tree's shape depends on its contents
+// alone, and depth is O(log n) expected.
+//
+//  T1  Priorities fall strictly on every way down, which is checked at each step: so a walk ends even over garbage.
+//  T2  A link is followed only to an accessible free run that lies before its section's wilderness.
+#pragma once
+
+#include "alloc/heap_pages.hpp"
+
+#include <cstdint>
+
+namespace remanence::alloc {
+
+/// Bijective, so no two pages have the same priority (the finaliser "lowbias32" of C. Wellons' hash prospector).
+constexpr std::uint32_t run_priority(std::uint32_t page) {
+    page = (page ^ (page >> 16)) * 0x7feb352dU;
+    page = (page ^ (page >> 15)) * 0x846ca68bU;
+    return page ^ (page >> 16);
+}
+
+class run_tree {
+public:
+    explicit run_tree(heap_pages& pages) : pages_(pages) {}
+
+    /// The shortest run of at least `page_count` pages, of those the one at the lowest address; 0 when there is none.
+    [[nodiscard]] std::uint32_t best_fit(std::uint64_t page_count);
+    /// Takes in the run whose first and last descriptors say so.
+    void insert(std::uint32_t page);
+    /// Takes out the run that begins at `page`. False, and nothing changed, when the tree does not have it: damage.
+    [[nodiscard]] bool remove(std::uint32_t page);
+    /// Links followed since the start: what an operation costs, independent of the machine.
+    [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
+
+private:
+    struct position {
+        std::uint32_t* link;
+        std::uint64_t bound; // T1: priorities from here on are below it
+    };
+    static constexpr std::uint64_t k_no_bound = std::uint64_t{1} << 32;
+
+    format::page_descriptor* visit(std::uint32_t page, std::uint64_t& bound);
+    void split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, format::page_descriptor& into);
+    void join(position at, const format::page_descriptor& of);
+
+    heap_pages& pages_;
+    std::uint64_t step_count_ = 0;
+};
+
+} // namespace remanence::alloc

@@ -1,0 +1,62 @@
+// What stands behind a heap handle: the engine, the lock of its sections, and what a thread's default allocator and
+// heap_of() need to find it. May use: everything.
+#pragma once
+
+#include "os/memory.hpp"
+#include "txn/engine.hpp"
+#include "txn/section_lock.hpp"
+
+#include <remanence/heap.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+
+namespace remanence::detail {
+
+class heap_impl {
+public:
+    heap_impl(heap* handle, std::filesystem::path path, const heap_options& options, std::unique_ptr<txn::engine> engine,
+              os::fork_guard guard);
+
+    heap* handle; // moves with the public handle
+    const std::filesystem::path path;
+    const heap_options options;
+    const std::unique_ptr<txn::engine> engine;
+    const os::fork_guard guard;
+    txn::section_lock lock;
+    bool doomed = false;           // a nested section failed; guarded by the write lock
+    std::uint64_t registered_bytes = 0; // guarded by the registry
+
+    /// Throws errc::closed in a forked child.
+    void check_process() const;
+    void enter_write();
+    void enter_read();
+    /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine.
+    void abandon_write() noexcept;
+    /// Ends the section; commits when it is the outermost.
+    void finish_write();
+    void leave_read() noexcept;
+    void commit();
+    void roll_back();
+};
+
+/// Turns a failure into the public exception.
+[[noreturn]] void raise(const failure& why);
+inline void check(result<void> done) {
+    if (!done) raise(done.why());
+}
+
+/// Finds open heaps by address: the one process-wide table besides the fault handler, since an allocator in the heap
+/// can only tell where it lies (I6).
+namespace registry {
+void add(heap_impl& impl);
+/// The reservation has grown.
+void extend(heap_impl& impl);
+void remove(heap_impl& impl) noexcept;
+[[nodiscard]] heap_impl* find(const void* address) noexcept;
+/// The process's one exclusive writable heap; null when there are none or several.
+[[nodiscard]] heap_impl* only_exclusive() noexcept;
+} // namespace registry
+
+} // namespace remanence::detail

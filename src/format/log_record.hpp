@@ -1,0 +1,74 @@
+// The redo log: a file header, then records, each on a sector boundary. On-disk structs and constants only.
+#pragma once
+
+#include "base/units.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace remanence::format {
+
+inline constexpr std::array<char, 8> k_log_magic = {'\x89', 'R', 'E', 'M', 'L', '\r', '\n', '\x1a'};
+inline constexpr std::uint64_t k_record_magic = 0x44524f4345524d52; // "RMRECORD"
+inline constexpr std::uint64_t k_log_header_bytes = k_page_bytes;
+inline constexpr std::uint64_t k_log_segment_bytes = 1 * MiB; // the log grows by these, written before use
+inline constexpr std::uint64_t k_record_alignment = k_sector_bytes;
+
+/// The first sector of the log file; records begin at k_log_header_bytes.
+struct log_header {
+    std::array<char, 8> magic;
+    std::uint32_t format_version;
+    std::uint32_t zero;
+    std::array<std::uint8_t, 16> uuid;  // of the heap
+    std::uint64_t epoch;                // that began with this log
+    std::uint64_t superblock_sequence;  // of the superblock that began it
+    std::uint64_t checksum;             // of everything before it
+};
+static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
+static_assert(std::is_trivially_copyable_v<log_header>);
+
+/// One commit. After it: `fresh_count` fresh chunks, then `page_count` page changes.
+struct record_header {
+    std::uint64_t magic;
+    std::array<std::uint8_t, 16> uuid;
+    std::uint64_t epoch;
+    std::uint64_t version;
+    std::uint64_t predecessor;      // R2: checksum of the record before, or the superblock's chain
+    std::uint64_t durable_through;  // R2: every version up to this one was durable when this was written
+    std::uint64_t payload_bytes;
+    std::uint64_t image_bytes;      // committed extent of the heap after this commit
+    std::uint32_t fresh_count;
+    std::uint32_t page_count;
+    std::uint64_t features;         // unknown bits: refuse
+    std::uint64_t checksum;         // of this header with 0 here, then of the payload
+};
+static_assert(sizeof(record_header) == 96 && offsetof(record_header, uuid) == 8);
+static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
+static_assert(std::is_trivially_copyable_v<record_header>);
+
+/// A chunk that was written whole to its home before this record. After it: one u32 checksum for each of its pages,
+/// 0 for a page of zeros, which was not written.
+struct fresh_chunk {
+    std::uint64_t chunk;
+};
+static_assert(sizeof(fresh_chunk) == 8);
+
+/// A page of which some bytes changed. After it: `range_count` change_range, then their bytes, in the same order.
+struct page_change {
+    std::uint32_t page_low;   // index of the page in the heap: 48 bits in two parts
+    std::uint16_t page_high;
+    std::uint16_t range_count;
+    std::uint32_t checksum;   // of the page after the change
+    [[nodiscard]] std::uint64_t page() const { return (std::uint64_t{page_high} << 32) | page_low; }
+};
+static_assert(sizeof(page_change) == 12 && offsetof(page_change, checksum) == 8);
+
+struct change_range {
+    std::uint16_t offset; // in the page; a multiple of 8
+    std::uint16_t bytes;  // a multiple of 8
+};
+static_assert(sizeof(change_range) == 4);
+
+} // namespace remanence::format

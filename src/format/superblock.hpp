@@ -1,0 +1,127 @@
+// The superblock and what it points at: regions, their checksum tables, the chunk map. On-disk structs and constants
+// only; docs/format.md explains them. All integers are little-endian, as on the machines supported so far.
+#pragma once
+
+#include "base/units.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace remanence::format {
+
+// The file's first bytes: an 8-bit byte, a name, and line ends, so that text conversions are noticed (as PNG does it).
+inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H', '\r', '\n', '\x1a'};
+inline constexpr std::uint32_t k_format_version = 1; // provisional until a release says otherwise
+inline constexpr std::uint32_t k_endianness = 0x01020304;
+inline constexpr std::uint32_t k_checksum_xxh3 = 1;
+
+// Layout of the file's head. Superblock n lies at (n & 1) * k_superblock_bytes.
+inline constexpr std::uint64_t k_superblock_bytes = k_page_bytes;
+inline constexpr std::uint64_t k_superblock_count = 2;
+inline constexpr std::uint64_t k_first_map_offset = k_superblock_count * k_superblock_bytes;
+inline constexpr std::uint64_t k_first_map_slot_bytes = k_page_bytes; // two slots
+inline constexpr std::uint64_t k_first_table_offset = k_first_map_offset + 2 * k_first_map_slot_bytes;
+inline constexpr std::uint64_t k_home_alignment = 64 * KiB; // whatever the kernel's page size, a home can be mapped
+
+inline constexpr std::uint64_t k_chunk_bytes_min = 64 * KiB;
+inline constexpr std::uint64_t k_chunk_bytes_max = 4 * MiB;
+inline constexpr std::size_t k_region_count_max = 64;
+inline constexpr std::size_t k_abi_bytes = 128;
+
+// Checksum tables. A region's table is a tree of 4 KiB nodes; each node has two places ("slots") of which the parent
+// says which is current, so a checkpoint writes the other one and never touches what a durable superblock names (I1).
+inline constexpr std::uint64_t k_node_bytes = k_page_bytes;
+inline constexpr std::uint64_t k_node_stride = 2 * k_node_bytes;
+inline constexpr std::uint64_t k_leaf_pages = k_node_bytes / sizeof(std::uint32_t);  // page checksums in a leaf
+inline constexpr std::uint64_t k_leaf_span = k_leaf_pages * k_page_bytes;            // heap bytes it covers: 4 MiB
+inline constexpr std::uint64_t k_region_alignment = k_leaf_span;
+
+/// What a parent knows of a node. checksum 0: never written, all of it zero.
+struct node_reference {
+    std::uint64_t checksum;
+    std::uint32_t slot; // 0 or 1
+    std::uint32_t zero;
+};
+static_assert(sizeof(node_reference) == 16 && offsetof(node_reference, slot) == 8);
+static_assert(std::is_trivially_copyable_v<node_reference>);
+inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_reference); // 256: spans 1 GiB
+
+/// A stretch of the heap's address range and the extents of the file that are home to it.
+struct region {
+    std::uint64_t heap_offset;  // of its first byte; regions are contiguous, in ascending order
+    std::uint64_t bytes;        // multiple of 4 MiB
+    std::uint64_t table_offset; // in the file: its checksum table
+    std::uint64_t home_offset;  // in the file: its pages
+    node_reference root;        // of the checksum table
+};
+static_assert(sizeof(region) == 48 && offsetof(region, root) == 32);
+static_assert(std::is_trivially_copyable_v<region>);
+
+/// Where the chunk map lies: a sorted array of chunk_exception in the current one of two slots.
+struct map_reference {
+    std::uint64_t area_offset;   // in the file: slot 0; slot 1 follows
+    std::uint64_t slot_bytes;    // of each slot
+    std::uint64_t count;         // of exceptions
+    std::uint64_t checksum;      // over the exceptions
+    std::uint32_t slot;          // 0 or 1
+    std::uint32_t zero;
+};
+static_assert(sizeof(map_reference) == 40 && offsetof(map_reference, slot) == 32);
+
+enum class chunk_encoding : std::uint32_t {
+    raw = 0,  // stored as it is in memory
+    zero = 1, // never committed: reads as zeros, stored nowhere
+};
+
+/// A run of chunks that are not at home.
+struct chunk_exception {
+    std::uint64_t chunk;         // index of the first one
+    std::uint64_t run_length;    // chunks
+    std::uint64_t location;      // in the file; 0 for zero chunks
+    std::uint64_t birth_version; // R3: ranges of records not younger than this are never applied
+    chunk_encoding encoding;
+    std::uint32_t zero;
+    std::uint64_t stored_bytes;  // 0 for zero chunks
+};
+static_assert(sizeof(chunk_exception) == 48 && offsetof(chunk_exception, stored_bytes) == 40);
+static_assert(std::is_trivially_copyable_v<chunk_exception>);
+
+inline constexpr std::uint32_t k_flag_clean = 1; // closed cleanly: the log is not needed
+
+/// The root of everything. Written whole, alternating between two places; the valid one with the higher sequence rules.
+struct superblock {
+    std::array<char, 8> magic;
+    std::uint32_t format_version;
+    std::uint32_t endianness;
+    std::array<std::uint8_t, 16> uuid;
+    std::uint64_t sequence;            // of superblock writes
+    std::uint64_t features_compat;     // unknown ones: may be ignored
+    std::uint64_t features_ro_compat;  // unknown ones: read-only
+    std::uint64_t features_incompat;   // unknown ones: refuse
+    std::uint32_t checksum_algorithm;
+    std::uint32_t flags;
+    std::uint64_t chunk_bytes;
+    std::uint64_t base;                // address of the heap's first byte
+    std::uint64_t epoch;               // R2: of the log records that follow
+    std::uint64_t checkpoint_version;  // what the image holds
+    std::uint64_t chain;               // checksum of the record of that version: the first record's predecessor
+    std::uint64_t image_bytes;         // committed extent of the heap; multiple of chunk_bytes
+    map_reference map;
+    map_reference versions;            // version table: none yet, all zero
+    std::uint64_t region_count;
+    std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
+    std::array<region, k_region_count_max> regions;
+    std::array<std::uint8_t, k_superblock_bytes - 3408 - sizeof(std::uint64_t)> zero;
+    std::uint64_t checksum;            // of everything before it, seeded with the place (0 or 1)
+};
+static_assert(sizeof(superblock) == k_superblock_bytes);
+static_assert(offsetof(superblock, uuid) == 16 && offsetof(superblock, sequence) == 32);
+static_assert(offsetof(superblock, chunk_bytes) == 72 && offsetof(superblock, image_bytes) == 112);
+static_assert(offsetof(superblock, map) == 120 && offsetof(superblock, region_count) == 200);
+static_assert(offsetof(superblock, abi) == 208 && offsetof(superblock, regions) == 336);
+static_assert(offsetof(superblock, zero) == 3408 && offsetof(superblock, checksum) == 4088);
+static_assert(std::is_trivially_copyable_v<superblock>);
+
+} // namespace remanence::format

@@ -1,0 +1,158 @@
+#include "log/record.hpp"
+
+#include "base/assert.hpp"
+#include "base/checksum.hpp"
+
+#include <cstring>
+
+namespace remanence::log {
+
+using format::change_range;
+using format::record_header;
+
+namespace {
+
+// With the header's own checksum field as 0.
+std::uint64_t record_checksum(record_header header, std::span<const std::byte> payload) {
+    header.checksum = 0;
+    return checksum64(payload, checksum64(std::as_bytes(std::span(&header, 1))));
+}
+
+/// Takes structs off the front of a byte string; `failed` once one did not fit.
+class reader {
+public:
+    explicit reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    std::span<const std::byte> take(std::uint64_t count) {
+        if (count > bytes_.size()) {
+            failed_ = true;
+            return {};
+        }
+        auto taken = bytes_.first(static_cast<std::size_t>(count));
+        bytes_ = bytes_.subspan(static_cast<std::size_t>(count));
+        return taken;
+    }
+    template <class T>
+    T take() {
+        T value{};
+        auto from = take(sizeof value);
+        if (!failed_) std::memcpy(&value, from.data(), sizeof value);
+        return value;
+    }
+    [[nodiscard]] bool failed() const { return failed_; }
+    [[nodiscard]] bool at_end() const { return bytes_.empty(); }
+
+private:
+    std::span<const std::byte> bytes_;
+    bool failed_ = false;
+};
+
+change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
+    change_range range{};
+    std::memcpy(&range, ranges.data() + i * sizeof range, sizeof range);
+    return range;
+}
+
+} // namespace
+
+void record_builder::clear() {
+    bytes_.assign(sizeof(record_header), std::byte{0});
+    fresh_count_ = 0;
+    page_count_ = 0;
+}
+
+void record_builder::append(const void* from, std::size_t bytes) {
+    const auto* first = static_cast<const std::byte*>(from);
+    bytes_.insert(bytes_.end(), first, first + bytes);
+}
+
+void record_builder::add_fresh(std::uint64_t chunk, std::span<const std::uint32_t> checksums) {
+    REM_CHECK(page_count_ == 0); // they stand before the pages
+    format::fresh_chunk entry{chunk};
+    append(&entry, sizeof entry);
+    append(checksums.data(), checksums.size_bytes());
+    ++fresh_count_;
+}
+
+void record_builder::add_page(std::uint64_t index, std::uint32_t checksum, std::span<const change_range> ranges, const std::byte* page) {
+    format::page_change entry{static_cast<std::uint32_t>(index), static_cast<std::uint16_t>(index >> 32),
+                              static_cast<std::uint16_t>(ranges.size()), checksum};
+    append(&entry, sizeof entry);
+    append(ranges.data(), ranges.size_bytes());
+    for (const change_range& range : ranges) append(page + range.offset, range.bytes);
+    ++page_count_;
+}
+
+std::span<const std::byte> record_builder::finish(const record_identity& identity, std::uint64_t image_bytes) {
+    record_header header{};
+    header.magic = format::k_record_magic;
+    header.uuid = identity.heap;
+    header.epoch = identity.epoch;
+    header.version = identity.version;
+    header.predecessor = identity.predecessor;
+    header.durable_through = identity.durable_through;
+    header.payload_bytes = bytes_.size() - sizeof header;
+    header.image_bytes = image_bytes;
+    header.fresh_count = fresh_count_;
+    header.page_count = page_count_;
+    checksum_ = record_checksum(header, std::span(bytes_).subspan(sizeof header));
+    header.checksum = checksum_;
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    bytes_.resize(static_cast<std::size_t>(record_bytes()));
+    return bytes_;
+}
+
+bool looks_like_record(std::span<const std::byte> bytes, record_header& header) {
+    if (bytes.size() < sizeof header) return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return header.magic == format::k_record_magic;
+}
+
+bool record_is_intact(std::span<const std::byte> record) {
+    record_header header{};
+    if (!looks_like_record(record, header)) return false;
+    if (header.payload_bytes != record.size() - sizeof header) return false;
+    return header.checksum == record_checksum(header, record.subspan(sizeof header));
+}
+
+void apply_ranges(const page_entry& entry, std::byte* page) {
+    const std::byte* from = entry.data.data();
+    for (std::size_t i = 0; i < entry.ranges.size() / sizeof(change_range); ++i) {
+        change_range range = range_at(entry.ranges, i);
+        std::memcpy(page + range.offset, from, range.bytes);
+        from += range.bytes;
+    }
+}
+
+bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
+                   const std::function<void(std::uint64_t, std::vector<std::uint32_t>)>& fresh,
+                   const std::function<void(const page_entry&)>& page) {
+    record_header header{};
+    if (!looks_like_record(record, header) || header.features != 0) return false;
+    const std::uint64_t image_pages = header.image_bytes / k_page_bytes;
+    reader rest(record.subspan(sizeof header));
+    for (std::uint32_t i = 0; i < header.fresh_count; ++i) {
+        auto entry = rest.take<format::fresh_chunk>();
+        auto sums = rest.take(chunk_pages * sizeof(std::uint32_t));
+        if (rest.failed() || entry.chunk >= image_pages / chunk_pages) return false;
+        std::vector<std::uint32_t> checksums(static_cast<std::size_t>(chunk_pages));
+        std::memcpy(checksums.data(), sums.data(), sums.size());
+        fresh(entry.chunk, std::move(checksums));
+    }
+    for (std::uint32_t i = 0; i < header.page_count; ++i) {
+        auto change = rest.take<format::page_change>();
+        page_entry entry{change.page(), change.checksum, rest.take(change.range_count * sizeof(change_range)), {}};
+        if (rest.failed() || entry.page >= image_pages) return false;
+        std::uint64_t data_bytes = 0;
+        for (std::size_t r = 0; r < change.range_count; ++r) {
+            change_range range = range_at(entry.ranges, r);
+            if (range.offset > k_page_bytes || range.bytes > k_page_bytes - range.offset) return false;
+            data_bytes += range.bytes;
+        }
+        entry.data = rest.take(data_bytes);
+        if (rest.failed()) return false;
+        page(entry);
+    }
+    return rest.at_end();
+}
+
+} // namespace remanence::log

@@ -1,0 +1,77 @@
+// Redo log records in memory: building one, and reading one back as validated pieces. May use: base, format.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "format/log_record.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace remanence::log {
+
+using uuid = std::array<std::uint8_t, 16>;
+
+/// What ties a record to its place in the chain (R2).
+struct record_identity {
+    uuid heap;
+    std::uint64_t epoch;
+    std::uint64_t version;
+    std::uint64_t predecessor;
+    std::uint64_t durable_through;
+};
+
+/// Collects one commit. Bytes are copied in as they are added.
+class record_builder {
+public:
+    record_builder() { clear(); }
+    void clear();
+    [[nodiscard]] bool empty() const { return fresh_count_ == 0 && page_count_ == 0; }
+
+    void add_fresh(std::uint64_t chunk, std::span<const std::uint32_t> checksums);
+    /// `ranges` lie within `page`, the page's bytes after the change.
+    void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges, const std::byte* page);
+
+    /// Size of the finished record, padding included.
+    [[nodiscard]] std::uint64_t record_bytes() const { return align_up(bytes_.size(), format::k_record_alignment); }
+    /// Seals the record and returns its bytes, padded to whole sectors. Valid until clear().
+    std::span<const std::byte> finish(const record_identity& identity, std::uint64_t image_bytes);
+    /// Checksum of the finished record: the next one's predecessor.
+    [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
+
+private:
+    void append(const void* from, std::size_t bytes);
+
+    std::vector<std::byte> bytes_; // header first
+    std::uint32_t fresh_count_ = 0;
+    std::uint32_t page_count_ = 0;
+    std::uint64_t checksum_ = 0;
+};
+
+/// Whether these bytes begin with a header of a record, and which; checks nothing but the magic.
+bool looks_like_record(std::span<const std::byte> bytes, format::record_header& header);
+/// Whether the checksum fits. `record` is the header and the payload.
+bool record_is_intact(std::span<const std::byte> record);
+
+/// One page change as it stands in a record.
+struct page_entry {
+    std::uint64_t page;
+    std::uint32_t checksum;
+    std::span<const std::byte> ranges; // change_range[], unaligned
+    std::span<const std::byte> data;
+};
+/// Copies the changed bytes into `page`, 4 KiB.
+void apply_ranges(const page_entry& entry, std::byte* page);
+
+/// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so
+/// every count and offset is checked; false when one is out of bounds.
+bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
+                   const std::function<void(std::uint64_t chunk, std::vector<std::uint32_t> checksums)>& fresh,
+                   const std::function<void(const page_entry&)>& page);
+
+} // namespace remanence::log

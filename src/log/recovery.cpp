@@ -1,0 +1,248 @@
+#include "log/recovery.hpp"
+
+#include "base/checksum.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+namespace remanence::log {
+
+using format::record_header;
+
+namespace {
+
+unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the redo log " + path + " is damaged at byte " + std::to_string(offset) + " (" + what +
+                    "). Commits after that place cannot be recovered; restore heap and log from a copy.",
+                path, 0, offset);
+}
+
+enum class header_state { ours, foreign, damaged, unwritten };
+
+result<header_state> check_header(os::file& log, const store::heap_file& store) {
+    format::log_header header{};
+    auto size = log.size();
+    if (!size) return size.error();
+    if (*size < sizeof header) return header_state::unwritten;
+    REM_TRY(log.read(0, std::as_writable_bytes(std::span(&header, 1))));
+    auto bytes = std::as_bytes(std::span(&header, 1));
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; })) return header_state::unwritten;
+    auto sum = checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
+    if (header.magic != format::k_log_magic || header.checksum != sum) return header_state::damaged;
+    if (header.uuid != store.super().uuid) return header_state::foreign;
+    return header.format_version == 1 ? header_state::ours : header_state::damaged;
+}
+
+/// Reads the record at `offset` when there is an intact one of this heap.
+result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const uuid& heap, scanned_record& record,
+                         record_header& header) {
+    if (offset + sizeof header > log_bytes) return false;
+    std::vector<std::byte> head(sizeof header);
+    REM_TRY(log.read(offset, head));
+    if (!looks_like_record(head, header) || header.uuid != heap) return false;
+    if (header.payload_bytes > log_bytes - offset - sizeof header) return false; // I7: before it is allocated
+    record.bytes.resize(sizeof header + static_cast<std::size_t>(header.payload_bytes));
+    REM_TRY(log.read(offset, record.bytes));
+    if (!record_is_intact(record.bytes)) return false;
+    record.offset = offset;
+    record.version = header.version;
+    record.checksum = header.checksum;
+    record.image_bytes = header.image_bytes;
+    return true;
+}
+
+/// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable.
+result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t from, const store::heap_file& store, std::uint64_t expected) {
+    const auto& super = store.super();
+    std::vector<std::byte> window(static_cast<std::size_t>(std::min<std::uint64_t>(1 * MiB, align_up(log_bytes, k_sector_bytes))));
+    for (std::uint64_t at = align_down(from, k_sector_bytes); at < log_bytes;) {
+        auto part = std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));
+        REM_TRY(log.read(at, part));
+        for (std::uint64_t sector = 0; sector < part.size(); sector += k_sector_bytes) {
+            record_header header{};
+            if (!looks_like_record(part.subspan(static_cast<std::size_t>(sector)), header)) continue;
+            if (header.uuid != super.uuid || header.epoch < super.epoch) continue;
+            // I3: a later epoch began with a superblock that is gone. In this epoch only durable commits count.
+            if (header.epoch == super.epoch && (header.version <= expected || header.durable_through < expected)) continue;
+            scanned_record later;
+            auto intact = read_record(log, log_bytes, at + sector, super.uuid, later, header);
+            if (!intact) return intact.error();
+            if (*intact) {
+                return damaged_log(log.path(), from,
+                                   "commit " + std::to_string(expected) + " should be here, since commit " + std::to_string(header.version) +
+                                       " follows at byte " + std::to_string(at + sector));
+            }
+        }
+        at += part.size();
+    }
+    return {};
+}
+
+/// One page change, by reference into the scanned records.
+struct page_reference {
+    std::uint64_t page;
+    std::uint64_t version;
+    page_entry entry;
+};
+
+result<void> replay(store::heap_file& store, const os::file& log, const std::vector<scanned_record>& records, const progress_callback& progress) {
+    // R3: first the final placement of every chunk, then the ranges.
+    std::unordered_map<std::uint64_t, std::uint64_t> births;
+    std::vector<page_reference> changes;
+    for (const scanned_record& record : records) {
+        bool sound = true;
+        if (record.image_bytes > store.region_bytes() || !is_aligned(record.image_bytes, store.chunk_bytes())) sound = false;
+        sound = sound && for_each_part(
+                             record.bytes, store.chunk_pages(),
+                             [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
+                                 if (store.is_stored(chunk)) {
+                                     sound = false;
+                                     return;
+                                 }
+                                 store.accept_fresh(chunk, std::move(checksums), record.version);
+                                 births[chunk] = record.version;
+                             },
+                             [&](const page_entry& entry) { changes.push_back({entry.page, record.version, entry}); });
+        if (!sound || store.image_bytes() != record.image_bytes) {
+            return damaged_log(log.path(), record.offset, "its contents do not fit the heap");
+        }
+    }
+    for (const page_reference& change : changes) {
+        if (!store.is_stored(change.page / store.chunk_pages())) return damaged_log(log.path(), 0, "it changes a page that does not exist");
+    }
+    std::stable_sort(changes.begin(), changes.end(), [](const page_reference& a, const page_reference& b) { return a.page < b.page; });
+
+    // In batches, so that memory stays bounded and neighbouring pages go out in one write.
+    constexpr std::size_t k_batch_pages = 256;
+    std::vector<std::byte> bytes(k_batch_pages * k_page_bytes);
+    std::vector<store::folded_page> batch;
+    for (std::size_t i = 0; i < changes.size();) {
+        std::byte* page = bytes.data() + batch.size() * k_page_bytes;
+        std::uint64_t index = changes[i].page;
+        auto first_sum = store.checksum_of(index);
+        if (!first_sum) return first_sum.error();
+        // Not verified: an interrupted fold may have left the page half old, half new. Its last change says what it must be.
+        if (*first_sum != 0) {
+            REM_TRY(store.file().read(store.home_of(index * k_page_bytes), std::span(page, k_page_bytes)));
+        } else {
+            std::fill_n(page, k_page_bytes, std::byte{0});
+        }
+        auto birth = births.find(index / store.chunk_pages());
+        std::uint32_t checksum = *first_sum;
+        for (; i < changes.size() && changes[i].page == index; ++i) {
+            if (birth != births.end() && changes[i].version <= birth->second) continue; // R3
+            apply_ranges(changes[i].entry, page);
+            checksum = changes[i].entry.checksum;
+        }
+        if (page_checksum(std::span(page, k_page_bytes)) != checksum) {
+            std::uint64_t at = store.home_of(index * k_page_bytes);
+            return fail(errc::corrupt,
+                        "page " + std::to_string(index) + " of " + store.path() + " at byte " + std::to_string(at) +
+                            " does not become what the redo log says. Restore heap and log from a copy.",
+                        store.path(), 0, at);
+        }
+        batch.push_back({index, page, checksum});
+        if (batch.size() == k_batch_pages || i == changes.size()) {
+            REM_TRY(store.fold(batch)); // I1: every record is durable. I5: unconditionally
+            batch.clear();
+            if (progress) progress(i, changes.size());
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
+    auto size = log.size();
+    if (!size) return size.error();
+    std::vector<scanned_record> records;
+    std::uint64_t offset = format::k_log_header_bytes;
+    std::uint64_t version = store.super().checkpoint_version;
+    std::uint64_t predecessor = store.super().chain;
+    for (;;) {
+        scanned_record record;
+        record_header header{};
+        auto intact = read_record(log, *size, offset, store.super().uuid, record, header);
+        if (!intact) return intact.error();
+        if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 || header.predecessor != predecessor) break;
+        version = header.version;
+        predecessor = header.checksum;
+        offset += align_up(record.bytes.size(), format::k_record_alignment);
+        records.push_back(std::move(record));
+    }
+    REM_TRY(refuse_damage(log, *size, offset, store, version + 1));
+    return records;
+}
+
+namespace {
+
+/// Opens the log beside the heap and checks that it is the heap's; null when there is none.
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_file& store, os::access mode) {
+    const std::string path = store::log_path(store.path());
+    auto present = files.exists(path);
+    if (!present) return present.error();
+    if (!*present) {
+        if (store.is_clean()) return std::unique_ptr<os::file>();
+        return fail(errc::log_missing, // I3
+                    store.path() + " was not closed cleanly, and its redo log " + path +
+                        " is not there. Put the log back beside the heap; without it the last commits are lost.",
+                    path);
+    }
+    auto log = files.open(path, mode);
+    if (!log) return log.error();
+    auto state = check_header(**log, store);
+    if (!state) return state.error();
+    if (*state == header_state::foreign) {
+        return fail(errc::log_foreign,
+                    "the redo log " + path + " belongs to another heap than " + store.path() +
+                        ". Move it back to its own heap, and bring the right one if there is one.",
+                    path);
+    }
+    // A header is never torn, since it lies within one sector (R6); before it is written, it is zeros.
+    if (*state == header_state::damaged || (*state == header_state::unwritten && !store.is_clean())) return damaged_log(path, 0, "its header");
+    return std::move(*log);
+}
+
+} // namespace
+
+result<void> check_clean(os::file_system& files, store::heap_file& store) {
+    auto log = open_log(files, store, os::access::read_only);
+    if (!log) return log.error();
+    if (!*log) return {};
+    auto records = scan(**log, store);
+    if (!records) return records.error();
+    return {};
+}
+
+result<void> remove_log(os::file_system& files, const std::string& heap_path) {
+    const std::string path = store::log_path(heap_path);
+    REM_TRY(files.remove("log: remove", path));
+    return files.sync_directory("log: sync directory without log", path);
+}
+
+result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
+    auto log = open_log(files, store, os::access::read_write);
+    if (!log) return log.error();
+    recovery_outcome outcome;
+    if (!*log) return outcome;
+    auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
+    if (!records) return records.error();
+    if (!store.is_clean()) {
+        REM_TRY(replay(store, **log, *records, progress));
+        REM_TRY(store.discard_unstored());
+        std::uint64_t version = records->empty() ? store.super().checkpoint_version : records->back().version;
+        std::uint64_t chain = records->empty() ? store.super().chain : records->back().checksum;
+        // R2: clean, so that the next commit begins a new epoch.
+        REM_TRY(store.publish(version, chain, store.super().epoch, true));
+        outcome.commits = records->size();
+        for (const scanned_record& record : *records) outcome.bytes += record.bytes.size();
+    }
+    REM_TRY(remove_log(files, store.path()));
+    return outcome;
+}
+
+} // namespace remanence::log

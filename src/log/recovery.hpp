@@ -1,0 +1,46 @@
+// Bringing a heap file that was not closed cleanly to its last commit: scan the redo log, replay it into the image,
+// mark the heap clean, remove the log. The only code that changes a store while it opens. May use: base, os, format,
+// store.
+//
+// The argument, case by case, is in docs/format.md. Replay is idempotent: ranges are applied in order onto pages that
+// hold any mixture of old and new sectors (R6), so a recovery cut short is simply repeated.
+#pragma once
+
+#include "base/result.hpp"
+#include "log/record.hpp"
+#include "os/file.hpp"
+#include "store/heap_file.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace remanence::log {
+
+struct recovery_outcome {
+    std::uint64_t commits = 0; // records replayed
+    std::uint64_t bytes = 0;   // their size
+};
+
+using progress_callback = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// Precondition: the store was opened for reading and writing. Afterwards it is clean and there is no log.
+/// Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file).
+result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress);
+
+/// I3: a heap that says it was closed cleanly must not be older than a log that lies beside it. Changes nothing.
+result<void> check_clean(os::file_system& files, store::heap_file& store);
+/// Removes the heap's log, durably.
+result<void> remove_log(os::file_system& files, const std::string& heap_path);
+
+/// The intact records that follow the store's checkpoint, in order; errc::corrupt when an acknowledged one is damaged.
+struct scanned_record {
+    std::uint64_t offset; // in the log
+    std::uint64_t version;
+    std::uint64_t checksum;
+    std::uint64_t image_bytes;
+    std::vector<std::byte> bytes; // header and payload
+};
+result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store);
+
+} // namespace remanence::log

@@ -1,0 +1,89 @@
+// Files and directories as the layers above see them. Every durable byte passes through here, so a simulated disk
+// (os/simulated_disk.hpp) behind the same interface records a complete trace. May use: base.
+//
+// Each write and sync carries the name of its call site: traces, phase histograms and fault injection refer to it.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace remanence::os {
+
+enum class access { read_only, read_write };
+enum class lock_kind { shared, exclusive };
+
+/// Name of a call site, for traces: a string literal such as "log: record".
+using site = const char*;
+
+/// An open file. Not thread-safe beyond what POSIX gives to pread and pwrite.
+class file {
+public:
+    file() = default;
+    file(const file&) = delete;
+    file& operator=(const file&) = delete;
+    virtual ~file() = default;
+
+    /// Fills `into` from `offset`; a file that ends earlier is errc::truncated.
+    virtual result<void> read(std::uint64_t offset, std::span<std::byte> into) = 0;
+    /// Writes everything through the page cache. Not durable before sync().
+    virtual result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    /// As write(), but straight from memory to the device where the file system can (O_DIRECT). Offset, address and
+    /// length must be multiples of 4 KiB. Not durable before sync() either: the device may hold it in its cache.
+    virtual result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    /// Makes all earlier writes to this file, and its size, durable (fdatasync). After a failure the state of the
+    /// written pages is unknown: never retry (I5).
+    virtual result<void> sync(site where) = 0;
+
+    virtual result<std::uint64_t> size() = 0;
+    virtual result<void> resize(site where, std::uint64_t bytes) = 0;
+    /// Guarantees space for [offset, offset+bytes), extending the size where needed; contents stay, new bytes are zero.
+    /// errc::no_space when the disk or quota is full; then nothing visible has changed.
+    virtual result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) = 0;
+    /// Makes the range read as zeros, giving its space back where the file system can.
+    virtual result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) = 0;
+
+    /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by unlock(),
+    /// by the destructor, and by the death of the process.
+    virtual result<bool> try_lock(lock_kind kind) = 0;
+    virtual void unlock() = 0;
+
+    /// Lays a private (copy-on-write) mapping of [offset, offset+bytes) over the address range at `where`, which the
+    /// caller has reserved. Multiples of the page size. The mapping may outlive the file object.
+    virtual result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) = 0;
+
+    /// Whether `path` still names this very file.
+    virtual result<bool> is_at(const std::string& path) = 0;
+    [[nodiscard]] virtual const std::string& path() const = 0;
+};
+
+/// The directory operations that heaps need.
+class file_system {
+public:
+    file_system() = default;
+    file_system(const file_system&) = delete;
+    file_system& operator=(const file_system&) = delete;
+    virtual ~file_system() = default;
+
+    /// Opens an existing file; errc::not_found when there is none.
+    virtual result<std::unique_ptr<file>> open(const std::string& path, access mode) = 0;
+    /// Opens for reading and writing, creating an empty file with permission bits `mode` (less the umask) when absent.
+    virtual result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) = 0;
+    virtual result<bool> exists(const std::string& path) = 0;
+    /// Renames atomically; errc::exists, and nothing done, when `to` is there already.
+    virtual result<void> rename_to_new(site where, const std::string& from, const std::string& to) = 0;
+    /// Removes a file; no error when it is absent.
+    virtual result<void> remove(site where, const std::string& path) = 0;
+    /// Makes creations, renames and removals in the directory that holds `path` durable.
+    virtual result<void> sync_directory(site where, const std::string& path) = 0;
+};
+
+/// The real one. Stateless; lives for the whole program.
+file_system& posix_file_system();
+
+} // namespace remanence::os

@@ -1,0 +1,179 @@
+#include "os/memory.hpp"
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <utility>
+
+// Older headers lack it.
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace remanence::os {
+
+namespace {
+
+// Where bases are chosen: free of the loader's ranges and of AddressSanitizer's; the sixth byte is 0x10-0x1f, so text
+// never looks like an address. ThreadSanitizer allows little, hence another range in its builds.
+#ifdef REMANENCE_TSAN_BASES
+constexpr std::uint64_t k_bases_begin = 0x5700'0000'0000;
+constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
+#else
+constexpr std::uint64_t k_bases_begin = 0x1000'8000'0000;
+constexpr std::uint64_t k_bases_end = 0x2000'0000'0000;
+#endif
+constexpr int k_random_tries = 64;
+
+std::string hexadecimal(std::uint64_t value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return text;
+}
+
+std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); } // NOLINT(performance-no-int-to-ptr)
+
+unexpected mapping_failure(int code, const char* operation, const void* where, std::uint64_t bytes) {
+    return fail(errc::io,
+                std::string(operation) + " " + std::to_string(bytes) + " bytes at " +
+                    hexadecimal(reinterpret_cast<std::uint64_t>(where)) + ": " + std::strerror(code) +
+                    ". Check the limits on address space (ulimit -v) and mappings (vm.max_map_count).",
+                {}, code);
+}
+
+// The reserved bytes, or errno.
+result<std::byte*> reserve_exactly(std::uint64_t base, std::uint64_t bytes) {
+    void* wanted = pointer(base);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void* got = ::mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
+    int code = got == MAP_FAILED ? errno : 0;
+    if (got != MAP_FAILED && got != wanted) { // a kernel before 4.17 takes the address as a hint only
+        ::munmap(got, bytes);
+        code = EEXIST;
+    }
+    if (code == 0) return static_cast<std::byte*>(got);
+    if (code == EEXIST) {
+        std::string holder = mapping_at(base, bytes);
+        return fail(errc::base_taken,
+                    "the addresses " + hexadecimal(base) + "-" + hexadecimal(base + bytes) + " are taken by: " +
+                        (holder.empty() ? "(unknown)" : holder) +
+                        ". Open the heap before that mapping is made, or reserve less address space (reserve_bytes).",
+                    {}, code);
+    }
+    return mapping_failure(code, "cannot reserve", wanted, bytes);
+}
+
+} // namespace
+
+result<reservation> reservation::at(std::uint64_t base, std::uint64_t bytes) {
+    auto got = reserve_exactly(base, bytes);
+    if (!got) return got.error();
+    return reservation(*got, bytes);
+}
+
+result<reservation> reservation::at_random(std::uint64_t bytes) {
+    for (int tries = 0;; ++tries) {
+        std::uint64_t random = 0;
+        REM_TRY(random_bytes(&random, sizeof random));
+        if (k_bases_end - k_bases_begin < bytes) {
+            return fail(errc::invalid_argument, "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps.");
+        }
+        std::uint64_t places = (k_bases_end - k_bases_begin - bytes) / k_base_alignment + 1;
+        auto got = reserve_exactly(k_bases_begin + random % places * k_base_alignment, bytes);
+        if (got) return reservation(*got, bytes);
+        if (got.why().code != errc::base_taken || tries == k_random_tries) return got.error();
+    }
+}
+
+reservation::reservation(reservation&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+reservation& reservation::operator=(reservation&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+reservation::~reservation() {
+    if (base_ != nullptr) ::munmap(base_, bytes_);
+}
+
+result<void> reservation::extend(std::uint64_t bytes) {
+    if (bytes <= bytes_) return {};
+    auto got = reserve_exactly(reinterpret_cast<std::uint64_t>(base_) + bytes_, bytes - bytes_);
+    if (!got) return got.error();
+    bytes_ = bytes;
+    return {};
+}
+
+result<void> map_anonymous(std::byte* where, std::uint64_t bytes) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (::mmap(where, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) {
+        return mapping_failure(errno, "cannot map", where, bytes);
+    }
+    return {};
+}
+
+result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
+    if (::madvise(where, bytes, MADV_DONTNEED) != 0) return mapping_failure(errno, "cannot drop", where, bytes);
+    return {};
+}
+
+result<void> protect_read_only(std::byte* where, std::uint64_t bytes) {
+    if (::mprotect(where, bytes, PROT_READ) != 0) return mapping_failure(errno, "cannot protect", where, bytes);
+    return {};
+}
+
+void exclude_from_core(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_DONTDUMP); }
+
+void prefer_huge_pages(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_HUGEPAGE); }
+
+std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2) continue;
+        if (begin < where + bytes && where < end) return line;
+    }
+    return {};
+}
+
+result<void> random_bytes(void* into, std::size_t bytes) {
+    if (::getrandom(into, bytes, 0) != static_cast<ssize_t>(bytes)) {
+        return fail(errc::io, "the kernel's random source is not available.", {}, errno);
+    }
+    return {};
+}
+
+result<fork_guard> fork_guard::create() {
+    auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* got = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED) return mapping_failure(errno, "cannot map", nullptr, page);
+    if (::madvise(got, page, MADV_WIPEONFORK) != 0) {
+        int code = errno;
+        ::munmap(got, page);
+        return mapping_failure(code, "cannot mark", got, page);
+    }
+    auto* alive = static_cast<volatile bool*>(got);
+    *alive = true;
+    return fork_guard(alive);
+}
+
+fork_guard::fork_guard(fork_guard&& other) noexcept : alive_(std::exchange(other.alive_, nullptr)) {}
+
+fork_guard& fork_guard::operator=(fork_guard&& other) noexcept {
+    std::swap(alive_, other.alive_);
+    return *this;
+}
+
+fork_guard::~fork_guard() {
+    if (alive_ != nullptr) ::munmap(const_cast<bool*>(alive_), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+} // namespace remanence::os

@@ -1,0 +1,73 @@
+// Address space: reserving, laying anonymous memory, giving pages back. May use: base.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace remanence::os {
+
+/// Address space held for one heap: inaccessible until something is mapped over parts of it. Unmapped on destruction.
+class reservation {
+public:
+    /// Takes exactly [base, base+bytes). errc::base_taken names the mapping that is in the way.
+    static result<reservation> at(std::uint64_t base, std::uint64_t bytes);
+    /// Takes a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
+    static result<reservation> at_random(std::uint64_t bytes);
+
+    reservation(reservation&& other) noexcept;
+    reservation& operator=(reservation&& other) noexcept;
+    ~reservation();
+
+    /// Grows to `bytes` when the addresses behind it are free.
+    result<void> extend(std::uint64_t bytes);
+
+    [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+private:
+    reservation(std::byte* base, std::uint64_t bytes) : base_(base), bytes_(bytes) {}
+    std::byte* base_;
+    std::uint64_t bytes_;
+};
+
+/// Bases must be multiples of this, so that heaps never share a slot of the address table.
+inline constexpr std::uint64_t k_base_alignment = GiB;
+/// One past the highest address a heap may have.
+inline constexpr std::uint64_t k_address_end = std::uint64_t{1} << 47;
+
+/// Lays zero-filled private memory over a part of a reservation.
+result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
+/// Drops the pages: private file mappings show the file again, anonymous memory reads as zeros.
+result<void> drop_pages(std::byte* where, std::uint64_t bytes);
+/// Makes memory read-only.
+result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
+/// Leaves the range out of core files.
+void exclude_from_core(std::byte* where, std::uint64_t bytes);
+/// Lets the kernel use huge pages here. A hint.
+void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
+
+/// The line of /proc/self/maps that covers an address of [where, where+bytes); empty when none does.
+std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
+
+/// Fills `bytes` from the kernel's random source.
+result<void> random_bytes(void* into, std::size_t bytes);
+
+/// A marker that reads false in a forked child: the parent's heaps are not the child's.
+class fork_guard {
+public:
+    static result<fork_guard> create();
+    fork_guard(fork_guard&& other) noexcept;
+    fork_guard& operator=(fork_guard&& other) noexcept;
+    ~fork_guard();
+    [[nodiscard]] bool same_process() const { return *alive_; }
+
+private:
+    explicit fork_guard(volatile bool* alive) : alive_(alive) {}
+    volatile bool* alive_; // on a page of its own, wiped by the kernel in the child (MADV_WIPEONFORK)
+};
+
+} // namespace remanence::os

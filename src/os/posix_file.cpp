@@ -1,0 +1,282 @@
+// The real file system: Linux system calls, each failure turned into a message that says what to do.
+
+#include "os/file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <algorithm>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace remanence::os {
+
+namespace {
+
+// The lock byte lies where no file has data, so that it never collides with locks on ranges in use.
+constexpr off_t k_lock_offset = off_t{1} << 62;
+constexpr std::uint64_t k_direct_alignment = 4 * KiB;
+
+unexpected system_failure(int code, const std::string& operation, const std::string& path, std::uint64_t offset = error::k_no_offset) {
+    auto text = [&](std::string_view advice) {
+        return operation + " " + path + ": " + std::strerror(code) + ". " + std::string(advice);
+    };
+    switch (code) {
+    case ENOENT:
+    case ENOTDIR:
+        return fail(errc::not_found, text("Check the name, and create the directory first."), path, code, offset);
+    case EACCES:
+    case EPERM:
+        return fail(errc::permission_denied, text("Give this user access to the file and its directory."), path, code, offset);
+    case EROFS:
+        return fail(errc::read_only_file_system, text("Open it read-only, or mount the file system writable."), path, code,
+                    offset);
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return fail(errc::no_space, text("Make room on the disk (or raise the quota) and try again."), path, code, offset);
+    case EEXIST:
+        return fail(errc::exists, text("Choose another name, or open the existing file."), path, code, offset);
+    case EISDIR:
+        return fail(errc::not_a_heap, text("A heap is a file; name one."), path, code, offset);
+    default: return fail(errc::io, text("The device or the system refuses; see the system's log."), path, code, offset);
+    }
+}
+
+class posix_file final : public file {
+public:
+    posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+    ~posix_file() override {
+        if (direct_ >= 0) ::close(direct_);
+        ::close(descriptor_); // nothing can be lost here: every durable byte was synced before
+    }
+
+    result<void> read(std::uint64_t offset, std::span<std::byte> into) override {
+        std::size_t done = 0;
+        while (done < into.size()) {
+            ssize_t n = ::pread(descriptor_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) return system_failure(errno, "cannot read", path_, offset + done);
+            if (n == 0) {
+                return fail(errc::truncated,
+                            "cannot read " + path_ + ": it ends at byte " + std::to_string(offset + done) +
+                                ", although more was written. Restore it from a copy.",
+                            path_, 0, offset + done);
+            }
+            done += static_cast<std::size_t>(n);
+        }
+        return {};
+    }
+
+    result<void> write(site, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return write_with(descriptor_, offset, bytes);
+    }
+
+    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        if (!direct_tried_) open_direct();
+        if (direct_ < 0) return write(where, offset, bytes);
+        auto written = write_with(direct_, offset, bytes);
+        if (!written && written.why().os_error == EINVAL) { // the file system takes the flag but not these blocks
+            ::close(std::exchange(direct_, -1));
+            return write(where, offset, bytes);
+        }
+        return written;
+    }
+
+    result<void> sync(site) override {
+        while (::fdatasync(descriptor_) != 0) {
+            if (errno != EINTR) return system_failure(errno, "cannot sync", path_);
+        }
+        return {};
+    }
+
+    result<std::uint64_t> size() override {
+        struct stat info{};
+        if (::fstat(descriptor_, &info) != 0) return system_failure(errno, "cannot inspect", path_);
+        if (!S_ISREG(info.st_mode)) {
+            return fail(errc::not_a_heap, path_ + " is not a regular file. A heap needs one; name another path.", path_);
+        }
+        return static_cast<std::uint64_t>(info.st_size);
+    }
+
+    result<void> resize(site, std::uint64_t bytes) override {
+        if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) return system_failure(errno, "cannot resize", path_, bytes);
+        return {};
+    }
+
+    result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
+        int code = 0;
+        do {
+            code = ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+        } while (code == EINTR);
+        if (code == EOPNOTSUPP) return reserve_by_writing(where, offset, bytes);
+        if (code != 0) return system_failure(code, "cannot reserve space in", path_, offset);
+        return {};
+    }
+
+    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
+        int flags = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+        if (::fallocate(descriptor_, flags, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0) return {};
+        if (errno != EOPNOTSUPP) return system_failure(errno, "cannot free space in", path_, offset);
+        auto end = size();
+        if (!end) return end.error();
+        return write_zeros(where, offset, std::min(*end, offset + bytes) - std::min(*end, offset));
+    }
+
+    result<bool> try_lock(lock_kind kind) override {
+        struct flock lock{};
+        lock.l_type = static_cast<short>(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK);
+        lock.l_whence = SEEK_SET;
+        lock.l_start = k_lock_offset;
+        lock.l_len = 1;
+        if (::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0) return true;
+        if (errno == EAGAIN || errno == EACCES) return false;
+        return system_failure(errno, "cannot lock", path_);
+    }
+
+    void unlock() override {
+        struct flock lock{};
+        lock.l_type = F_UNLCK;
+        lock.l_whence = SEEK_SET;
+        lock.l_start = k_lock_offset;
+        lock.l_len = 1;
+        ::fcntl(descriptor_, F_OFD_SETLK, &lock); // closing the descriptor would do it as well
+    }
+
+    result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
+        int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
+        // MAP_NORESERVE: without it accounting flags keep the kernel from merging neighbouring mappings.
+        void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_, static_cast<off_t>(offset));
+        if (got == MAP_FAILED) return system_failure(errno, "cannot map", path_, offset);
+        return {};
+    }
+
+    result<bool> is_at(const std::string& path) override {
+        struct stat mine{};
+        struct stat named{};
+        if (::fstat(descriptor_, &mine) != 0) return system_failure(errno, "cannot inspect", path_);
+        if (::stat(path.c_str(), &named) != 0) {
+            if (errno == ENOENT) return false;
+            return system_failure(errno, "cannot inspect", path);
+        }
+        return mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+    }
+
+    [[nodiscard]] const std::string& path() const override { return path_; }
+
+private:
+    result<void> write_with(int descriptor, std::uint64_t offset, std::span<const std::byte> bytes) {
+        std::size_t done = 0;
+        while (done < bytes.size()) {
+            ssize_t n = ::pwrite(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) return system_failure(errno, "cannot write", path_, offset + done);
+            done += static_cast<std::size_t>(n);
+        }
+        return {};
+    }
+
+    // A second descriptor, since O_DIRECT is a property of the open file. Reached by /proc: the name may have changed.
+    void open_direct() {
+        direct_tried_ = true;
+        std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
+        direct_ = ::open(self.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+    }
+
+    // For file systems without fallocate: touch every block that may be a hole, contents kept.
+    result<void> reserve_by_writing(site where, std::uint64_t offset, std::uint64_t bytes) {
+        auto old_end = size();
+        if (!old_end) return old_end.error();
+        std::vector<std::byte> block(k_direct_alignment);
+        for (std::uint64_t at = offset; at < offset + bytes; at += block.size()) {
+            std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), offset + bytes - at));
+            std::fill(block.begin(), block.end(), std::byte{0});
+            if (at < *old_end) {
+                std::size_t present = static_cast<std::size_t>(std::min<std::uint64_t>(length, *old_end - at));
+                REM_TRY(read(at, std::span(block).first(present)));
+            }
+            REM_TRY(write(where, at, std::span(block).first(length)));
+        }
+        return {};
+    }
+
+    result<void> write_zeros(site where, std::uint64_t offset, std::uint64_t bytes) {
+        std::vector<std::byte> zeros(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, MiB)));
+        for (std::uint64_t done = 0; done < bytes; done += zeros.size()) {
+            std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - done));
+            REM_TRY(write(where, offset + done, std::span(zeros).first(length)));
+        }
+        return {};
+    }
+
+    int descriptor_;
+    int direct_ = -1;
+    bool direct_tried_ = false;
+    std::string path_;
+};
+
+class posix_files final : public file_system {
+public:
+    result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
+        return open_with(path, mode == access::read_only ? O_RDONLY : O_RDWR, 0);
+    }
+
+    result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override {
+        return open_with(path, O_RDWR | O_CREAT, mode);
+    }
+
+    result<bool> exists(const std::string& path) override {
+        struct stat info{};
+        if (::stat(path.c_str(), &info) == 0) return true;
+        if (errno == ENOENT) return false;
+        return system_failure(errno, "cannot inspect", path);
+    }
+
+    result<void> rename_to_new(site, const std::string& from, const std::string& to) override {
+        if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
+        if (errno != EINVAL) return system_failure(errno, "cannot rename " + from + " to", to);
+        // The file system lacks RENAME_NOREPLACE. link() refuses to replace just as well.
+        if (::link(from.c_str(), to.c_str()) != 0) return system_failure(errno, "cannot rename " + from + " to", to);
+        if (::unlink(from.c_str()) != 0) return system_failure(errno, "cannot remove", from);
+        return {};
+    }
+
+    result<void> remove(site, const std::string& path) override {
+        if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+        return system_failure(errno, "cannot remove", path);
+    }
+
+    result<void> sync_directory(site, const std::string& path) override {
+        std::string::size_type slash = path.rfind('/');
+        std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+        int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (descriptor < 0) return system_failure(errno, "cannot open the directory", directory);
+        int code = ::fsync(descriptor) == 0 ? 0 : errno;
+        ::close(descriptor);
+        if (code != 0) return system_failure(code, "cannot sync the directory", directory);
+        return {};
+    }
+
+private:
+    static result<std::unique_ptr<file>> open_with(const std::string& path, int flags, unsigned mode) {
+        int descriptor = -1;
+        do {
+            descriptor = ::open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
+        } while (descriptor < 0 && errno == EINTR);
+        if (descriptor < 0) return system_failure(errno, "cannot open", path);
+        return std::unique_ptr<file>(std::make_unique<posix_file>(descriptor, path));
+    }
+};
+
+} // namespace
+
+file_system& posix_file_system() {
+    static posix_files instance;
+    return instance;
+}
+
+} // namespace remanence::os

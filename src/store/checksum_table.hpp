@@ -1,0 +1,68 @@
+// The page checksums of one region: a tree of 4 KiB nodes, each with two places in the file. May use: base, os, format.
+//
+// A checkpoint writes changed nodes to the place that is not current, children before parents, and hands the new root
+// to the superblock: nothing that a durable superblock names is overwritten (I1).
+#pragma once
+
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace remanence::store {
+
+class checksum_table {
+public:
+    checksum_table(os::file& file, const format::region& where);
+
+    /// File bytes that the table of a region of `region_bytes` occupies, both places of every node.
+    static std::uint64_t file_bytes(std::uint64_t region_bytes);
+
+    /// Checksum of a page of the region; 0: never written, all zeros. errc::corrupt when the table is damaged.
+    result<std::uint32_t> get(std::uint64_t page);
+    /// Changes it in memory, until write_changed().
+    result<void> set(std::uint64_t page, std::uint32_t checksum);
+    /// Makes sure that write_changed() will find space for a change to `page`.
+    result<void> reserve(std::uint64_t page);
+    /// Writes what changed; durable after the next sync of the file. Returns the root for the superblock.
+    result<format::node_reference> write_changed();
+
+    /// Reads every node from the file and calls `damaged(file offset)` for each that fails its checksum; for every page
+    /// with a checksum, in order, calls `page(index, checksum)`. Both stop the walk by returning an error.
+    result<void> walk(const std::function<result<void>(std::uint64_t)>& damaged,
+                      const std::function<result<void>(std::uint64_t, std::uint32_t)>& page);
+
+private:
+    struct node {
+        std::array<std::byte, format::k_node_bytes> bytes;
+        bool changed = false;
+    };
+    using level_nodes = std::unordered_map<std::uint64_t, std::unique_ptr<node>>;
+
+    [[nodiscard]] std::size_t top() const { return levels_.size() - 1; }
+    [[nodiscard]] std::uint64_t place(std::size_t level, std::uint64_t index, std::uint32_t slot) const;
+    result<node*> load(std::size_t level, std::uint64_t index);
+    result<format::node_reference> reference_to(std::size_t level, std::uint64_t index);
+    result<void> walk_node(std::size_t level, std::uint64_t index, const format::node_reference& reference,
+                           const std::function<result<void>(std::uint64_t)>& damaged,
+                           const std::function<result<void>(std::uint64_t, std::uint32_t)>& page);
+
+    os::file& file_;
+    std::uint64_t table_offset_;
+    format::node_reference root_;
+    std::vector<std::uint64_t> level_begin_; // first node of each level, in the order of the file: leaves first
+    std::vector<level_nodes> levels_;        // nodes in memory: 0.1% of the heap touched so far
+    std::vector<bool> leaf_reserved_;
+};
+
+/// Checksum of a node as its parent keeps it: never 0, which stands for a node that was never written.
+std::uint64_t node_checksum(std::span<const std::byte> node);
+
+} // namespace remanence::store

@@ -1,0 +1,44 @@
+// Which chunks are not at home: a sorted list of exceptions. May use: base, os, format.
+//
+// So far the only exceptions are chunks that were never committed although the heap extends beyond them. Exceptions
+// are bounded by the mappings a process may have (65,530), so the list is one array, written whole to the other one
+// of two places by a checkpoint (I1), and its checksum stands in the superblock.
+#pragma once
+
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::store {
+
+class chunk_map {
+public:
+    /// Reads and validates the map that a superblock names; `chunk_count` bounds its chunks.
+    static result<chunk_map> read(os::file& file, const format::map_reference& where, std::uint64_t chunk_count);
+
+    [[nodiscard]] bool is_zero(std::uint64_t chunk) const;
+    /// Chunk was committed: its exception, if any, goes.
+    void erase(std::uint64_t chunk);
+    /// [first, first+count), beyond every other exception, was skipped.
+    void append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
+
+    [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
+    /// Whether another erase() and append keep the list within its bound.
+    [[nodiscard]] bool has_room() const { return exceptions_.size() + 2 <= k_exceptions_max; }
+    [[nodiscard]] bool changed() const { return changed_; }
+
+    /// Writes the list to `slot` of the area; durable after the next sync. Returns the reference for the superblock.
+    result<format::map_reference> write(os::file& file, format::map_reference area);
+
+    static constexpr std::size_t k_exceptions_max = 16384; // leaves three quarters of the mappings to others
+
+private:
+    std::vector<format::chunk_exception> exceptions_; // sorted by chunk, not overlapping
+    bool changed_ = false;
+};
+
+} // namespace remanence::store

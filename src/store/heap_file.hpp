@@ -1,0 +1,139 @@
+// The heap file: superblocks, where each chunk lies, checksums of its pages. May use: base, os, format.
+// Knows nothing of log records or of objects; the callers say when something is durable elsewhere.
+//
+// Kept here: I1 (a checkpoint writes tables and map to the place that is not current; pages in place only once the
+// caller's records are durable), I3 (publish() syncs everything a superblock names first), I7, I8.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+#include "store/checksum_table.hpp"
+#include "store/chunk_map.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace remanence::store {
+
+/// Path of the file as a new heap is being built, and of the redo log.
+std::string new_path(const std::string& heap_path);
+std::string log_path(const std::string& heap_path);
+
+struct creation {
+    std::uint64_t chunk_bytes;
+    std::uint64_t base;
+    std::string_view abi;
+    unsigned mode;
+};
+
+/// A piece of the heap's address range as it is to be mapped.
+struct extent {
+    byte_range heap;           // multiple of the chunk size
+    bool stored;               // else zeros
+    std::uint64_t file_offset; // of a stored one
+};
+
+/// A page on its way into the image.
+struct folded_page {
+    std::uint64_t page;
+    const std::byte* bytes;
+    std::uint32_t checksum;
+};
+
+struct damage {
+    std::string what;
+    std::uint64_t offset; // in the file
+};
+
+class heap_file {
+public:
+    /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all.
+    /// errc::exists when there is a file already.
+    static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path, const creation& how);
+    /// Locks and validates. errc::in_use when somebody else holds it.
+    static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
+
+    [[nodiscard]] const format::superblock& super() const { return super_; }
+    [[nodiscard]] bool is_clean() const { return (super_.flags & format::k_flag_clean) != 0; }
+    [[nodiscard]] std::string_view abi() const;
+    [[nodiscard]] const std::string& path() const { return file_->path(); }
+    [[nodiscard]] os::file& file() { return *file_; }
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return super_.chunk_bytes; }
+    [[nodiscard]] std::uint64_t chunk_pages() const { return super_.chunk_bytes / k_page_bytes; }
+
+    // What is committed: the superblock, and the commits accepted since.
+
+    /// End of the committed part of the heap; beyond it, and in zero chunks, everything reads as zeros.
+    [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
+    /// Whether the chunk has a place in the file.
+    [[nodiscard]] bool is_stored(std::uint64_t chunk) const;
+    [[nodiscard]] std::vector<extent> extents() const;
+    /// Where a heap offset of a region lies in the file. Precondition: covered by a region.
+    [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const;
+    /// Number of bytes of the heap that have a home.
+    [[nodiscard]] std::uint64_t region_bytes() const;
+
+    /// Reads whole pages of the image, each verified against its checksum; pages never written come as zeros.
+    /// errc::corrupt with the file offset when one fails.
+    result<void> read_pages(std::uint64_t first_page, std::span<std::byte> into);
+    /// Checksum of a page of the image; 0 when it is all zeros and occupies no space.
+    result<std::uint32_t> checksum_of(std::uint64_t page);
+
+    // A commit, in order: make room, write fresh chunks, sync; and accept once its record is durable.
+
+    /// Gives every heap byte below `heap_bytes` a home. May publish a superblock.
+    result<void> add_regions(std::uint64_t heap_bytes);
+    /// Room on the disk for these pages (contiguous in the heap, within one chunk) and their checksums. errc::no_space.
+    result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
+    /// Room for the chunk map after up to `fresh` more chunks.
+    result<void> reserve_map(std::uint64_t fresh);
+    /// Writes pages of a chunk that is not stored to its home.
+    result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
+    result<void> sync_fresh();
+    /// The record naming this chunk is durable. `checksums`: one for each page, 0 for zeros not written.
+    void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
+
+    // A checkpoint, in order: fold pages, publish.
+
+    /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1).
+    result<void> fold(std::span<const folded_page> pages);
+    /// Writes tables and map, syncs, then writes and syncs a superblock (I3). After a failure the heap is to be
+    /// poisoned: which superblock is on the disk is unknown.
+    result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean);
+    /// Makes everything that is not stored read as zeros, whatever an interrupted commit left there. For recovery.
+    result<void> discard_unstored();
+
+    /// Checks superblocks, tables, map and every stored page against the checksums.
+    result<std::uint64_t> verify(const std::function<void(damage)>& found, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+
+private:
+    explicit heap_file(std::unique_ptr<os::file> file) : file_(std::move(file)) {}
+    result<void> load();
+    result<void> check_superblock(const format::superblock& s, std::uint64_t file_bytes) const;
+    result<void> write_superblock(format::superblock next);
+    [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
+    [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
+    [[nodiscard]] std::uint64_t layout_end() const;
+    result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
+    result<void> verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums, const std::function<void(damage)>& found);
+
+    std::unique_ptr<os::file> file_;
+    format::superblock super_{};
+    std::vector<checksum_table> tables_; // one for each region
+    chunk_map map_;
+    format::map_reference next_map_area_{};
+    std::uint64_t image_bytes_ = 0;
+    std::uint64_t file_bytes_ = 0;
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> fresh_; // page checksums of chunks accepted since the last publish
+};
+
+} // namespace remanence::store

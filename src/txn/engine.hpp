@@ -1,0 +1,137 @@
+// The engine: one open heap, from file to memory. It drives store, log, view and allocator through open, commit,
+// rollback, checkpoint and close, and keeps the rules that span them: I2, I3, I5. May use: everything but types and
+// api. Knows nothing of containers or of exceptions.
+//
+// Not thread-safe but for allocate(), deallocate() and block_of(): the section lock is held around every other call.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "format/heap_header.hpp"
+#include "log/record.hpp"
+#include "log/redo_log.hpp"
+#include "os/file.hpp"
+#include "os/page_scan.hpp"
+#include "store/heap_file.hpp"
+#include "view/memory_view.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::txn {
+
+enum class open_mode { open_or_create, create, open_existing };
+
+struct engine_options {
+    std::uint64_t reserve_bytes = 16 * GiB;
+    std::uint64_t chunk_bytes = 256 * KiB;
+    std::uint64_t base = 0; // 0: random
+    std::uint64_t log_limit_bytes = 64 * MiB;
+    std::uint64_t twin_limit_bytes = 256 * MiB;
+    unsigned mode = 0666;
+    bool read_only = false;
+    bool core_dump = false;
+    os::tracker_choice tracker = os::tracker_choice::automatic;
+
+    enum class work { recovery, checkpoint, verify };
+    std::function<void(work, std::uint64_t done, std::uint64_t total)> on_progress;
+    /// Sees what a commit is about to make durable, before anything is written, and may refuse it.
+    std::function<result<void>(const view::change_set&)> inspect;
+};
+
+struct engine_stats {
+    std::uint64_t commits = 0;
+    std::uint64_t checkpoints = 0;
+    std::uint64_t logged_bytes = 0;
+    std::uint64_t image_bytes = 0;
+    std::uint64_t recovered_commits = 0;
+    std::uint64_t recovered_bytes = 0;
+    std::chrono::nanoseconds open_time{};
+};
+
+struct verification {
+    std::uint64_t pages_checked = 0;
+    std::uint64_t log_records_checked = 0;
+    std::uint64_t blocks_checked = 0;
+    std::vector<store::damage> problems;
+};
+
+class engine {
+public:
+    /// Opens or creates; recovers when the heap was not closed cleanly. `abi` is the caller's ABI fingerprint.
+    static result<std::unique_ptr<engine>> open(os::file_system& files, const std::string& path, open_mode mode,
+                                                const engine_options& options, std::string_view abi);
+    /// As the death of the process: drops what is not committed and touches no file. close() comes before it.
+    ~engine() = default;
+    engine(const engine&) = delete;
+    engine& operator=(const engine&) = delete;
+
+    /// Durable once it returns (I2). errc::no_space: nothing written, memory keeps its changes, may be repeated.
+    result<void> commit();
+    /// Memory becomes what the last commit left, allocator included.
+    result<void> rollback();
+    /// Folds every committed record into the image and empties the log. Uncommitted changes stay what they are.
+    result<void> checkpoint();
+    /// Folds, marks the heap clean and removes the log. What is not committed is lost. Only destruction may follow.
+    result<void> close();
+
+    /// Memory in the heap; null, with the reason in `why`, when the heap cannot grow.
+    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why);
+    void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
+
+    /// Reads everything: image, log, allocator. Changes nothing.
+    result<verification> verify();
+
+    [[nodiscard]] std::byte* base() const { return view_->base(); }
+    [[nodiscard]] bool contains(const void* address) const;
+    [[nodiscard]] format::heap_header& header() const { return *header_at(view_->base()); }
+    [[nodiscard]] std::uint64_t version() const { return version_; }
+    [[nodiscard]] bool read_only() const { return options_.read_only; }
+    [[nodiscard]] const std::string& path() const { return store_->path(); }
+    [[nodiscard]] const engine_stats& stats() const { return stats_; }
+    [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
+    [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
+    [[nodiscard]] std::uint64_t committed_bytes() const { return store_->image_bytes(); }
+    [[nodiscard]] std::uint64_t reserved_bytes() const { return view_->reserved_bytes(); }
+    [[nodiscard]] std::uint64_t accessible_bytes() const { return view_->accessible_bytes(); }
+    [[nodiscard]] const char* tracker_name() const { return view_->tracker_name(); }
+
+private:
+    engine(os::file_system& files, const engine_options& options) : files_(files), options_(options) {}
+    static format::heap_header* header_at(std::byte* base) { return reinterpret_cast<format::heap_header*>(base); }
+
+    result<void> open_store(const std::string& path, open_mode mode, std::string_view abi, std::optional<os::reservation>& place);
+    result<void> open_memory(os::reservation place);
+    result<void> check_header();
+    result<void> format_header();
+    result<void> usable() const;
+    unexpected poison(unexpected why);
+
+    result<void> prepare(const view::change_set& changes, const log::record_builder& record);
+    result<void> begin_session();
+    result<void> write_fresh(const view::change_set& changes);
+    result<void> fold(bool clean);
+    result<void> fold_and_settle();
+
+    os::file_system& files_;
+    engine_options options_;
+    std::unique_ptr<store::heap_file> store_;
+    std::unique_ptr<view::memory_view> view_; // its mappings go before the file that holds the lock
+    std::unique_ptr<log::redo_log> log_;      // from the first commit on
+    std::unique_ptr<alloc::block_allocator> allocator_;
+    mutable std::mutex allocation_; // guards allocator_ and the view's growth
+    std::uint64_t version_ = 0;
+    std::uint64_t chain_ = 0; // checksum of the last record
+    std::optional<failure> poisoned_; // I5
+    engine_stats stats_;
+};
+
+} // namespace remanence::txn

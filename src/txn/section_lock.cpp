@@ -1,0 +1,104 @@
+#include "txn/section_lock.hpp"
+
+#include "base/assert.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace remanence::txn {
+
+namespace {
+
+/// One lock that a thread holds; in the order in which its outermost sections were entered.
+struct held {
+    const section_lock* lock;
+    std::size_t write_depth;
+    std::size_t read_depth;
+};
+
+std::vector<held>& sections() {
+    thread_local std::vector<held> mine;
+    return mine;
+}
+
+held* find(const section_lock* lock) {
+    for (held& h : sections()) {
+        if (h.lock == lock) return &h;
+    }
+    return nullptr;
+}
+
+void forget(const section_lock* lock) { std::erase_if(sections(), [&](const held& h) { return h.lock == lock; }); }
+
+} // namespace
+
+section_lock::~section_lock() { forget(this); }
+
+section_lock::outcome section_lock::enter_write(bool wait) {
+    if (held* mine = find(this)) {
+        if (mine->write_depth == 0) return outcome::conflict;
+        ++mine->write_depth;
+        return outcome::nested;
+    }
+    sections().reserve(sections().size() + 1); // nothing may fail once the lock is held
+    if (wait) {
+        mutex_.lock();
+    } else if (!mutex_.try_lock()) {
+        return outcome::busy;
+    }
+    sections().push_back({this, 1, 0});
+    return outcome::outermost;
+}
+
+section_lock::outcome section_lock::enter_read(bool wait) {
+    if (held* mine = find(this)) {
+        ++mine->read_depth;
+        return outcome::nested;
+    }
+    sections().reserve(sections().size() + 1);
+    if (wait) {
+        mutex_.lock_shared();
+    } else if (!mutex_.try_lock_shared()) {
+        return outcome::busy;
+    }
+    sections().push_back({this, 0, 1});
+    return outcome::outermost;
+}
+
+bool section_lock::leave_write() {
+    held* mine = find(this);
+    REM_CHECK(mine != nullptr && mine->write_depth > 0);
+    if (--mine->write_depth > 0) return false;
+    forget(this);
+    mutex_.unlock();
+    return true;
+}
+
+bool section_lock::leave_read() {
+    held* mine = find(this);
+    REM_CHECK(mine != nullptr && mine->read_depth > 0);
+    if (--mine->read_depth > 0 || mine->write_depth > 0) return false;
+    forget(this);
+    mutex_.unlock_shared();
+    return true;
+}
+
+std::size_t section_lock::write_depth() const {
+    const held* mine = find(this);
+    return mine != nullptr ? mine->write_depth : 0;
+}
+
+std::size_t section_lock::read_depth() const {
+    const held* mine = find(this);
+    return mine != nullptr ? mine->read_depth : 0;
+}
+
+void* section_lock::innermost_write_owner() {
+    const std::vector<held>& mine = sections();
+    for (auto h = mine.rbegin(); h != mine.rend(); ++h) {
+        if (h->write_depth > 0) return h->lock->owner_;
+    }
+    return nullptr;
+}
+
+} // namespace remanence::txn

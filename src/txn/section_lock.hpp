@@ -1,0 +1,45 @@
+// Read and write sections of the threads of one process: a reader-writer lock that knows which threads hold it, so that
+// sections nest. May use: base. Knows nothing of what the lock protects.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <shared_mutex>
+
+namespace remanence::txn {
+
+class section_lock {
+public:
+    /// `owner` is what innermost_write_owner() is to tell.
+    explicit section_lock(void* owner) : owner_(owner) {}
+    section_lock(const section_lock&) = delete;
+    section_lock& operator=(const section_lock&) = delete;
+    /// The calling thread's sections of it, if any are left, are forgotten.
+    ~section_lock();
+
+    enum class outcome {
+        outermost, // the thread entered its first section
+        nested,    // it was in one already
+        busy,      // try only: somebody else is
+        conflict,  // a write section inside a read section of the same thread would wait for itself
+    };
+
+    outcome enter_write(bool wait);
+    outcome enter_read(bool wait);
+    /// True when it was the outermost. Precondition: the thread is in such a section.
+    bool leave_write();
+    bool leave_read();
+
+    /// What the calling thread holds: 0, or the depth of its nesting.
+    [[nodiscard]] std::size_t write_depth() const;
+    [[nodiscard]] std::size_t read_depth() const;
+
+    /// The owner of the innermost write section that the calling thread is in, or null.
+    [[nodiscard]] static void* innermost_write_owner();
+
+private:
+    void* owner_;
+    std::shared_mutex mutex_;
+};
+
+} // namespace remanence::txn

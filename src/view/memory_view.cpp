@@ -1,0 +1,233 @@
+#include "view/memory_view.hpp"
+
+#include "base/assert.hpp"
+#include "base/checksum.hpp"
+#include "view/diff.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace remanence::view {
+
+namespace {
+
+constexpr std::uint64_t k_growth_step = 2 * MiB;
+constexpr std::uint64_t k_huge_pages_from = 8 * MiB; // smaller heaps stay small in memory, too
+constexpr std::uint64_t k_read_bytes = 256 * KiB;    // of the image at one go
+
+bool all_zero(const std::byte* page) {
+    static const std::byte zeros[k_page_bytes] = {};
+    return std::memcmp(page, zeros, k_page_bytes) == 0;
+}
+
+void sort_and_merge(std::vector<os::page_run>& runs) {
+    std::sort(runs.begin(), runs.end(), [](const os::page_run& a, const os::page_run& b) { return a.offset < b.offset; });
+    std::size_t kept = 0;
+    for (const os::page_run& run : runs) {
+        if (kept > 0 && run.offset <= runs[kept - 1].end()) {
+            runs[kept - 1].bytes = std::max(runs[kept - 1].end(), run.end()) - runs[kept - 1].offset;
+        } else {
+            runs[kept++] = run;
+        }
+    }
+    runs.resize(kept);
+}
+
+} // namespace
+
+result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place, const view_options& options) {
+    std::unique_ptr<memory_view> view(new memory_view(store, std::move(place)));
+    view->core_dump_ = options.core_dump;
+    auto protection = options.read_only ? os::access::read_only : os::access::read_write;
+    REM_TRY(view->place_.extend(store.image_bytes()));
+    if (!options.core_dump) os::exclude_from_core(view->base(), view->place_.bytes());
+    for (const store::extent& e : store.extents()) REM_TRY(view->map(e, protection));
+    view->accessible_ = store.image_bytes();
+    if (!options.read_only) {
+        auto scanner = os::make_page_scanner(view->base(), options.tracker);
+        if (!scanner) return scanner.error();
+        view->scanner_ = std::move(*scanner);
+    }
+    return view;
+}
+
+result<void> memory_view::map(const store::extent& e, os::access protection) {
+    if (e.stored) {
+        REM_TRY(store_.file().map_private(base() + e.heap.offset, e.heap.bytes, e.file_offset, protection));
+    } else {
+        REM_TRY(os::map_anonymous(base() + e.heap.offset, e.heap.bytes));
+    }
+    if (!core_dump_) os::exclude_from_core(base() + e.heap.offset, e.heap.bytes);
+    const std::uint64_t chunk = store_.chunk_bytes();
+    if (maps_file_.size() < e.heap.end() / chunk) maps_file_.resize(static_cast<std::size_t>(e.heap.end() / chunk));
+    std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.offset / chunk),
+              maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.end() / chunk), e.stored);
+    if (scanner_) scanner_->mapped(e.heap.offset, e.heap.bytes);
+    return {};
+}
+
+result<void> memory_view::make_accessible(std::uint64_t bytes) {
+    if (bytes <= accessible_) return {};
+    std::uint64_t wanted = align_up(std::max(bytes, accessible_ + accessible_ / 4), std::max(k_growth_step, store_.chunk_bytes()));
+    if (wanted > place_.bytes()) {
+        if (bytes <= place_.bytes()) {
+            wanted = place_.bytes();
+        } else if (auto extended = place_.extend(align_up(wanted, GiB)); !extended) {
+            failure why = extended.why();
+            return fail(errc::exhausted,
+                        "the memory of the heap " + store_.path() + " is exhausted at " + std::to_string(place_.bytes()) + " bytes: " + why.message,
+                        store_.path(), why.os_error);
+        }
+    }
+    REM_TRY(os::map_anonymous(base() + accessible_, wanted - accessible_));
+    if (!core_dump_) os::exclude_from_core(base() + accessible_, wanted - accessible_);
+    if (wanted > k_huge_pages_from) os::prefer_huge_pages(base() + accessible_, wanted - accessible_);
+    if (scanner_) scanner_->mapped(accessible_, wanted - accessible_);
+    accessible_ = wanted;
+    return {};
+}
+
+result<void> memory_view::gather_written() {
+    REM_TRY(scanner_->collect(accessible_, written_));
+    sort_and_merge(written_);
+    return {};
+}
+
+result<change_set> memory_view::collect() {
+    REM_TRY(gather_written());
+    change_set changes;
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    fresh_chunk fresh{0, {}};
+    auto finish_fresh = [&] {
+        if (!fresh.checksums.empty()) changes.fresh.push_back(std::move(fresh));
+        fresh.checksums.clear();
+    };
+    for (const os::page_run& run : written_) {
+        for (std::uint64_t from = run.offset; from < run.end();) {
+            std::uint64_t chunk = from / chunk_bytes;
+            std::uint64_t to = std::min(run.end(), (chunk + 1) * chunk_bytes);
+            if (store_.is_stored(chunk)) {
+                REM_TRY(collect_stored({from, to - from}, changes));
+            } else {
+                if (fresh.chunk != chunk) finish_fresh();
+                fresh.chunk = chunk;
+                for (std::uint64_t at = from; at < to; at += k_page_bytes) {
+                    if (all_zero(base() + at)) continue; // what was never written reads as zeros anyway
+                    fresh.checksums.resize(static_cast<std::size_t>(store_.chunk_pages()));
+                    fresh.checksums[at % chunk_bytes / k_page_bytes] = page_checksum({base() + at, k_page_bytes});
+                }
+            }
+            from = to;
+        }
+    }
+    finish_fresh();
+    return changes;
+}
+
+result<void> memory_view::collect_stored(byte_range range, change_set& changes) {
+    for (std::uint64_t at = range.offset; at < range.end();) {
+        std::uint64_t page = at / k_page_bytes;
+        if (const std::byte* twin = twins_.find(page)) {
+            REM_TRY(compare(page, twin, changes));
+            at += k_page_bytes;
+            continue;
+        }
+        std::uint64_t end = at + k_page_bytes;
+        std::uint64_t limit = std::min(range.end(), at + k_read_bytes);
+        while (end < limit && twins_.find(end / k_page_bytes) == nullptr) end += k_page_bytes;
+        // The image's pages become twins at once where they differ: their content is committed either way.
+        std::byte* image = twins_.allocate((end - at) / k_page_bytes);
+        auto read = store_.read_pages(page, {image, static_cast<std::size_t>(end - at)});
+        for (; at < end; at += k_page_bytes, image += k_page_bytes) {
+            std::size_t before = changes.pages.size();
+            if (read) REM_TRY(compare(at / k_page_bytes, image, changes));
+            if (changes.pages.size() != before) {
+                twins_.insert(at / k_page_bytes, image);
+            } else {
+                twins_.discard(image);
+            }
+        }
+        if (!read) return read.error();
+    }
+    return {};
+}
+
+result<void> memory_view::compare(std::uint64_t page, const std::byte* committed, change_set& changes) {
+    const std::byte* now = base() + page * k_page_bytes;
+    std::size_t first = changes.ranges.size();
+    diff_pages(committed, now, changes.ranges);
+    auto count = static_cast<std::uint32_t>(changes.ranges.size() - first);
+    if (count != 0) changes.pages.push_back({page, page_checksum({now, k_page_bytes}), count, first});
+    return {};
+}
+
+void memory_view::accept(const change_set& changes) {
+    for (const changed_page& changed : changes.pages) {
+        std::memcpy(twins_.find(changed.page), base() + changed.page * k_page_bytes, k_page_bytes);
+        twins_.set_checksum(changed.page, changed.checksum);
+    }
+    written_.clear();
+}
+
+result<void> memory_view::rollback() {
+    REM_TRY(gather_written());
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    for (const os::page_run& run : written_) {
+        for (std::uint64_t from = run.offset; from < run.end();) {
+            std::uint64_t chunk = from / chunk_bytes;
+            std::uint64_t to = std::min(run.end(), (chunk + 1) * chunk_bytes);
+            if (store_.is_stored(chunk)) {
+                REM_TRY(restore({from, to - from}));
+            } else {
+                REM_TRY(os::drop_pages(base() + from, to - from));
+            }
+            from = to;
+        }
+    }
+    written_.clear();
+    return {};
+}
+
+// Pages of one stored chunk.
+result<void> memory_view::restore(byte_range range) {
+    bool from_file = maps_file(range.offset / store_.chunk_bytes());
+    for (std::uint64_t at = range.offset; at < range.end();) {
+        if (const std::byte* twin = twins_.find(at / k_page_bytes)) {
+            if (std::memcmp(base() + at, twin, k_page_bytes) != 0) std::memcpy(base() + at, twin, k_page_bytes);
+            at += k_page_bytes;
+            continue;
+        }
+        std::uint64_t end = at + k_page_bytes;
+        while (end < range.end() && twins_.find(end / k_page_bytes) == nullptr) end += k_page_bytes;
+        if (from_file) {
+            REM_TRY(os::drop_pages(base() + at, end - at));
+        } else {
+            REM_TRY(store_.read_pages(at / k_page_bytes, {base() + at, static_cast<std::size_t>(end - at)}));
+        }
+        at = end;
+    }
+    return {};
+}
+
+result<void> memory_view::settle() {
+    // Memory of chunks that got their place since they were mapped.
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored) continue;
+        const std::uint64_t chunk = store_.chunk_bytes();
+        for (std::uint64_t from = e.heap.offset; from < e.heap.end();) {
+            std::uint64_t to = from + chunk;
+            bool mapped = maps_file(from / chunk);
+            while (to < e.heap.end() && maps_file(to / chunk) == mapped) to += chunk;
+            if (!mapped) REM_TRY(map({{from, to - from}, true, e.file_offset + (from - e.heap.offset)}, os::access::read_write));
+            from = to;
+        }
+    }
+    std::vector<os::page_run> copies;
+    for (const store::folded_page& twin : twins_.sorted()) copies.push_back({twin.page * k_page_bytes, k_page_bytes});
+    sort_and_merge(copies);
+    for (const os::page_run& run : copies) REM_TRY(os::drop_pages(base() + run.offset, run.bytes));
+    return {};
+}
+
+} // namespace remanence::view

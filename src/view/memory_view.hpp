@@ -1,0 +1,105 @@
+// The view: the memory the program uses. A private mapping of the image, anonymous memory where nothing is committed
+// yet, a scanner that finds what changed, and twins to compare with. May use: base, os, format, store, log (for the
+// form of ranges). Knows nothing of allocation.
+//
+// R1 is kept here: committed content is the twin if there is one, else the image; never the view itself.
+// R4: only commit, rollback and settle(), called with the write lock held, drop or remap pages.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "format/log_record.hpp"
+#include "os/memory.hpp"
+#include "os/page_scan.hpp"
+#include "store/heap_file.hpp"
+#include "view/twins.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace remanence::view {
+
+struct changed_page {
+    std::uint64_t page;
+    std::uint32_t checksum;    // after the change
+    std::uint32_t range_count;
+    std::size_t first_range;   // in change_set::ranges
+};
+
+/// A chunk that has no place in the file yet.
+struct fresh_chunk {
+    std::uint64_t chunk;
+    std::vector<std::uint32_t> checksums; // one for each page; 0: all zeros
+};
+
+/// What a commit has to make durable.
+struct change_set {
+    std::vector<fresh_chunk> fresh;
+    std::vector<changed_page> pages;
+    std::vector<format::change_range> ranges;
+
+    [[nodiscard]] bool empty() const { return fresh.empty() && pages.empty(); }
+    [[nodiscard]] std::span<const format::change_range> ranges_of(const changed_page& page) const {
+        return std::span(ranges).subspan(page.first_range, page.range_count);
+    }
+};
+
+struct view_options {
+    os::tracker_choice tracker = os::tracker_choice::automatic;
+    bool read_only = false;
+    bool core_dump = false;
+};
+
+class memory_view {
+public:
+    /// Maps the store's image at the reservation. Complexity: O(extents), whatever their size.
+    static result<std::unique_ptr<memory_view>> open(store::heap_file& store, os::reservation place, const view_options& options);
+
+    [[nodiscard]] std::byte* base() const { return place_.base(); }
+    [[nodiscard]] std::uint64_t reserved_bytes() const { return place_.bytes(); }
+    /// Bytes from the base that may be used.
+    [[nodiscard]] std::uint64_t accessible_bytes() const { return accessible_; }
+    /// Extends them to at least `bytes`, in larger steps; and the reservation, while the addresses behind it are free.
+    result<void> make_accessible(std::uint64_t bytes);
+    [[nodiscard]] const char* tracker_name() const { return scanner_ ? scanner_->name() : "none"; }
+
+    /// Everything that differs from the committed content, read from memory that nobody changes meanwhile. Nothing is
+    /// lost when no accept() follows: the next collect() reports it again.
+    result<change_set> collect();
+    /// The changes are durable: they are committed content now. Precondition: the store has accepted the fresh chunks.
+    void accept(const change_set& changes);
+    /// Memory becomes the committed content again.
+    result<void> rollback();
+
+    /// Committed content that the image does not have.
+    [[nodiscard]] std::vector<store::folded_page> twin_pages() const { return twins_.sorted(); }
+    [[nodiscard]] std::uint64_t twin_bytes() const { return twins_.bytes(); }
+    /// The image holds every twin now.
+    void drop_twins() { twins_.clear(); }
+    /// Gives private copies back to the kernel. Precondition: the image, and the view, hold just the committed content;
+    /// to be called before drop_twins().
+    result<void> settle();
+
+private:
+    memory_view(store::heap_file& store, os::reservation place) : store_(store), place_(std::move(place)), twins_(store.chunk_pages()) {}
+    result<void> map(const store::extent& e, os::access protection);
+    result<void> gather_written();
+    result<void> collect_stored(byte_range range, change_set& changes);
+    result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
+    result<void> restore(byte_range range);
+    [[nodiscard]] bool maps_file(std::uint64_t chunk) const { return chunk < maps_file_.size() && maps_file_[static_cast<std::size_t>(chunk)]; }
+
+    store::heap_file& store_;
+    os::reservation place_;
+    twins twins_;
+    std::unique_ptr<os::page_scanner> scanner_;
+    std::uint64_t accessible_ = 0;
+    bool core_dump_ = false;
+    std::vector<os::page_run> written_; // sorted; reported by the scanner since the last accept() or rollback()
+    std::vector<bool> maps_file_;       // for each chunk: a file mapping, else anonymous memory
+};
+
+} // namespace remanence::view

@@ -1,0 +1,77 @@
+// What a heap must contain: the bytes that the program wrote, kept apart from the heap itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace remanence::crash {
+
+/// Deterministic pseudo-random numbers (splitmix64): the same on every machine, unlike those of <random>.
+class generator {
+public:
+    explicit generator(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next();
+    std::uint64_t below(std::uint64_t n) { return next() % n; }
+    void fill(std::span<std::byte> bytes);
+
+private:
+    std::uint64_t state_;
+};
+
+// The objects in the heap: a root, and a list of blocks behind it, linked by ordinary pointers.
+
+struct list_block {
+    list_block* next;
+    std::uint64_t id;
+    std::uint64_t bytes; // of the block, this header included
+};
+
+struct list_root {
+    std::uint64_t magic;
+    std::uint64_t serial; // changes with every commit of the workload
+    std::uint64_t count;
+    list_block* first;
+    std::uint64_t scratch[4];
+};
+
+/// Cheap to copy: versions share the pieces they have in common.
+class content {
+public:
+    struct block {
+        std::uint64_t offset; // in the heap
+        std::uint64_t bytes;
+    };
+    static constexpr std::uint64_t k_root_magic = 0x746f6f7221212121;
+
+    [[nodiscard]] bool has_root() const { return root_ != 0; }
+    [[nodiscard]] std::uint64_t root() const { return root_; }
+    [[nodiscard]] const std::vector<block>& blocks() const { return blocks_; } // in list order
+    [[nodiscard]] std::uint64_t bytes() const;
+    /// Bytes of the block that were written in one piece, from its beginning.
+    [[nodiscard]] std::uint64_t filled_bytes(std::size_t index) const { return pieces_.at(blocks_[index].offset)->size(); }
+
+    void set_root(std::uint64_t offset) { root_ = offset; }
+    void insert_front(block added) { blocks_.insert(blocks_.begin(), added); }
+    /// Forgets a block and everything written into it.
+    void erase(std::size_t index);
+    /// The program wrote these bytes there. A piece is written whole first; later writes lie within one piece.
+    void write(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// How the memory differs from what it must be; nothing when it does not.
+    [[nodiscard]] std::optional<std::string> difference(const std::byte* base) const;
+    /// Whether [offset, offset+bytes) meets memory that is in use.
+    [[nodiscard]] bool overlaps(std::uint64_t offset, std::uint64_t bytes) const;
+
+private:
+    using piece = std::shared_ptr<const std::vector<std::byte>>;
+    std::map<std::uint64_t, piece> pieces_; // by heap offset, disjoint
+    std::vector<block> blocks_;
+    std::uint64_t root_ = 0;
+};
+
+} // namespace remanence::crash

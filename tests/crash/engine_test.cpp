@@ -1,0 +1,57 @@
+// The engine under power loss: whatever the moment, no acknowledged commit is lost, none is there in part, and the heap
+// works on. The states tried and how they ended are printed.
+#include "options.hpp"
+#include "workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+namespace remanence::crash {
+namespace {
+
+class engine_after_power_loss : public testing::TestWithParam<workload> {};
+
+TEST_P(engine_after_power_loss, keeps_every_acknowledged_commit_and_works_on) {
+    const workload& tested = GetParam();
+    const std::string& replay = options().replay;
+    if (!replay.empty() && !replay.starts_with(tested.name + '#')) GTEST_SKIP() << "not the workload to be replayed";
+    const auto started = std::chrono::steady_clock::now();
+    const auto report = explore(tested, {.seed = options().seed, .states = options().states, .only = replay});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+    std::cout << report.summary(tested.name) << "  seed " << options().seed << ", " << took.count() << " s\n";
+    if (!report.violation.empty()) FAIL() << report.violation;
+    if (replay.empty()) {
+        EXPECT_GT(report.levels[0].acknowledged, 0U);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(workloads, engine_after_power_loss, testing::ValuesIn(engine_workloads()),
+                         [](const auto& instance) { return instance.param.name; });
+
+workload named(const std::string& name) {
+    auto all = engine_workloads();
+    return *std::find_if(all.begin(), all.end(), [&](const workload& each) { return each.name == name; });
+}
+
+/// The first violation when the syncs of a call site are not done; only what is synced persists.
+std::string violation_without(const std::string& site, const workload& tested) {
+    return explore(tested, {.states = 100'000, .level_2 = false, .dropped_sync = site, .level_1_synced_only = true}).violation;
+}
+
+TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
+    for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse"}) {
+        const workload tested = named(name);
+        const auto complete = explore(tested, {.states = 100'000, .level_2 = false, .level_1_synced_only = true});
+        ASSERT_EQ(complete.violation, "");
+        for (const std::string& site : complete.sync_sites) {
+            const std::string violation = violation_without(site, tested);
+            std::cout << name << " without the sync \"" << site << "\": " << (violation.empty() ? "not noticed" : violation.substr(0, violation.find('\n'))) << '\n';
+        }
+    }
+}
+
+} // namespace
+} // namespace remanence::crash

@@ -1,0 +1,93 @@
+// A program at work on a store: it changes memory, commits, and notes what the store has promised. Used to record a
+// workload, and again after each crash to see that the store still works.
+#pragma once
+
+#include "content.hpp"
+#include "os/simulated_disk.hpp"
+#include "store.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace remanence::crash {
+
+/// The store did what it must not do.
+class violation : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// What may be found after a crash: a version from `acknowledged` to `in_flight`; nothing at all, unless `created`.
+struct promise {
+    bool created = false;
+    std::uint64_t acknowledged = 0;
+    std::uint64_t in_flight = 0;
+};
+
+/// What each version holds, and the promises in the order in which they were made; the trace's markers give their index.
+struct history {
+    std::map<std::uint64_t, std::shared_ptr<const content>> versions; // the first is what creation makes
+    std::vector<promise> promises;
+};
+
+class session {
+public:
+    static constexpr const char* k_path = "heaps/heap";
+
+    /// `past` goes on growing; its versions include those that opening may find.
+    session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed);
+
+    /// Opens or creates; throws a violation when that fails or a promise was not kept.
+    void open();
+    void commit();
+    void rollback();
+    void checkpoint();
+    void close();
+    /// The process dies: memory is lost, the files stay as the operating system has them.
+    void die();
+    [[nodiscard]] store& opened() { return *store_; }
+    [[nodiscard]] const content& current() const { return current_; }
+    [[nodiscard]] generator& random() { return random_; }
+    void verify();
+
+    // Changes, to be committed.
+
+    /// Adds a block in front of the list and fills it.
+    void add_block(std::uint64_t bytes);
+    /// Adds a block of which only the header and pieces of `written` bytes, `every` apart, are ever touched.
+    void add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written);
+    void remove_block(std::size_t index);
+    void remove_largest();
+    /// Overwrites bytes at a random place of a random block (that was filled), or, without one, of the root.
+    void poke(std::uint64_t bytes);
+    void poke(std::size_t index, std::uint64_t offset, std::uint64_t bytes);
+    void change_serial();
+    void add_root();
+
+    /// Some change that any heap takes, empty ones included.
+    void change_anything();
+
+private:
+    void write(std::uint64_t offset, std::span<const std::byte> bytes);
+    template <class T>
+    void write_object(std::uint64_t offset, const T& object) { write(offset, std::as_bytes(std::span(&object, 1))); }
+    std::uint64_t allocate(std::uint64_t bytes);
+    void link_block(content::block added);
+    void set_root_fields();
+    list_block* address_of(std::size_t index);
+    void promised(promise made, const char* what);
+
+    os::simulated_disk& disk_;
+    open_function open_;
+    history& past_;
+    generator random_;
+    std::unique_ptr<store> store_;
+    content current_;
+    content committed_;
+};
+
+} // namespace remanence::crash

@@ -1,0 +1,40 @@
+// What the crash tests test: something that keeps memory in files, opened through a function. The engine is one
+// (engine_store.hpp), the toy that shows what the harness catches another (toy_store.hpp).
+#pragma once
+
+#include "base/result.hpp"
+#include "os/file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace remanence::crash {
+
+/// Destroyed without close(), it behaves as if the process had died. Its memory has the same address each time.
+class store {
+public:
+    store() = default;
+    store(const store&) = delete;
+    store& operator=(const store&) = delete;
+    virtual ~store() = default;
+
+    virtual result<void> commit() = 0;
+    virtual result<void> rollback() = 0;
+    virtual result<void> checkpoint() = 0;
+    virtual result<void> close() = 0;
+    virtual void* allocate(std::uint64_t bytes) = 0;
+    virtual void deallocate(void* block, std::uint64_t bytes) = 0;
+    virtual std::byte* base() = 0;
+    virtual std::uint64_t version() = 0;
+    /// The problems that a full check finds.
+    virtual result<std::vector<std::string>> verify() = 0;
+};
+
+/// Opens, or creates what is not there, and recovers.
+using open_function = std::function<result<std::unique_ptr<store>>(os::file_system& files, const std::string& path)>;
+
+} // namespace remanence::crash

@@ -1,0 +1,218 @@
+#include "workloads.hpp"
+
+#include "engine_store.hpp"
+
+namespace remanence::crash {
+
+namespace {
+
+open_function engine_with(std::uint64_t log_limit_bytes) {
+    auto options = small_heap_options();
+    options.log_limit_bytes = log_limit_bytes;
+    return engine(options);
+}
+
+void begin(session& program) {
+    program.open();
+    if (!program.current().has_root()) program.add_root();
+    program.commit();
+}
+
+void create(session& program) {
+    program.open();
+    program.close(); // nothing committed
+    begin(program);
+    program.close();
+    program.open();
+    program.die();
+    program.open();
+    program.change_serial();
+    program.rollback(); // leaves nothing to commit
+    program.close();
+}
+
+void small_commits(session& program) {
+    begin(program);
+    for (std::uint64_t i = 0; i < 5; i++) {
+        program.add_block(40 + 333 * i);
+        program.commit();
+        program.poke(1 + 5 * i);
+        program.change_serial();
+        program.commit();
+        program.add_block(5000);
+        program.poke(16);
+        program.remove_block(program.current().blocks().size() - 1);
+        program.rollback();
+    }
+    program.remove_block(2);
+    program.commit();
+    program.close();
+    program.open();
+    program.poke(9);
+    program.commit();
+    program.die();
+    program.open();
+    program.add_block(700);
+    program.commit();
+    program.poke(3);
+    program.commit();
+}
+
+void bulk_commits(session& program) {
+    begin(program);
+    program.add_block(100 * KiB);
+    program.commit();
+    program.add_block(300 * KiB);
+    program.add_block(30);
+    program.commit();
+    program.poke(1, 4096, 200 * KiB); // dense, in chunks that are stored
+    program.poke(64);
+    program.commit();
+    program.add_block(150 * KiB);
+    program.rollback();
+    program.add_block(90 * KiB);
+    program.poke(2, 10000, 50 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.add_block(70 * KiB);
+    program.poke(64);
+    program.commit();
+    program.close();
+}
+
+void growth(session& program) {
+    begin(program);
+    program.add_sparse_block(3 * MiB, 500 * KiB, 600);
+    program.commit();
+    program.add_block(2000);
+    program.add_sparse_block(5 * MiB, 900 * KiB, 5000);
+    program.commit();
+    program.poke(50);
+    program.commit();
+    program.add_sparse_block(14 * MiB, 3 * MiB, 9000);
+    program.commit();
+    program.add_block(3000);
+    program.poke(50);
+    program.commit();
+    program.die();
+    program.open();
+    program.add_sparse_block(30 * MiB, 7 * MiB, 3000);
+    program.commit();
+    program.checkpoint();
+    program.poke(100);
+    program.commit();
+    program.close();
+}
+
+void checkpoints(session& program) {
+    begin(program);
+    for (std::uint64_t i = 0; i < 12; i++) {
+        if (i < 6) program.add_block(500 + 1000 * i);
+        else program.poke(300);
+        program.change_serial();
+        program.commit();
+        if (i % 5 == 4) program.checkpoint();
+    }
+    program.checkpoint();
+    program.checkpoint(); // with nothing to fold
+    program.poke(20);
+    program.commit();
+    program.poke(20);
+    program.checkpoint(); // with changes that are not committed
+    program.poke(20);
+    program.commit();
+    program.checkpoint();
+    program.poke(20);
+    program.rollback();
+    program.poke(20);
+    program.commit();
+}
+
+/// Records of many sizes, more than a log segment together; the log is restarted and reused over longer stale ones.
+void log_growth(session& program) {
+    begin(program);
+    program.add_block(800 * KiB);
+    program.commit();
+    for (std::uint64_t i = 0; i < 5; i++) {
+        program.poke(0, 5000 + i, 330 * KiB - 70 * KiB * (i % 3));
+        program.commit();
+        program.poke(0, 100 + 20000 * i, 40);
+        program.commit();
+    }
+    program.checkpoint();
+    for (std::uint64_t i = 0; i < 3; i++) {
+        program.poke(0, 77777 + i, 900 + 5000 * i);
+        program.commit();
+    }
+    program.die();
+    program.open();
+    program.poke(0, 333, 20 * KiB);
+    program.commit();
+}
+
+void free_and_reuse(session& program) {
+    begin(program);
+    program.add_block(500 * KiB);
+    program.add_block(100);
+    program.commit();
+    program.remove_largest();
+    program.commit();
+    program.add_block(300 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.remove_largest();
+    program.add_sparse_block(400 * KiB, 130 * KiB, 2000);
+    program.commit();
+    program.remove_largest();
+    program.add_block(120 * KiB);
+    program.rollback();
+    program.add_sparse_block(1 * MiB, 400 * KiB, 100);
+    program.commit();
+    program.remove_largest();
+    program.commit();
+    program.close();
+    program.open();
+    program.add_block(200 * KiB);
+    program.commit();
+}
+
+/// Goes on after a power loss; on what it left, once more.
+void go_on(session& program) {
+    program.open();
+    for (int i = 0; i < 3; i++) {
+        program.change_anything();
+        program.commit();
+    }
+    program.add_block(70 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.poke(100);
+    program.commit();
+}
+
+void go_on_and_close(session& program) {
+    go_on(program);
+    program.close();
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
+} // namespace
+
+std::vector<workload> engine_workloads() {
+    constexpr std::uint64_t k_roomy = 1 * MiB;
+    constexpr std::uint64_t k_tight = 12 * KiB; // a checkpoint every few commits
+    return {
+        {.name = "create", .open = engine_with(k_roomy), .phases = {create}},
+        {.name = "small_commits", .open = engine_with(k_roomy), .phases = {small_commits}},
+        {.name = "bulk_commits", .open = engine_with(k_roomy), .phases = {bulk_commits}},
+        {.name = "growth", .open = engine_with(k_roomy), .phases = {growth}},
+        {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
+        {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
+        {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
+        {.name = "crash_and_go_on", .open = engine_with(k_tight), .phases = {go_on, go_on, go_on_and_close}, .restarts = 3},
+    };
+}
+
+} // namespace remanence::crash

@@ -1,0 +1,59 @@
+"""Shows that check_layering finds each kind of violation, and passes what is allowed."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from check_layering import faults
+
+ALLOWED = {
+    "src/base/a.cpp": '#include "base/a.hpp"\n#include <vector>\n#include <xxhash.h>\n#include <remanence/error.hpp>',
+    "src/os/a.cpp": '#include "base/a.hpp"\n#include <sys/mman.h>\n#include <unistd.h>',
+    "src/view/a.cpp": '#include "log/a.hpp"\n#include <immintrin.h>',
+    "src/api/a.cpp": '#include <remanence/heap.hpp>\n#include "types/a.hpp"',
+    "include/remanence/heap.hpp": "#include <remanence/error.hpp>\n#include <string>",
+    "include/remanence/remanence.h": "#include <stdint.h>",
+}
+
+FORBIDDEN = {
+    "upward": ("src/base/a.cpp", '#include "os/file.hpp"', "L1"),
+    "upward_with_spaces": ("src/log/a.hpp", '  #  include  "view/view.hpp"', "L1"),
+    "no_layer": ("src/log/a.cpp", '#include "writer.hpp"', "L1"),
+    "relative": ("src/log/a.cpp", '#include "../view/view.hpp"', "L1"),
+    "public_from_below": ("src/store/a.cpp", "#include <remanence/heap.hpp>", "L1"),
+    "system_call": ("src/store/a.cpp", "#include <sys/mman.h>", "L2"),
+    "posix": ("src/api/a.hpp", "#include <unistd.h>", "L2"),
+    "kernel": ("src/view/a.cpp", "#include <linux/userfaultfd.h>", "L2"),
+    "threads": ("src/txn/a.cpp", "#include <pthread.h>", "L2"),
+    "signals": ("src/view/a.cpp", "#include <signal.h>", "L2"),
+    "wrapped": ("src/store/a.cpp", "#include <xxhash.h>", "L3"),
+    "public_os": ("include/remanence/heap.hpp", "#include <fcntl.h>", "L4"),
+    "public_third_party": ("include/remanence/detail/a.hpp", "#include <xxhash.h>", "L4"),
+    "public_internal": ("include/remanence/heap.hpp", '#include "view/view.hpp"', "L4"),
+    "public_upward": ("include/remanence/error.hpp", "#include <remanence/heap.hpp>", "L1"),
+    "macro": ("src/log/a.cpp", "#include SOME_HEADER", "cannot be checked"),
+    "unknown_folder": ("src/misc/a.cpp", "", "not in the folder of a layer"),
+}
+
+
+def faults_of(files):
+    with tempfile.TemporaryDirectory() as name:
+        for path, text in files.items():
+            file = Path(name) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text + "\n", encoding="utf-8")
+        return list(faults(Path(name)))
+
+
+def main():
+    wrong = [f"allowed, but reported: {fault}" for fault in faults_of(ALLOWED)]
+    for name, (path, text, rule) in FORBIDDEN.items():
+        found = faults_of({path: text})
+        if len(found) != 1 or rule not in found[0]:
+            wrong.append(f"{name}: expected one {rule}, got {found}")
+    print("\n".join(wrong) if wrong else f"all {len(FORBIDDEN)} kinds of violation are found")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,436 @@
+#include "alloc/block_allocator.hpp"
+
+#include "test_heap.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <random>
+
+namespace remanence::alloc {
+namespace {
+
+std::uint64_t new_seed() {
+    const std::uint64_t seed = std::random_device{}();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    return seed;
+}
+
+using random_engine = std::mt19937_64;
+
+std::size_t random_below(random_engine& random, std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); }
+
+// Mostly small, at times many pages.
+std::size_t random_size(random_engine& random) {
+    return random_below(random, (std::size_t{1} << (1 + random_below(random, random_below(random, 20) == 0 ? 23 : 13))) + 1);
+}
+
+std::size_t random_alignment(random_engine& random) {
+    return random_below(random, 8) != 0 ? k_slot_bytes : std::size_t{1} << random_below(random, random_below(random, 8) == 0 ? 22 : 13);
+}
+
+// What the program believes to have: blocks by offset, filled with a pattern of their own.
+class model {
+public:
+    explicit model(test_heap& heap) : heap_(heap) {}
+
+    void add(void* address, std::size_t bytes, std::size_t alignment) {
+        const std::uint64_t begin = heap_.offset_of(address);
+        ASSERT_TRUE(is_aligned(begin, std::max<std::size_t>(alignment, 1))) << begin << " " << alignment;
+        ASSERT_GE(begin, k_page_bytes);
+        ASSERT_LE(begin + bytes, heap_.accessible_bytes());
+        const auto next = blocks_.lower_bound(begin);
+        if (next != blocks_.end()) { ASSERT_LE(begin + std::max<std::size_t>(bytes, 1), next->first); }
+        if (next != blocks_.begin()) { ASSERT_LE(std::prev(next)->first + std::prev(next)->second.bytes, begin); }
+        blocks_[begin] = {address, bytes, alignment};
+        fill(blocks_[begin]);
+    }
+    live_block take(std::size_t nth) {
+        const auto at = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(nth));
+        const live_block taken = at->second;
+        EXPECT_TRUE(is_filled(taken)) << "the block at " << at->first << " was written over";
+        blocks_.erase(at);
+        return taken;
+    }
+    [[nodiscard]] std::size_t count() const { return blocks_.size(); }
+    [[nodiscard]] std::uint64_t allocated_bytes() const {
+        return std::accumulate(blocks_.begin(), blocks_.end(), std::uint64_t{0}, [](std::uint64_t sum, const auto& entry) {
+            return sum + block_allocator::block_bytes(entry.second.bytes, entry.second.alignment);
+        });
+    }
+    void expect_same_blocks() const {
+        auto at = blocks_.begin();
+        heap_->for_each_block([&](block found) {
+            ASSERT_NE(at, blocks_.end());
+            EXPECT_EQ(found.start, at->second.address);
+            EXPECT_EQ(found.bytes, block_allocator::block_bytes(at->second.bytes, at->second.alignment));
+            const auto inside = static_cast<std::byte*>(found.start) + found.bytes * 3 / 4;
+            EXPECT_EQ(heap_->block_of(found.start), found);
+            EXPECT_EQ(heap_->block_of(inside), found);
+            EXPECT_EQ(heap_->block_of(static_cast<std::byte*>(found.start) + found.bytes - 1), found);
+            ++at;
+        });
+        EXPECT_EQ(at, blocks_.end());
+    }
+
+private:
+    static unsigned char mark_of(const live_block& of) { return static_cast<unsigned char>(reinterpret_cast<std::uintptr_t>(of.address) >> 4 | 1); }
+    static void fill(const live_block& of) {
+        std::memset(of.address, mark_of(of), std::min<std::size_t>(of.bytes, 64));
+        if (of.bytes > 64) std::memset(static_cast<std::byte*>(of.address) + of.bytes - 64, mark_of(of), 64);
+    }
+    static bool is_filled(const live_block& of) {
+        const auto* const bytes = static_cast<const unsigned char*>(of.address);
+        const std::size_t edge = std::min<std::size_t>(of.bytes, 64);
+        const auto is_mark = [&](unsigned char c) { return c == mark_of(of); };
+        return std::all_of(bytes, bytes + edge, is_mark) && std::all_of(bytes + of.bytes - edge, bytes + of.bytes, is_mark);
+    }
+
+    test_heap& heap_;
+    std::map<std::uint64_t, live_block> blocks_;
+};
+
+format::alloc_state empty_state() {
+    format::alloc_state state;
+    block_allocator::format(state);
+    return state;
+}
+
+bool is_empty(const test_heap& heap) {
+    const format::alloc_state empty = empty_state();
+    return std::memcmp(&heap.state(), &empty, sizeof empty) == 0;
+}
+
+std::vector<void*> allocate_many(test_heap& heap, std::size_t count, std::size_t bytes) {
+    std::vector<void*> blocks(count);
+    for (void*& at : blocks) at = heap->allocate(bytes);
+    return blocks;
+}
+
+TEST(block_allocator, random_sequences_keep_blocks_aligned_and_apart) {
+    random_engine random(new_seed());
+    test_heap heap;
+    model expected(heap);
+    for (int step = 0; step < 60'000; ++step) {
+        const bool growing = step / 10'000 % 2 == 0;
+        if (expected.count() == 0 || random_below(random, 10) < (growing ? 6U : 4U)) {
+            const std::size_t bytes = random_size(random);
+            const std::size_t alignment = random_alignment(random);
+            void* const got = heap->allocate(bytes, alignment);
+            ASSERT_NE(got, nullptr) << heap->failure().why().message;
+            ASSERT_NO_FATAL_FAILURE(expected.add(got, bytes, alignment));
+        } else {
+            const live_block gone = expected.take(random_below(random, std::min<std::size_t>(expected.count(), 500)));
+            heap->deallocate(gone.address, gone.bytes, gone.alignment);
+        }
+        if (step % 5'000 == 0) {
+            ASSERT_TRUE(is_sound(*heap)) << step;
+            ASSERT_TRUE(heap->check_state());
+            ASSERT_EQ(heap->allocated_bytes(), expected.allocated_bytes());
+            ASSERT_NO_FATAL_FAILURE(expected.expect_same_blocks());
+        }
+    }
+    while (expected.count() != 0) {
+        const live_block gone = expected.take(random_below(random, expected.count()));
+        heap->deallocate(gone.address, gone.bytes, gone.alignment);
+    }
+    heap->release_empty_slabs();
+    ASSERT_TRUE(is_sound(*heap));
+    EXPECT_TRUE(is_empty(heap)) << "memory was not returned exactly";
+}
+
+TEST(block_allocator, blocks_of_a_fresh_heap_follow_each_other) {
+    test_heap heap;
+    const auto blocks = allocate_many(heap, 1000, 200);
+    const std::size_t bytes = block_allocator::block_bytes(200);
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+        const auto gap = heap.offset_of(blocks[i]) - heap.offset_of(blocks[i - 1]);
+        EXPECT_TRUE(gap == bytes || (gap < 2 * bytes && is_aligned(heap.offset_of(blocks[i]), k_page_bytes))) << gap;
+    }
+}
+
+TEST(block_allocator, the_lowest_free_slot_is_reused_first) {
+    test_heap heap;
+    const auto blocks = allocate_many(heap, 20, 64);
+    heap->deallocate(blocks[7], 64);
+    heap->deallocate(blocks[3], 64);
+    EXPECT_EQ(heap->allocate(64), blocks[3]);
+    EXPECT_EQ(heap->allocate(64), blocks[7]);
+}
+
+TEST(block_allocator, a_few_small_blocks_touch_few_pages) {
+    test_heap heap;
+    for (const std::size_t bytes : {16U, 40U, 100U, 200U}) {
+        for (int i = 0; i < 4; ++i) std::memset(heap->allocate(bytes), 0xff, bytes);
+    }
+    EXPECT_EQ(heap.nonzero_pages(), 3U + 4U) << "the header, descriptors, bitmaps, and one page per class";
+    EXPECT_LE(heap.accessible_bytes(), 64 * KiB);
+}
+
+TEST(block_allocator, allocating_and_freeing_touch_no_data_page) {
+    test_heap heap;
+    const auto blocks = allocate_many(heap, 20'000, 40);
+    void* const large = heap->allocate(500 * KiB);
+    EXPECT_EQ(heap.nonzero_pages(), 5U) << "the header, descriptors in two sections, bitmaps for 512 KiB a page in the first";
+    for (void* at : blocks) heap->deallocate(at, 40);
+    heap->deallocate(large, 500 * KiB);
+    heap->release_empty_slabs();
+    EXPECT_EQ(heap.nonzero_pages(), 1U);
+}
+
+TEST(block_allocator, an_empty_block_is_a_block) {
+    test_heap heap;
+    void* const first = heap->allocate(0);
+    void* const second = heap->allocate(0);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(block_allocator::block_bytes(0), 16U);
+    heap->deallocate(first, 0);
+    heap->deallocate(second, 16);
+    EXPECT_EQ(heap->allocated_bytes(), 0U);
+}
+
+TEST(block_allocator, alignments_up_to_2_mib_are_kept_and_others_refused) {
+    test_heap heap;
+    for (std::size_t alignment = 1; alignment <= k_alignment_max; alignment *= 2) {
+        for (const std::size_t bytes : {1U, 100U, 5000U, 40'000U}) {
+            void* const got = heap->allocate(bytes, alignment);
+            ASSERT_NE(got, nullptr);
+            EXPECT_TRUE(is_aligned(reinterpret_cast<std::uintptr_t>(got), alignment));
+        }
+    }
+    ASSERT_TRUE(is_sound(*heap));
+    const auto before = heap.snapshot();
+    EXPECT_EQ(heap->allocate(64, 2 * k_alignment_max), nullptr);
+    EXPECT_EQ(heap->failure().why().code, errc::invalid_argument);
+    EXPECT_EQ(heap->allocate(64, 48), nullptr);
+    EXPECT_EQ(heap.snapshot(), before);
+}
+
+TEST(block_allocator, a_request_beyond_the_limit_changes_nothing) {
+    test_heap heap({.limit_bytes = 8 * MiB});
+    static_cast<void>(heap->allocate(100));
+    const auto before = heap.snapshot();
+    for (const std::size_t bytes : {8 * MiB, 4 * GiB, ~std::size_t{0}, ~std::size_t{0} - 4095, std::size_t{1} << 63}) {
+        EXPECT_EQ(heap->allocate(bytes), nullptr);
+        EXPECT_EQ(heap->failure().why().code, errc::exhausted);
+    }
+    EXPECT_EQ(heap.snapshot(), before);
+}
+
+TEST(block_allocator, freeing_all_returns_the_wilderness_exactly) {
+    for (const std::size_t bytes : {16U, 200U, 3000U, 16'000U, 20'000U, 300'000U}) {
+        random_engine random(bytes);
+        test_heap heap;
+        auto blocks = allocate_many(heap, 2000, bytes);
+        std::shuffle(blocks.begin(), blocks.end(), random);
+        for (void* at : blocks) heap->deallocate(at, bytes);
+        heap->release_empty_slabs();
+        ASSERT_TRUE(is_sound(*heap));
+        EXPECT_TRUE(is_empty(heap)) << bytes;
+    }
+}
+
+TEST(block_allocator, skipped_wilderness_serves_later_small_requests) {
+    test_heap heap;
+    EXPECT_EQ(heap.offset_of(heap->allocate(900 * KiB)), 4 * k_page_bytes);
+    EXPECT_EQ(heap.offset_of(heap->allocate(900 * KiB)), 259 * k_page_bytes) << "does not fit behind it in section 0";
+    EXPECT_LT(heap.offset_of(heap->allocate(32 * KiB)), MiB);
+    ASSERT_TRUE(is_sound(*heap));
+}
+
+TEST(block_allocator, a_large_block_is_found_from_each_of_its_pages) {
+    test_heap heap;
+    for (const std::size_t pages : {1U, 2U, 3U, 7U, 64U, 100U, 1000U, 5000U}) {
+        static_cast<void>(heap->allocate(3 * k_page_bytes, k_page_bytes * 2));
+        auto* const start = static_cast<std::byte*>(heap->allocate(pages * k_page_bytes, 2 * k_page_bytes));
+        const block expected{start, pages * k_page_bytes};
+        for (std::size_t i = 0; i < pages; ++i) ASSERT_EQ(heap->block_of(start + i * k_page_bytes + 5), expected) << i << " of " << pages;
+        EXPECT_NE(heap->block_of(start - 1), expected);
+        EXPECT_NE(heap->block_of(start + expected.bytes), expected);
+    }
+    ASSERT_TRUE(is_sound(*heap));
+}
+
+TEST(block_allocator, no_block_is_found_where_there_is_none) {
+    test_heap heap;
+    void* const small = heap->allocate(100);
+    void* const large = heap->allocate(MiB / 2);
+    void* const last = heap->allocate(100'000);
+    heap->deallocate(small, 100);
+    heap->deallocate(large, MiB / 2);
+    EXPECT_EQ(heap->block_of(small), std::nullopt);
+    for (std::uint64_t at = 0; at < MiB / 2; at += k_page_bytes) EXPECT_EQ(heap->block_of(static_cast<std::byte*>(large) + at), std::nullopt);
+    EXPECT_EQ(heap->block_of(heap.base()), std::nullopt);
+    EXPECT_EQ(heap->block_of(heap.base() + k_page_bytes), std::nullopt);
+    EXPECT_EQ(heap->block_of(heap.base() - 1), std::nullopt);
+    EXPECT_EQ(heap->block_of(&heap), std::nullopt);
+    EXPECT_EQ(heap->block_of(nullptr), std::nullopt);
+    EXPECT_NE(heap->block_of(last), std::nullopt);
+}
+
+TEST(block_allocator, steady_churn_does_not_grow_the_heap) {
+    random_engine random(new_seed());
+    test_heap heap;
+    std::vector<live_block> blocks(5000);
+    std::uint64_t bytes_after_warm_up = 0;
+    for (std::size_t step = 0; step < 400'000; ++step) {
+        live_block& at = blocks[random_below(random, blocks.size())];
+        if (at.address != nullptr) heap->deallocate(at.address, at.bytes);
+        const std::size_t bytes = random_below(random, 100) == 0 ? random_below(random, 200 * KiB) : 16 + random_below(random, 500);
+        at = {heap->allocate(bytes), bytes, k_slot_bytes};
+        if (step == 200'000) bytes_after_warm_up = heap.accessible_bytes();
+    }
+    EXPECT_LE(heap.accessible_bytes(), bytes_after_warm_up + bytes_after_warm_up / 8);
+    ASSERT_TRUE(is_sound(*heap));
+}
+
+TEST(block_allocator, an_alternating_block_does_not_make_a_slab_each_time) {
+    test_heap heap;
+    const auto filling = allocate_many(heap, 32, 128); // a whole slab
+    heap->deallocate(heap->allocate(128), 128);
+    const auto before = heap.snapshot();
+    for (int i = 0; i < 100; ++i) {
+        heap->deallocate(heap->allocate(128), 128);
+        ASSERT_EQ(heap.snapshot(), before);
+    }
+}
+
+TEST(block_allocator, a_restored_snapshot_continues_as_before) {
+    random_engine random(new_seed());
+    test_heap heap;
+    std::vector<live_block> blocks;
+    const auto churn = [&](random_engine& with, std::vector<live_block>& live) {
+        std::vector<void*> trace;
+        for (int step = 0; step < 3000; ++step) {
+            if (live.empty() || random_below(with, 5) < 3) {
+                const std::size_t bytes = random_size(with);
+                live.push_back({heap->allocate(bytes), bytes, k_slot_bytes});
+                trace.push_back(live.back().address);
+            } else {
+                std::swap(live[random_below(with, live.size())], live.back());
+                heap->deallocate(live.back().address, live.back().bytes);
+                live.pop_back();
+            }
+        }
+        return trace;
+    };
+    churn(random, blocks);
+    const auto committed = heap.snapshot();
+    const auto committed_blocks = blocks;
+    random_engine again = random;
+    const auto trace = churn(random, blocks);
+    for (int round = 0; round < 3; ++round) {
+        heap.restore(committed);
+        ASSERT_TRUE(heap->check_state());
+        ASSERT_TRUE(is_sound(*heap));
+        if (round == 1) heap.open();
+        auto live = committed_blocks;
+        random_engine same = again;
+        EXPECT_EQ(churn(same, live), trace);
+        ASSERT_TRUE(is_sound(*heap));
+    }
+}
+
+TEST(block_allocator, a_failed_extension_leaves_the_heap_as_it_was) {
+    bool had_failure = true;
+    for (std::uint64_t nth = 1; had_failure; ++nth) {
+        test_heap heap({.step_bytes = 64 * KiB});
+        heap.fail_extension(nth);
+        had_failure = false;
+        random_engine random(7);
+        for (int step = 0; step < 200; ++step) {
+            const std::size_t bytes = random_below(random, 20'000);
+            const std::size_t alignment = step % 10 == 0 ? 64 * KiB : k_slot_bytes;
+            const auto before = heap.next_extension_fails() ? heap.snapshot() : std::vector<std::byte>();
+            void* const got = heap->allocate(bytes, alignment);
+            if (got == nullptr) {
+                EXPECT_EQ(heap->failure().why().code, errc::no_space);
+                ASSERT_EQ(heap.snapshot(), before);
+                had_failure = true;
+            }
+        }
+        ASSERT_TRUE(is_sound(*heap)) << nth;
+        heap.allow_extension();
+        EXPECT_NE(heap->allocate(MiB), nullptr);
+        ASSERT_TRUE(is_sound(*heap)) << nth;
+    }
+}
+
+TEST(block_allocator, an_exhausted_heap_is_used_to_the_last_page) {
+    test_heap heap({.limit_bytes = 4 * MiB});
+    std::vector<void*> blocks;
+    for (void* at = nullptr; (at = heap->allocate(k_page_bytes)) != nullptr;) blocks.push_back(at);
+    EXPECT_GT(blocks.size(), (4 * MiB - 60 * KiB) / k_page_bytes - 16);
+    ASSERT_TRUE(is_sound(*heap));
+    for (void* at : blocks) heap->deallocate(at, k_page_bytes);
+    EXPECT_NE(heap->allocate(MiB), nullptr);
+    ASSERT_TRUE(is_sound(*heap));
+}
+
+TEST(block_allocator, a_reopened_heap_makes_accessible_what_it_uses) {
+    test_heap heap;
+    void* const large = heap->allocate(10 * MiB);
+    block_allocator again(
+        heap.base(), heap.state(), [](std::uint64_t end) -> result<std::uint64_t> { return end; }, 4 * GiB, k_page_bytes);
+    ASSERT_TRUE(again.check_state());
+    EXPECT_EQ(again.block_of(large), (block{large, 10 * MiB}));
+    block_allocator refused(
+        heap.base(), heap.state(), [](std::uint64_t) -> result<std::uint64_t> { return fail(errc::no_space, "no"); }, 4 * GiB, k_page_bytes);
+    const auto state = refused.check_state();
+    ASSERT_FALSE(state);
+    EXPECT_EQ(state.why().code, errc::no_space);
+}
+
+// Counted in links followed, not in time.
+std::uint64_t steps_to_free(std::size_t count, std::size_t bytes, int order) {
+    random_engine random(count);
+    test_heap heap;
+    auto blocks = allocate_many(heap, count, bytes);
+    if (order == 1) std::reverse(blocks.begin(), blocks.end());
+    if (order == 2) std::shuffle(blocks.begin(), blocks.end(), random);
+    if (order == 3) std::stable_partition(blocks.begin(), blocks.end(), [&](void* at) { return heap.offset_of(at) / bytes % 2 == 0; });
+    const std::uint64_t before = heap->tree_step_count();
+    for (void* at : blocks) heap->deallocate(at, bytes);
+    EXPECT_EQ(heap->allocated_bytes(), 0U);
+    return heap->tree_step_count() - before;
+}
+
+TEST(block_allocator, freeing_in_any_order_costs_a_logarithm_each) {
+    for (const std::size_t bytes : {200U, 4096U, 20'000U}) {
+        for (int order = 0; order < 4; ++order) {
+            const std::uint64_t few = steps_to_free(10'000, bytes, order);
+            const std::uint64_t many = steps_to_free(100'000, bytes, order);
+            EXPECT_LE(many, 100'000U * 100) << bytes << ", order " << order;
+            EXPECT_LE(many, few * 10 * 2 + 1000) << bytes << ", order " << order << ": ten times the blocks, one more third of depth";
+        }
+    }
+}
+
+using block_allocator_death = testing::Test;
+
+TEST(block_allocator_death, freeing_what_is_no_block_aborts) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    test_heap heap;
+    auto* const small = static_cast<std::byte*>(heap->allocate(200));
+    auto* const large = static_cast<std::byte*>(heap->allocate(100'000));
+    auto* const gone = static_cast<std::byte*>(heap->allocate(200));
+    heap->deallocate(gone, 200);
+    int elsewhere = 0;
+    const char* const message = "not an allocated block of this size";
+    EXPECT_DEATH(heap->deallocate(gone, 200), message);
+    EXPECT_DEATH(heap->deallocate(small + 16, 200), message);
+    EXPECT_DEATH(heap->deallocate(small, 100), message);
+    EXPECT_DEATH(heap->deallocate(small, 100'000), message);
+    EXPECT_DEATH(heap->deallocate(large, 200), message);
+    EXPECT_DEATH(heap->deallocate(large, 50'000), message);
+    EXPECT_DEATH(heap->deallocate(large + k_page_bytes, 100'000 - k_page_bytes), message);
+    EXPECT_DEATH(heap->deallocate(heap.base(), 200), message);
+    EXPECT_DEATH(heap->deallocate(heap.base() + k_page_bytes, 200), message);
+    EXPECT_DEATH(heap->deallocate(heap.base() + 3 * GiB, 200), message);
+    EXPECT_DEATH(heap->deallocate(&elsewhere, 200), message);
+    EXPECT_DEATH(heap->deallocate(nullptr, 200), message);
+}
+
+} // namespace
+} // namespace remanence::alloc

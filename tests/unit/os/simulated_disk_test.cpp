@@ -1,0 +1,433 @@
+#include "os/simulated_disk.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::os {
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::string text_of(file_system& files, const std::string& path) {
+    auto opened = files.open(path, access::read_only);
+    if (!opened) return "<absent>";
+    std::vector<std::byte> bytes(*(*opened)->size());
+    if (!(*opened)->read(0, bytes)) return "<unreadable>";
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Performs writes, one per letter: 'a' writes a sector of a's at the end, and so on; 's' syncs the file, 'd' its directory.
+std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_view script) {
+    const auto start = disk.now();
+    {
+        auto file = std::move(*disk.open_or_create("dir/file", 0600));
+        for (const char c : script) {
+            if (c == 's') EXPECT_TRUE(file->sync("sync"));
+            else if (c == 'd') EXPECT_TRUE(disk.sync_directory("directory", "dir/file"));
+            else EXPECT_TRUE(file->write("write", *file->size(), bytes_of(std::string(512, c))));
+        }
+    }
+    auto trace = disk.take_trace();
+    disk.rewind({start.changes, start.inodes, 0});
+    return trace;
+}
+
+// First letter of each sector.
+std::string sectors_of(file_system& files, const std::string& path = "dir/file") {
+    const std::string text = text_of(files, path);
+    if (text.starts_with('<')) return text;
+    std::string letters;
+    for (std::size_t i = 0; i < text.size(); i += 512) letters += text[i] == '\0' ? '0' : text[i];
+    return letters;
+}
+
+class mapping {
+public:
+    explicit mapping(std::size_t bytes)
+        : bytes_(bytes), at_(::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+    ~mapping() { ::munmap(at_, bytes_); }
+    mapping(const mapping&) = delete;
+    mapping& operator=(const mapping&) = delete;
+    [[nodiscard]] char* at() const { return static_cast<char*>(at_); }
+
+private:
+    std::size_t bytes_;
+    void* at_;
+};
+
+TEST(simulated_disk, reads_back_what_was_written_and_refuses_to_read_past_the_end) {
+    simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    ASSERT_TRUE(file->write("w", 3, bytes_of("abc")));
+    EXPECT_EQ(*file->size(), 6U);
+    EXPECT_EQ(text_of(disk, "f"), std::string("\0\0\0abc", 6));
+    std::byte one[7];
+    const auto past = file->read(0, one);
+    ASSERT_FALSE(past);
+    EXPECT_EQ(past.why().code, errc::truncated);
+}
+
+TEST(simulated_disk, resize_reserve_and_punch_do_what_the_interface_says) {
+    simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    ASSERT_TRUE(file->write("w", 0, bytes_of("abcdef")));
+    ASSERT_TRUE(file->reserve("r", 0, 8));
+    EXPECT_EQ(text_of(disk, "f"), std::string("abcdef\0\0", 8));
+    ASSERT_TRUE(file->reserve("r", 0, 4)); // never shrinks
+    EXPECT_EQ(*file->size(), 8U);
+    ASSERT_TRUE(file->punch("p", 1, 2));
+    EXPECT_EQ(text_of(disk, "f"), std::string("a\0\0def\0\0", 8));
+    ASSERT_TRUE(file->punch("p", 4, 100)); // does not grow
+    EXPECT_EQ(*file->size(), 8U);
+    ASSERT_TRUE(file->resize("s", 2));
+    ASSERT_TRUE(file->resize("s", 4));
+    EXPECT_EQ(text_of(disk, "f"), std::string("a\0\0\0", 4));
+}
+
+TEST(simulated_disk, directory_operations_behave) {
+    simulated_disk disk;
+    EXPECT_EQ(disk.open("a", access::read_only).why().code, errc::not_found);
+    ASSERT_TRUE((*disk.open_or_create("a", 0600))->write("w", 0, bytes_of("A")));
+    ASSERT_TRUE(disk.open_or_create("b", 0600));
+    EXPECT_EQ(disk.rename_to_new("r", "a", "b").why().code, errc::exists);
+    EXPECT_EQ(disk.rename_to_new("r", "c", "d").why().code, errc::not_found);
+    auto file = std::move(*disk.open("a", access::read_write));
+    ASSERT_TRUE(disk.rename_to_new("r", "a", "c"));
+    EXPECT_FALSE(*disk.exists("a"));
+    EXPECT_EQ(text_of(disk, "c"), "A");
+    EXPECT_TRUE(*file->is_at("c"));
+    EXPECT_FALSE(*file->is_at("b"));
+    ASSERT_TRUE(disk.remove("r", "c"));
+    ASSERT_TRUE(disk.remove("r", "c")); // absent: no error
+    EXPECT_FALSE(*file->is_at("c"));
+    EXPECT_EQ(*file->size(), 1U); // still open
+}
+
+TEST(simulated_disk, a_file_open_for_reading_refuses_writes) {
+    simulated_disk disk;
+    ASSERT_TRUE(disk.open_or_create("f", 0600));
+    auto file = std::move(*disk.open("f", access::read_only));
+    EXPECT_FALSE(file->write("w", 0, bytes_of("x")));
+    EXPECT_FALSE(file->resize("w", 1));
+}
+
+TEST(simulated_disk, locks_belong_to_the_open_file) {
+    simulated_disk disk;
+    auto one = std::move(*disk.open_or_create("f", 0600));
+    auto two = std::move(*disk.open("f", access::read_only));
+    EXPECT_TRUE(*one->try_lock(lock_kind::shared));
+    EXPECT_TRUE(*two->try_lock(lock_kind::shared));
+    EXPECT_FALSE(*one->try_lock(lock_kind::exclusive));
+    two->unlock();
+    EXPECT_TRUE(*one->try_lock(lock_kind::exclusive)); // converts
+    EXPECT_FALSE(*two->try_lock(lock_kind::shared));
+    one.reset(); // as the death of the process
+    EXPECT_TRUE(*two->try_lock(lock_kind::exclusive));
+}
+
+TEST(simulated_disk, a_private_mapping_copies_on_write_and_follows_the_file_in_untouched_pages) {
+    simulated_disk disk;
+    const mapping view(3 * k_page_bytes);
+    {
+        auto file = std::move(*disk.open_or_create("f", 0600));
+        ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(3 * k_page_bytes, 'o'))));
+        ASSERT_TRUE(file->map_private(view.at(), 2 * k_page_bytes, k_page_bytes, access::read_write));
+        EXPECT_EQ(view.at()[0], 'o');
+        view.at()[0] = 'm';
+        EXPECT_EQ(text_of(disk, "f")[k_page_bytes], 'o');
+        ASSERT_TRUE(file->write("w", k_page_bytes, bytes_of("nn")));
+        ASSERT_TRUE(file->write("w", 2 * k_page_bytes, bytes_of("nn")));
+        EXPECT_EQ(view.at()[1], 'o') << "a page written through the mapping is its own";
+        EXPECT_EQ(view.at()[k_page_bytes], 'n') << "an untouched one is the file's";
+    }
+    EXPECT_EQ(view.at()[k_page_bytes + 1], 'n') << "the mapping outlives the file object";
+}
+
+TEST(simulated_disk, rewind_restores_contents_sizes_names_and_holes) {
+    simulated_disk disk;
+    { // a big hole between data, so that the long ranges are saved by extents
+        auto file = std::move(*disk.open_or_create("f", 0600));
+        ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(1000, 'a'))));
+        ASSERT_TRUE(file->write("w", 300 * KiB, bytes_of(std::string(1000, 'b'))));
+    }
+    const std::string before = text_of(disk, "f");
+    const auto point = disk.now();
+    {
+        auto file = std::move(*disk.open("f", access::read_write));
+        ASSERT_TRUE(file->write("w", 10, bytes_of(std::string(400 * KiB, 'x'))));
+        ASSERT_TRUE(file->punch("p", 0, 200 * KiB));
+        ASSERT_TRUE(file->resize("s", 250 * KiB));
+        ASSERT_TRUE(file->reserve("r", 0, 500 * KiB));
+        ASSERT_TRUE(disk.rename_to_new("r", "f", "g"));
+        ASSERT_TRUE((*disk.open_or_create("f", 0600))->write("w", 0, bytes_of("new")));
+        ASSERT_TRUE(disk.remove("r", "g"));
+    }
+    EXPECT_EQ(text_of(disk, "f"), "new");
+    EXPECT_EQ(text_of(disk, "g"), "<absent>");
+    disk.rewind(point);
+    EXPECT_EQ(text_of(disk, "f"), before);
+    EXPECT_EQ(disk.trace().size(), 3U);
+}
+
+TEST(simulated_disk, rewinding_random_operations_restores_every_byte) {
+    const unsigned seed = 7;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::srand(seed);
+    const auto random = [](std::uint64_t below) { return static_cast<std::uint64_t>(std::rand()) % below; };
+    simulated_disk disk;
+    disk.limit_space(4 * MiB); // so that the accounting is undone as well
+    for (int round = 0; round < 40; round++) {
+        const std::string before = text_of(disk, "f");
+        const std::uint64_t used = disk.space_used();
+        const auto point = disk.now();
+        {
+            auto file = std::move(*disk.open_or_create("f", 0600));
+            for (int i = 0; i < 20; i++) {
+                const std::uint64_t offset = random(300 * KiB);
+                const std::uint64_t bytes = random(i % 4 == 0 ? 200 * KiB : 2000);
+                switch (random(5)) {
+                case 0: ASSERT_TRUE(file->punch("p", offset, bytes)); break;
+                case 1: ASSERT_TRUE(file->resize("s", offset)); break;
+                case 2: ASSERT_TRUE(file->reserve("r", offset, bytes)); break;
+                default: ASSERT_TRUE(file->write("w", offset, bytes_of(std::string(bytes, static_cast<char>('a' + i)))));
+                }
+            }
+        }
+        if (round % 2 == 0) continue; // keep, and go on from here
+        disk.rewind(point);
+        ASSERT_EQ(text_of(disk, "f"), before);
+        ASSERT_EQ(disk.space_used(), used);
+    }
+}
+
+TEST(simulated_disk, performing_a_trace_again_gives_the_same_files) {
+    simulated_disk disk;
+    const auto start = disk.now();
+    {
+        auto file = std::move(*disk.open_or_create("f", 0600));
+        ASSERT_TRUE(file->write("w", 100, bytes_of("hello")));
+        ASSERT_TRUE(file->reserve("r", 0, 200));
+        ASSERT_TRUE(file->punch("p", 101, 1));
+        ASSERT_TRUE(file->resize("s", 150));
+        ASSERT_TRUE(disk.rename_to_new("r", "f", "g"));
+        ASSERT_TRUE(disk.open_or_create("h", 0600));
+        ASSERT_TRUE(disk.remove("r", "h"));
+    }
+    const std::string expected = text_of(disk, "g");
+    const auto trace = disk.take_trace();
+    disk.rewind(start);
+    EXPECT_EQ(disk.describe_files(), "");
+    for (const auto& operation : trace) disk.apply(operation);
+    EXPECT_EQ(text_of(disk, "g"), expected);
+    EXPECT_EQ(text_of(disk, "h"), "<absent>");
+    EXPECT_TRUE(disk.trace().empty());
+}
+
+TEST(simulated_disk, the_nth_operation_fails_without_effect_and_only_that_one) {
+    for (std::uint64_t n = 0;; n++) {
+        simulated_disk disk;
+        disk.fail_at(n, errc::io);
+        const bool created = static_cast<bool>(disk.open_or_create("f", 0600));
+        EXPECT_EQ(created, n != 0);
+        if (!created) continue;
+        auto file = std::move(*disk.open("f", access::read_write));
+        const auto written = file->write("w", 0, bytes_of("abc"));
+        const auto synced = file->sync("s");
+        if (!written) {
+            EXPECT_EQ(written.why().os_error, EIO);
+        }
+        EXPECT_EQ(static_cast<bool>(written), n != 1);
+        EXPECT_EQ(static_cast<bool>(synced), n != 2);
+        EXPECT_EQ(text_of(disk, "f"), n == 1 ? "" : "abc");
+        EXPECT_EQ(disk.trace().size(), 3U);
+        if (disk.failure_is_ahead()) break;
+    }
+}
+
+TEST(simulated_disk, a_full_disk_refuses_new_blocks_but_takes_writes_into_reserved_ones) {
+    simulated_disk disk;
+    disk.limit_space(16 * KiB);
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    ASSERT_TRUE(file->resize("s", 1 * GiB)); // a hole takes up nothing
+    ASSERT_TRUE(file->reserve("r", 0, 16 * KiB));
+    EXPECT_EQ(file->reserve("r", 8 * KiB, 16 * KiB).why().code, errc::no_space);
+    EXPECT_EQ(file->write("w", 512 * MiB, bytes_of("x")).why().code, errc::no_space);
+    EXPECT_TRUE(file->write("w", 8 * KiB, bytes_of(std::string(8 * KiB, 'x'))));
+    ASSERT_TRUE(file->punch("p", 0, 4 * KiB));
+    EXPECT_TRUE(file->write("w", 512 * MiB, bytes_of("x")));
+    EXPECT_EQ(disk.space_used(), 16 * KiB);
+    file.reset();
+    ASSERT_TRUE(disk.remove("r", "f"));
+    EXPECT_EQ(disk.space_used(), 0U);
+}
+
+TEST(simulated_disk, sectors_are_those_of_the_file_not_of_the_write) {
+    simulated_disk disk;
+    const auto write = [](std::uint64_t offset, std::uint64_t bytes) {
+        return disk_operation{.what = disk_operation::kind::write, .offset = offset, .bytes = bytes, .data = std::vector<std::byte>(bytes, std::byte{'w'})};
+    };
+    EXPECT_EQ(write(0, 512).sectors(), 1U);
+    EXPECT_EQ(write(511, 2).sectors(), 2U);
+    EXPECT_EQ(write(0, 0).sectors(), 0U);
+    disk.apply({.what = disk_operation::kind::create, .path = "f"});
+    disk.apply(write(500, 600), {.operation = 0, .sectors_end = 1});
+    EXPECT_EQ(text_of(disk, "f"), std::string(500, '\0') + std::string(12, 'w'));
+    disk.apply(write(500, 600), {.operation = 0, .sectors_begin = 2});
+    EXPECT_EQ(text_of(disk, "f"), std::string(500, '\0') + std::string(12, 'w') + std::string(512, '\0') + std::string(76, 'w'));
+}
+
+TEST(simulated_disk, data_and_size_of_a_write_may_persist_apart) {
+    const disk_operation write{.what = disk_operation::kind::write, .offset = 0, .bytes = 4, .data = std::vector<std::byte>(4, std::byte{'w'})};
+    simulated_disk disk;
+    disk.apply({.what = disk_operation::kind::create, .path = "f"});
+    disk.apply({.what = disk_operation::kind::resize, .bytes = 2});
+    disk.apply(write, {.operation = 0, .size = false});
+    EXPECT_EQ(text_of(disk, "f"), "ww");
+    disk.apply(write, {.operation = 0, .data = false});
+    EXPECT_EQ(text_of(disk, "f"), std::string("ww\0\0", 4));
+}
+
+TEST(simulated_disk, dropped_syncs_leave_no_trace) {
+    simulated_disk disk;
+    disk.drop_syncs_at("one");
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    ASSERT_TRUE(file->sync("one"));
+    ASSERT_TRUE(file->sync("two"));
+    ASSERT_EQ(disk.trace().size(), 2U);
+    EXPECT_EQ(std::string(disk.trace()[1].where), "two");
+}
+
+TEST(crash_walk, keeps_what_was_synced_and_loses_the_rest) {
+    simulated_disk disk;
+    const auto trace = trace_of(disk, "asdbc");
+    ASSERT_EQ(disk.describe_files(), "");
+    crash_walk walk(disk, trace);
+    std::vector<std::string> synced;
+    std::vector<std::string> prefixes;
+    for (std::uint32_t at = 0; at <= trace.size(); at++) {
+        walk.advance_to(at);
+        walk.build_synced();
+        synced.push_back(sectors_of(disk));
+        walk.build_prefix();
+        prefixes.push_back(sectors_of(disk));
+    }
+    // Operations: create, a, sync, sync_directory, b, c.
+    EXPECT_EQ(synced, (std::vector<std::string>{"<absent>", "<absent>", "<absent>", "<absent>", "a", "a", "a"}));
+    EXPECT_EQ(prefixes, (std::vector<std::string>{"<absent>", "", "a", "a", "a", "ab", "abc"}));
+}
+
+TEST(crash_walk, an_entry_without_its_data_is_an_empty_file) {
+    simulated_disk disk;
+    const auto trace = trace_of(disk, "ad");
+    crash_walk walk(disk, trace);
+    walk.advance_to(3);
+    walk.build_synced();
+    EXPECT_EQ(sectors_of(disk), "");
+}
+
+TEST(crash_walk, builds_any_subset_in_any_order_and_with_any_tearing) {
+    simulated_disk disk;
+    const auto trace = trace_of(disk, "dabc");
+    crash_walk walk(disk, trace);
+    walk.advance_to(5);
+    EXPECT_EQ(walk.pending(), (std::vector<std::uint32_t>{2, 3, 4}));
+    const persisted_part c_then_a[] = {{.operation = 4}, {.operation = 2}};
+    walk.build(c_then_a);
+    EXPECT_EQ(sectors_of(disk), "a0c");
+    const persisted_part only_c[] = {{.operation = 4}};
+    walk.build(only_c);
+    EXPECT_EQ(sectors_of(disk), "00c");
+    const persisted_part size_of_b[] = {{.operation = 3, .data = false}};
+    walk.build(size_of_b);
+    EXPECT_EQ(sectors_of(disk), "00");
+    walk.build_prefix(0);
+    EXPECT_EQ(sectors_of(disk), "ab");
+}
+
+TEST(crash_walk, an_operation_on_the_state_can_be_rewound_and_walked_in_turn) {
+    simulated_disk disk;
+    const auto trace = trace_of(disk, "dasb");
+    crash_walk walk(disk, trace);
+    walk.advance_to(4);
+    walk.build_prefix();
+    const auto state = disk.now();
+    {
+        auto file = std::move(*disk.open("dir/file", access::read_write));
+        ASSERT_TRUE(file->write("recovery", 0, bytes_of(std::string(512, 'r'))));
+        ASSERT_TRUE(disk.remove("recovery", "dir/file"));
+    }
+    const auto recovery = disk.take_trace();
+    disk.rewind(state);
+    EXPECT_EQ(sectors_of(disk), "a");
+    {
+        crash_walk again(disk, recovery);
+        again.advance_to(1);
+        again.build_prefix();
+        EXPECT_EQ(sectors_of(disk), "r");
+        again.advance_to(2);
+        again.build_prefix();
+        EXPECT_EQ(sectors_of(disk), "<absent>");
+    }
+    EXPECT_EQ(sectors_of(disk), "a");
+    walk.advance_to(5);
+    walk.build_prefix();
+    EXPECT_EQ(sectors_of(disk), "ab");
+}
+
+TEST(crash_walk, after_a_failed_sync_a_later_one_does_not_save_the_writes_before_it) {
+    simulated_disk disk;
+    const auto start = disk.now();
+    {
+        auto file = std::move(*disk.open_or_create("dir/file", 0600));
+        ASSERT_TRUE(disk.sync_directory("directory", "dir/file"));
+        ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(512, 'a'))));
+        disk.fail_at(0, errc::io);
+        ASSERT_FALSE(file->sync("s"));
+        ASSERT_TRUE(file->write("w", 512, bytes_of(std::string(512, 'b'))));
+        ASSERT_TRUE(file->sync("s"));
+    }
+    EXPECT_EQ(sectors_of(disk), "ab");
+    const auto trace = disk.take_trace();
+    disk.rewind(start);
+    crash_walk walk(disk, trace);
+    walk.advance_to(5);
+    walk.build_prefix();
+    EXPECT_EQ(sectors_of(disk), "ab");
+    walk.advance_to(6);
+    walk.build_prefix();
+    EXPECT_EQ(sectors_of(disk), "0b");
+}
+
+TEST(crash_walk, a_rename_is_durable_with_its_directory_and_brings_the_data_that_was_synced) {
+    simulated_disk disk;
+    const auto start = disk.now();
+    {
+        auto file = std::move(*disk.open_or_create("dir/new", 0600));
+        ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(512, 'a'))));
+        ASSERT_TRUE(file->sync("s"));
+        ASSERT_TRUE(disk.rename_to_new("r", "dir/new", "dir/file"));
+        ASSERT_TRUE(disk.sync_directory("d", "dir/file"));
+    }
+    const auto trace = disk.take_trace();
+    disk.rewind(start);
+    crash_walk walk(disk, trace);
+    walk.advance_to(4);
+    walk.build_synced();
+    EXPECT_EQ(disk.describe_files(), "");
+    const persisted_part only_rename[] = {{.operation = 3}};
+    walk.build(only_rename);
+    EXPECT_EQ(sectors_of(disk), "a");
+    EXPECT_FALSE(*disk.exists("dir/new"));
+    walk.advance_to(5);
+    walk.build_synced();
+    EXPECT_EQ(sectors_of(disk), "a");
+}
+
+} // namespace
+} // namespace remanence::os
