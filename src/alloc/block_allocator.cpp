@@ -55,25 +55,60 @@ void* block_allocator::allocate_aligned(std::size_t bytes, std::size_t alignment
     return is_small(bytes, alignment) ? allocate_small(size_class_of(bytes, alignment)) : allocate_large(bytes, alignment);
 }
 
+// A slab reached through a link, checked (B4); null and the damage noted when it is none.
+[[gnu::always_inline]] inline page_descriptor* block_allocator::linked_slab(std::uint32_t page, std::uint32_t class_index) {
+    const section& home = section_of(page);
+    if (pages_.is_data_page(page)) [[likely]] {
+        page_descriptor& d = pages_.descriptor(home, page);
+        const std::uint64_t end = page + std::uint64_t{k_size_classes[class_index].page_count};
+        if (is_slab_of(d, class_index) && end <= home.end_page() && end <= pages_.accessible_pages()) [[likely]] return &d;
+    }
+    pages_.note_damage_of_page(page, "a link in a class's list of slabs is wrong");
+    return nullptr;
+}
+
+// The common case makes no calls: saving registers for them would cost as much as the rest.
 inline void* block_allocator::allocate_small(std::uint32_t class_index) {
     const size_class& of = k_size_classes[class_index];
     const std::uint32_t slab = pages_.state().slab_head[class_index];
     if (!pages_.is_data_page(slab)) [[unlikely]] return allocate_without_current(class_index); // 0 is none
-    const section home = section_of(slab);
-    page_descriptor& d = pages_.descriptor(home, slab);
-    std::uint64_t* const words = pages_.bitmap(home, slab);
+    const section& home = section_of(slab);
+    const page_descriptor& d = pages_.descriptor(home, slab);
+    const std::uint64_t* const words = pages_.bitmap(home, slab);
     std::uint32_t word = d.hint;
-    while (word < of.word_count && words[word] == k_word_full) ++word;
-    if (word >= of.word_count || !is_slab_of(d, class_index) || d.count == 0) [[unlikely]] return no_free_slot(slab);
-    const std::uint64_t bits = words[word];
-    const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_one(bits));
+    for (;; ++word) {
+        if (word >= of.word_count) [[unlikely]] return no_free_slot(slab);
+        if (words[word] != k_word_full) [[likely]] break;
+    }
+    if (!is_slab_of(d, class_index)) [[unlikely]] return no_free_slot(slab);
+    if (d.count <= 1) [[unlikely]] return allocate_last_slot(slab, word, class_index);
+    return claim_slot(home, slab, word, of);
+}
+
+[[gnu::always_inline]] inline void* block_allocator::claim_slot(const section& home, std::uint32_t slab, std::uint32_t word, const size_class& of) {
+    page_descriptor& d = pages_.descriptor(home, slab);
+    std::uint64_t& bits = pages_.bitmap(home, slab)[word];
+    const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_zero(~bits));
     if (slot >= of.slot_count) [[unlikely]] return no_free_slot(slab);
-    if (d.count == 1 && !unlink_slab(slab, class_index)) [[unlikely]] return nullptr; // B1
-    words[word] = bits | (bits + 1); // sets the lowest clear bit
+    bits |= bits + 1; // the lowest clear bit
     d.hint = static_cast<std::uint8_t>(word);
     --d.count;
     pages_.state().allocated_bytes += of.bytes;
     return pages_.address(slab) + std::uint64_t{slot} * of.bytes;
+}
+
+// B1: the current slab becomes full and leaves the list.
+void* block_allocator::allocate_last_slot(std::uint32_t slab, std::uint32_t word, std::uint32_t class_index) {
+    const section& home = section_of(slab);
+    page_descriptor& d = pages_.descriptor(home, slab);
+    if (d.count == 0 || d.before != 0) return no_free_slot(slab);
+    if (d.after != 0) {
+        page_descriptor* const next = linked_slab(d.after, class_index);
+        if (next == nullptr || next->before != slab) return no_free_slot(slab);
+        next->before = 0;
+    }
+    pages_.state().slab_head[class_index] = std::exchange(d.after, 0U);
+    return claim_slot(home, slab, word, k_size_classes[class_index]);
 }
 
 void* block_allocator::no_free_slot(std::uint32_t slab) {
@@ -136,22 +171,58 @@ inline void block_allocator::deallocate_small(void* address, std::uint32_t class
     const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(address) - pages_.base());
     if (!pages_.is_data_page(offset / k_page_bytes)) [[unlikely]] return refuse(address, of.bytes);
     const auto page = static_cast<std::uint32_t>(offset / k_page_bytes);
-    const section home = section_of(page);
+    const section& home = section_of(page);
     const std::uint32_t slab = page - pages_.descriptor(home, page).back;
-    if (slab < home.first_data_page() || slab > page) [[unlikely]] return refuse(address, of.bytes);
+    if (slab < home.first_data_page || slab > page) [[unlikely]] return refuse(address, of.bytes);
     page_descriptor& d = pages_.descriptor(home, slab);
     const std::uint64_t byte = offset - slab * k_page_bytes;
     const std::uint32_t slot = of.slot_at(byte);
-    const std::uint32_t word = slot / 64;
     if (!is_slab_of(d, class_index) || slot >= of.slot_count || std::uint64_t{slot} * of.bytes != byte) [[unlikely]] return refuse(address, of.bytes);
-    std::uint64_t& bits = pages_.bitmap(home, slab)[word];
-    if ((bits & bit_of(slot)) == 0) [[unlikely]] return refuse(address, of.bytes);
-    if (d.count == 0 && !link_slab(slab, class_index)) [[unlikely]] return; // B1
-    bits &= ~bit_of(slot);
+    if ((pages_.bitmap(home, slab)[slot / 64] & bit_of(slot)) == 0) [[unlikely]] return refuse(address, of.bytes);
+    const bool is_at_an_edge = d.count - 1 >= of.slot_count - 2U; // it is full (0 wraps), or about to be empty
+    if (is_at_an_edge) [[unlikely]] return free_at_an_edge(slab, slot, class_index);
+    free_slot(home, slab, slot, of);
+}
+
+[[gnu::always_inline]] inline void block_allocator::free_slot(const section& home, std::uint32_t slab, std::uint32_t slot, const size_class& of) {
+    page_descriptor& d = pages_.descriptor(home, slab);
+    const std::uint32_t word = slot / 64;
+    pages_.bitmap(home, slab)[word] &= ~bit_of(slot);
     if (word < d.hint) d.hint = static_cast<std::uint8_t>(word);
     ++d.count;
     pages_.state().allocated_bytes -= of.bytes;
-    if (d.count == of.slot_count && pages_.state().slab_head[class_index] != slab) [[unlikely]] release_slab(slab, class_index);
+}
+
+// B1: the slab gets its first free slot.
+inline bool block_allocator::link_slab(std::uint32_t slab, std::uint32_t class_index) {
+    std::uint32_t& head = pages_.state().slab_head[class_index];
+    if (head != 0) {
+        page_descriptor* const next = linked_slab(head, class_index);
+        if (next == nullptr) return false;
+        next->before = slab;
+    }
+    pages_.descriptor(slab).after = head;
+    head = slab;
+    return true;
+}
+
+void block_allocator::free_at_an_edge(std::uint32_t slab, std::uint32_t slot, std::uint32_t class_index) {
+    const section& home = section_of(slab);
+    const size_class& of = k_size_classes[class_index];
+    const page_descriptor& d = pages_.descriptor(home, slab);
+    if (d.count == 0 && !link_slab(slab, class_index)) return; // B1
+    free_slot(home, slab, slot, of);
+    if (d.count == of.slot_count) keep_or_release_slab(slab, class_index);
+}
+
+// B1: the slab has just become empty. Keeping one spares a program that goes to and fro over the edge of a slab from making it each time.
+void block_allocator::keep_or_release_slab(std::uint32_t slab, std::uint32_t class_index) {
+    std::uint32_t& kept = pages_.state().slab_kept[class_index];
+    if (kept == slab) return;
+    const page_descriptor* const d = kept == 0 ? nullptr : linked_slab(kept, class_index);
+    if (damaged()) return;
+    if (d != nullptr && d->count == k_size_classes[class_index].slot_count) return release_slab(slab, class_index);
+    kept = slab;
 }
 
 // The slab is empty.
@@ -168,9 +239,9 @@ void block_allocator::release_slab(std::uint32_t slab, std::uint32_t class_index
 
 void block_allocator::release_empty_slabs() {
     for (std::uint32_t i = 0; i < k_class_count && !damaged(); ++i) {
-        const std::uint32_t head = pages_.state().slab_head[i];
-        const page_descriptor* const d = head == 0 ? nullptr : listed_slab(head, i);
-        if (d != nullptr && d->count == k_size_classes[i].slot_count) release_slab(head, i);
+        const std::uint32_t slab = std::exchange(pages_.state().slab_kept[i], 0U);
+        const page_descriptor* const d = slab == 0 ? nullptr : linked_slab(slab, i);
+        if (d != nullptr && d->count == k_size_classes[i].slot_count) release_slab(slab, i);
     }
 }
 
@@ -203,48 +274,15 @@ void block_allocator::refuse(const void* address, std::size_t bytes) const {
 
 // --- lists of slabs -----------------------------------------------------------------------------------------------------------
 
-// A slab reached through a link, checked (B4); null and the damage noted when it is none.
-inline page_descriptor* block_allocator::listed_slab(std::uint32_t page, std::uint32_t class_index) {
-    const section home = section_of(page);
-    if (pages_.is_data_page(page)) [[likely]] {
-        page_descriptor& d = pages_.descriptor(home, page);
-        const std::uint64_t end = page + std::uint64_t{k_size_classes[class_index].page_count};
-        if (is_slab_of(d, class_index) && end <= home.end_page() && end <= pages_.accessible_pages()) [[likely]] return &d;
-    }
-    pages_.note_damage_of_page(page, "a link in a class's list of slabs is wrong");
-    return nullptr;
-}
-
-// Behind the current slab, so that allocations go on in address order there.
-bool block_allocator::link_slab(std::uint32_t slab, std::uint32_t class_index) {
-    std::uint32_t& head = pages_.state().slab_head[class_index];
-    page_descriptor& d = pages_.descriptor(slab);
-    if (head == 0) {
-        head = slab;
-        return true; // the links of a full slab are 0
-    }
-    page_descriptor* const current = listed_slab(head, class_index);
-    if (current == nullptr) return false;
-    if (current->after != 0) {
-        page_descriptor* const next = listed_slab(current->after, class_index);
-        if (next == nullptr) return false;
-        next->before = slab;
-    }
-    d.before = head;
-    d.after = current->after;
-    current->after = slab;
-    return true;
-}
-
 bool block_allocator::unlink_slab(std::uint32_t slab, std::uint32_t class_index) {
     page_descriptor& d = pages_.descriptor(slab);
     std::uint32_t* link = &pages_.state().slab_head[class_index];
     if (d.before != 0) {
-        page_descriptor* const previous = listed_slab(d.before, class_index);
+        page_descriptor* const previous = linked_slab(d.before, class_index);
         if (previous == nullptr) return false;
         link = &previous->after;
     }
-    page_descriptor* const next = d.after == 0 ? nullptr : listed_slab(d.after, class_index);
+    page_descriptor* const next = d.after == 0 ? nullptr : linked_slab(d.after, class_index);
     if (*link != slab || (d.after != 0 && (next == nullptr || next->before != slab))) {
         pages_.note_damage_of_page(slab, "the links of a class's list of slabs disagree");
         return false;
@@ -284,7 +322,7 @@ void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count)
 
 // First page of the slab or large block that `page` may belong to; 0 when there is none.
 std::uint32_t block_allocator::first_page_of_block(std::uint32_t page) const {
-    const std::uint32_t first_data_page = section_of(page).first_data_page();
+    const std::uint32_t first_data_page = section_of(page).first_data_page;
     for (std::uint32_t at = page; at >= first_data_page; at &= at - 1) {
         const page_descriptor& d = pages_.descriptor(at);
         if (d.kind == page_kind::unused) continue;
@@ -321,9 +359,9 @@ std::optional<block> block_allocator::slot_of(std::uint32_t slab, std::uint64_t 
 
 void block_allocator::for_each_block(const std::function<void(block)>& visit) const {
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
-        const section home = section_at(index);
+        const section& home = section_at(index);
         const std::uint64_t end = pages_.used_end(home);
-        for (std::uint64_t at = home.first_data_page(); at < end;) {
+        for (std::uint64_t at = home.first_data_page; at < end;) {
             const auto page = static_cast<std::uint32_t>(at);
             const page_descriptor& d = pages_.descriptor(page);
             if (d.kind == page_kind::slab) for_each_slot(page, visit);
@@ -365,7 +403,7 @@ result<void> block_allocator::check_sections() {
     for (std::uint32_t i = 0; i < format::k_alloc_section_slots; ++i) {
         if (state.used_pages[i] == 0) continue;
         if (i >= k_section_count) return corrupt(offset + 4 * i, "a section is in use that no heap has");
-        end = std::uint64_t{section_at(i).first_data_page()} + state.used_pages[i];
+        end = std::uint64_t{section_at(i).first_data_page} + state.used_pages[i];
         used += state.used_pages[i];
         if (end > std::min(section_at(i).end_page(), pages_.limit_pages())) return corrupt(offset + 4 * i, "a section is more than full");
     }
@@ -382,6 +420,10 @@ result<void> block_allocator::check_heads() const {
         return corrupt(pages_.state_offset() + offsetof(alloc_state, free_run_root), "the tree of free runs has no root");
     }
     for (std::uint32_t i = 0; i < format::k_alloc_class_slots; ++i) {
+        const std::uint32_t kept = state.slab_kept[i];
+        if (kept != 0 && (i >= k_class_count || !checker::is_slab(pages_, kept, i))) {
+            return corrupt(pages_.state_offset() + offsetof(alloc_state, slab_kept) + 4 * i, "the kept slab of a class is none");
+        }
         const std::uint32_t head = state.slab_head[i];
         if (head == 0) continue;
         if (i >= k_class_count || !checker::is_listed_slab(pages_, head, i) || pages_.descriptor(head).before != 0) {

@@ -5,8 +5,9 @@
 // Small blocks come from slabs, as in J. Bonwick, "The Slab Allocator" (USENIX 1994), with bitmaps apart from the objects: allocating and
 // freeing never touch a data page. Large ones are runs of whole pages.
 //
-//  B1  A slab is in its class's list if and only if it has a free slot; the first of the list is the current one, which serves allocations
-//      until it is full. Only the current one may be empty: another that becomes empty gives its pages back at once.
+//  B1  A slab is in its class's list if and only if it has a free slot. The first of the list is the current one, which serves allocations
+//      until it is full; a full slab that gets a free slot becomes the current one, so that memory still in the cache is used again.
+//      Only the slab that slab_kept names may be empty: another that becomes empty gives its pages back at once.
 //  B2  A set bit is an allocated slot. Bits of no slot, and of pages in no slab, are zero.
 //  B3  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a descriptor that
 //      names the block, before any other that is not zero. For this, each first multiple of a power of two inside the block has a mark.
@@ -86,17 +87,22 @@ private:
     [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
     [[nodiscard, gnu::cold]] void* allocate_without_current(std::uint32_t class_index);
+    [[nodiscard, gnu::noinline]] void* allocate_last_slot(std::uint32_t slab, std::uint32_t word, std::uint32_t class_index);
+    [[nodiscard]] void* claim_slot(const section& home, std::uint32_t slab, std::uint32_t word, const size_class& of);
     [[nodiscard, gnu::cold]] void* no_free_slot(std::uint32_t slab);
     [[nodiscard]] bool make_slab(std::uint32_t class_index);
 
     void deallocate_small(void* address, std::uint32_t class_index);
     void deallocate_large(void* address, std::size_t bytes);
-    [[gnu::noinline]] void release_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[gnu::noinline]] void free_at_an_edge(std::uint32_t slab, std::uint32_t slot, std::uint32_t class_index);
+    void free_slot(const section& home, std::uint32_t slab, std::uint32_t slot, const size_class& of);
+    void keep_or_release_slab(std::uint32_t slab, std::uint32_t class_index);
+    void release_slab(std::uint32_t slab, std::uint32_t class_index);
     [[gnu::cold]] void refuse(const void* address, std::size_t bytes) const;
 
-    [[nodiscard, gnu::noinline]] bool link_slab(std::uint32_t slab, std::uint32_t class_index);
-    [[nodiscard, gnu::noinline]] bool unlink_slab(std::uint32_t slab, std::uint32_t class_index);
-    [[nodiscard]] format::page_descriptor* listed_slab(std::uint32_t page, std::uint32_t class_index);
+    [[nodiscard]] bool link_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[nodiscard]] bool unlink_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[nodiscard]] format::page_descriptor* linked_slab(std::uint32_t page, std::uint32_t class_index);
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);
     void unmark_large(std::uint32_t page, std::uint32_t page_count);

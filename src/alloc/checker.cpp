@@ -30,11 +30,15 @@ bool checker::is_free_run(const heap_pages& pages, std::uint32_t page) {
     return d != nullptr && d->kind == page_kind::free_run && d->count != 0 && run_end(page, *d) <= pages.used_end(section_of(page));
 }
 
-bool checker::is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index) {
+bool checker::is_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index) {
     const page_descriptor* const d = pages.used_descriptor(page);
     const size_class& of = k_size_classes[class_index];
-    return d != nullptr && d->kind == page_kind::slab && d->size_class == class_index && d->count != 0 && d->count <= of.slot_count &&
+    return d != nullptr && d->kind == page_kind::slab && d->size_class == class_index && d->count <= of.slot_count &&
            page + std::uint64_t{of.page_count} <= pages.used_end(section_of(page));
+}
+
+bool checker::is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index) {
+    return is_slab(pages, page, class_index) && pages.descriptor(page).count != 0;
 }
 
 std::size_t checker::run() {
@@ -60,16 +64,16 @@ void checker::expect_state(bool holds, std::size_t member_offset, std::string_vi
 // --- pages --------------------------------------------------------------------------------------------------------------------
 
 void checker::check_section(const section& which) {
-    const std::size_t member = offsetof(alloc_state, used_pages) + 4 * which.index();
-    const std::uint64_t used = std::uint64_t{which.first_data_page()} + pages_.state().used_pages[which.index()];
-    const bool is_used = pages_.state().used_pages[which.index()] != 0;
+    const std::size_t member = offsetof(alloc_state, used_pages) + 4 * which.index;
+    const std::uint64_t used = std::uint64_t{which.first_data_page} + pages_.state().used_pages[which.index];
+    const bool is_used = pages_.state().used_pages[which.index] != 0;
     expect_state(used <= which.end_page(), member, "a section is more than full");
     expect_state(!is_used || used <= pages_.accessible_pages(), member, "a section's used pages are not all accessible");
-    if (which.first_data_page() >= pages_.accessible_pages()) return; // its plane may not be accessible either
+    if (which.first_data_page >= pages_.accessible_pages()) return; // its plane may not be accessible either
     const std::uint64_t end = pages_.used_end(which);
-    for (std::uint64_t at = which.first_data_page(); at < end && !is_full();) at = check_run(static_cast<std::uint32_t>(at), end);
-    expect_clear(which.first_page, which.first_data_page(), "the descriptor of a page of metadata is not zero");
-    expect_clear_bitmaps(which.first_page, which.first_data_page());
+    for (std::uint64_t at = which.first_data_page; at < end && !is_full();) at = check_run(static_cast<std::uint32_t>(at), end);
+    expect_clear(which.first_page, which.first_data_page, "the descriptor of a page of metadata is not zero");
+    expect_clear_bitmaps(which.first_page, which.first_data_page);
     check_wilderness(which, end);
 }
 
@@ -120,8 +124,8 @@ void checker::check_slots(std::uint32_t page, const size_class& of) {
     }
     if (d.hint >= of.word_count) report_page(page, "a slab's hint lies outside its bitmap");
     if (allocated + std::uint64_t{d.count} != of.slot_count) report_page(page, "a slab's number of free slots is not that of its bitmap");
-    const bool is_current = pages_.state().slab_head[d.size_class] == page;
-    if (allocated == 0 && !is_current) report_page(page, "an empty slab is not its class's current one"); // B1
+    const bool is_kept = pages_.state().slab_kept[d.size_class] == page;
+    if (allocated == 0 && !is_kept) report_page(page, "an empty slab is not the one that its class keeps"); // B1
     if (d.count == 0 && (d.before != 0 || d.after != 0)) report_page(page, "a full slab has links");
     listable_slabs_[d.size_class] += d.count != 0;
     allocated_bytes_ += std::uint64_t{allocated} * of.bytes;
@@ -187,6 +191,9 @@ void checker::expect_clear_bitmaps(std::uint32_t begin, std::uint64_t end) {
 // --- links --------------------------------------------------------------------------------------------------------------------
 
 void checker::check_list(std::uint32_t class_index) {
+    const std::uint32_t kept = pages_.state().slab_kept[class_index];
+    expect_state(kept == 0 || is_slab(pages_, kept, class_index), offsetof(alloc_state, slab_kept) + 4 * class_index,
+                 "the kept slab of a class is none");
     std::uint64_t found = 0;
     std::uint32_t before = 0;
     for (std::uint32_t page = pages_.state().slab_head[class_index]; page != 0;) {
@@ -242,6 +249,7 @@ void checker::check_totals() {
     }
     for (std::size_t i = k_class_count; i < format::k_alloc_class_slots; ++i) {
         expect_state(state.slab_head[i] == 0, offsetof(alloc_state, slab_head) + 4 * i, "a size class is in use that does not exist");
+        expect_state(state.slab_kept[i] == 0, offsetof(alloc_state, slab_kept) + 4 * i, "a size class is in use that does not exist");
     }
     const bool is_clear = std::all_of(std::begin(state.reserved), std::end(state.reserved), [](std::uint32_t n) { return n == 0; });
     expect_state(is_clear, offsetof(alloc_state, reserved), "reserved bytes are not zero");

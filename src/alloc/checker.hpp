@@ -23,6 +23,7 @@ public:
 
     /// What a link of the tree, and of a class's list, must lead to.
     [[nodiscard]] static bool is_free_run(const heap_pages& pages, std::uint32_t page);
+    [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index);
     [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index);
 
 private:

@@ -21,7 +21,7 @@ heap_pages::heap_pages(std::byte* base, format::alloc_state& state, extend_callb
 }
 
 std::uint64_t heap_pages::used_end(const section& of) const {
-    const std::uint64_t end = std::uint64_t{of.first_data_page()} + state_->used_pages[of.index()];
+    const std::uint64_t end = std::uint64_t{of.first_data_page} + state_->used_pages[of.index];
     return std::min({end, of.end_page(), accessible_pages_});
 }
 

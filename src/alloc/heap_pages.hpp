@@ -42,7 +42,7 @@ public:
     /// Whether `page` is an accessible data page, so that it has a descriptor and a bitmap; false for all once damage was found (A2).
     [[nodiscard]] bool is_data_page(std::uint64_t page) const {
         const auto index = static_cast<std::uint32_t>(page);
-        return page < trusted_pages_ && index >= section_of(index).first_data_page();
+        return page < trusted_pages_ && index >= section_of(index).first_data_page;
     }
     // A1: of data pages only. Where several of one section are used, it is worked out once.
     [[nodiscard]] format::page_descriptor& descriptor(const section& of, std::uint32_t page) const {

@@ -38,8 +38,8 @@ std::uint32_t page_runs::carve(std::uint32_t from, std::uint32_t page_count, std
 
 std::uint32_t page_runs::extend_into_wilderness(std::uint32_t page_count, std::uint64_t alignment) {
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
-        const section candidate = section_at(index);
-        const std::uint64_t begin = std::uint64_t{candidate.first_data_page()} + pages_.state().used_pages[index];
+        const section& candidate = section_at(index);
+        const std::uint64_t begin = std::uint64_t{candidate.first_data_page} + pages_.state().used_pages[index];
         const std::uint64_t page = align_up(begin, alignment);
         if (page + page_count > std::min(candidate.end_page(), pages_.limit_pages())) continue;
         return take_wilderness(candidate, page, page_count);
@@ -50,9 +50,9 @@ std::uint32_t page_runs::extend_into_wilderness(std::uint32_t page_count, std::u
 
 std::uint32_t page_runs::take_wilderness(const section& of, std::uint64_t page, std::uint32_t page_count) {
     if (!pages_.reach(page + page_count)) return 0;
-    std::uint32_t& used = pages_.state().used_pages[of.index()];
-    const std::uint32_t begin = of.first_data_page() + used;
-    used = static_cast<std::uint32_t>(page + page_count - of.first_data_page());
+    std::uint32_t& used = pages_.state().used_pages[of.index];
+    const std::uint32_t begin = of.first_data_page + used;
+    used = static_cast<std::uint32_t>(page + page_count - of.first_data_page);
     if (page != begin) put_in({begin, static_cast<std::uint32_t>(page - begin)});
     return static_cast<std::uint32_t>(page);
 }
@@ -70,9 +70,9 @@ void page_runs::release(std::uint32_t page, std::uint32_t page_count) {
         if (!take_out(*after)) return;
         freed.page_count += after->page_count;
     }
-    const section home = section_of(page);
+    const section& home = section_of(page);
     if (std::uint64_t{freed.page} + freed.page_count == pages_.used_end(home)) {
-        pages_.state().used_pages[home.index()] = freed.page - home.first_data_page();
+        pages_.state().used_pages[home.index] = freed.page - home.first_data_page;
     } else {
         put_in(freed);
     }

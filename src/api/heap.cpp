@@ -1,6 +1,7 @@
 // The public handle: checks, sections, and the one place where failures become exceptions.
 
 #include "api/heap_impl.hpp"
+#include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
 #include <utility>
@@ -15,6 +16,8 @@ constexpr std::uint64_t k_reserve_bytes = 16 * GiB;
 constexpr std::uint64_t k_chunk_bytes = 256 * KiB;
 constexpr std::uint64_t k_log_limit_bytes = 64 * MiB;
 
+thread_local os::file_system* files_for_tests = nullptr;
+
 [[noreturn]] void raise(errc code, const std::string& message, const std::string& path = {}) {
     detail::raise(failure{code, message, path});
 }
@@ -26,6 +29,9 @@ void raise(const failure& why) {
     throw error(why.code, why.message, why.path, why.os_error, why.offset);
 }
 
+file_system_for_tests::file_system_for_tests(os::file_system& files) noexcept { files_for_tests = &files; }
+file_system_for_tests::~file_system_for_tests() { files_for_tests = nullptr; }
+
 heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& how, std::unique_ptr<txn::engine> opened,
                      os::fork_guard process)
     : handle(of), path(std::move(where)), options(how), engine(std::move(opened)), guard(std::move(process)), lock(this) {}
@@ -35,6 +41,10 @@ void heap_impl::check_process() const {
         raise(errc::closed, path.string() + " was opened before fork(): the heap belongs to the parent process. Open it in the child itself.",
               path.string());
     }
+}
+
+[[noreturn]] static void raise_read_only(const heap_impl& impl) {
+    raise(errc::read_only, impl.path.string() + " is open read-only. Open it for writing to change it.", impl.path.string());
 }
 
 void heap_impl::enter_write() {
@@ -58,6 +68,10 @@ void heap_impl::roll_back() {
 }
 
 void heap_impl::abandon_write() noexcept {
+    if (!guard.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
+        lock.leave_write();
+        return;
+    }
     if (lock.write_depth() > 1) {
         doomed = true;
     } else {
@@ -68,6 +82,7 @@ void heap_impl::abandon_write() noexcept {
 }
 
 void heap_impl::finish_write() {
+    check_process();
     if (lock.write_depth() == 1) commit();
     lock.leave_write();
 }
@@ -84,8 +99,8 @@ void heap_impl::commit() {
 }
 
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
+    registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
-        registry::remove(*impl);
         if (impl->options.commit_at_close && !impl->options.read_only) (void)impl->engine->commit();
         (void)impl->engine->close(); // I9: close() is there to hear of failures; the log keeps what it could not fold
     }
@@ -98,7 +113,10 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     return impl.get();
 }
 
-write_section::write_section(heap_impl* impl) : impl_(impl) { impl->enter_write(); }
+write_section::write_section(heap_impl* impl) : impl_(impl) {
+    if (impl->options.read_only) raise_read_only(*impl); // before it runs into write-protected memory
+    impl->enter_write();
+}
 
 write_section::~write_section() {
     if (impl_ != nullptr) impl_->abandon_write();
@@ -136,7 +154,7 @@ void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
     heap_impl* impl = registry::find(where);
     if (impl == nullptr) raise(errc::closed, "memory was asked for in a heap that is closed.");
     impl->check_process();
-    if (impl->options.read_only) raise(errc::read_only, impl->path.string() + " is open read-only.", impl->path.string());
+    if (impl->options.read_only) raise_read_only(*impl);
     std::optional<failure> why;
     void* block = impl->engine->allocate(bytes, alignment, why);
     if (block == nullptr) raise(*why);
@@ -163,12 +181,14 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
         refuse(errc::invalid_argument, "options.base must be a multiple of 1 GiB below 2^47.");
     }
     txn::engine_options internal;
-    internal.reserve_bytes = align_up(options.reserve_bytes != 0 ? options.reserve_bytes : detail::k_reserve_bytes, MiB);
+    const std::uint64_t reserve_bytes = options.reserve_bytes != 0 ? options.reserve_bytes : detail::k_reserve_bytes;
+    if (reserve_bytes >= os::k_address_end / 2) refuse(errc::invalid_argument, "options.reserve_bytes must be below 64 TiB.");
+    // Whole chunks, whatever their size: a checkpoint maps them whole, and nothing behind the reservation is ours.
+    internal.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
     internal.chunk_bytes = options.chunk_bytes != 0 ? options.chunk_bytes : detail::k_chunk_bytes;
     if (!is_power_of_two(internal.chunk_bytes) || internal.chunk_bytes < format::k_chunk_bytes_min || internal.chunk_bytes > format::k_chunk_bytes_max) {
         refuse(errc::invalid_argument, "options.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
     }
-    if (internal.reserve_bytes >= os::k_address_end / 2) refuse(errc::invalid_argument, "options.reserve_bytes must be below 64 TiB.");
     internal.base = options.base;
     internal.log_limit_bytes = options.log_limit_bytes != 0 ? options.log_limit_bytes : detail::k_log_limit_bytes;
     internal.mode = options.mode;
@@ -186,7 +206,16 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
                        : mode == how::open_existing ? txn::open_mode::open_existing : txn::open_mode::open_or_create;
     auto guard = os::fork_guard::create();
     if (!guard) detail::raise(guard.why());
-    auto engine = txn::engine::open(os::posix_file_system(), path.string(), engine_mode, internal, abi);
+    if (types::checks_pointers()) {
+        internal.inspect = [](txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks) {
+            return types::check_pointers(engine, changes, blocks, detail::registry::path_at);
+        };
+    }
+    os::file_system& files = detail::files_for_tests != nullptr ? *detail::files_for_tests : os::posix_file_system();
+    // Absolute, since the log is created by name, later: the program may have changed its directory by then.
+    std::error_code unknown;
+    const std::filesystem::path place = std::filesystem::absolute(path, unknown);
+    auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
     if (!engine) detail::raise(engine.why());
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), std::move(*guard)));
     detail::registry::add(*impl_);

@@ -47,6 +47,16 @@ inline void check(result<void> done) {
     if (!done) raise(done.why());
 }
 
+/// While it lives, heaps that this thread opens are opened on other files than the real ones: for tests that watch or
+/// fail the operations of a heap with real containers in it. `files` must outlive those heaps.
+class file_system_for_tests {
+public:
+    explicit file_system_for_tests(os::file_system& files) noexcept;
+    file_system_for_tests(const file_system_for_tests&) = delete;
+    file_system_for_tests& operator=(const file_system_for_tests&) = delete;
+    ~file_system_for_tests();
+};
+
 /// Finds open heaps by address: the one process-wide table besides the fault handler, since an allocator in the heap
 /// can only tell where it lies (I6).
 namespace registry {
@@ -55,6 +65,8 @@ void add(heap_impl& impl);
 void extend(heap_impl& impl);
 void remove(heap_impl& impl) noexcept;
 [[nodiscard]] heap_impl* find(const void* address) noexcept;
+/// The path of the open heap whose addresses these are; empty when there is none. Safe while heaps open and close.
+[[nodiscard]] std::string path_at(const void* address);
 /// The process's one exclusive writable heap; null when there are none or several.
 [[nodiscard]] heap_impl* only_exclusive() noexcept;
 } // namespace registry

@@ -75,6 +75,13 @@ heap_impl* find(const void* address) noexcept {
     return slot < k_slots ? slots[slot].load(std::memory_order_acquire) : nullptr;
 }
 
+std::string path_at(const void* address) {
+    if (find(address) == nullptr) return {};
+    std::lock_guard guard(changing); // remove() waits, and with it the end of the heap
+    const heap_impl* impl = find(address);
+    return impl != nullptr && impl->engine->contains(address) ? impl->path.string() : std::string();
+}
+
 heap_impl* only_exclusive() noexcept { return only.load(std::memory_order_acquire); }
 
 } // namespace remanence::detail::registry

@@ -55,13 +55,14 @@ struct alloc_state {
     std::uint32_t free_run_root;  // page index of its root
     std::uint32_t used_pages[k_alloc_section_slots]; // per section: data pages before its wilderness
     std::uint32_t slab_head[k_alloc_class_slots];    // per class: page index of its current slab, first of those with free slots
+    std::uint32_t slab_kept[k_alloc_class_slots];    // per class: the one slab that may be empty; it need not be so
     std::uint32_t reserved[24];   // zero
 };
-static_assert(sizeof(alloc_state) == 512 && alignof(alloc_state) == 8);
+static_assert(sizeof(alloc_state) == 768 && alignof(alloc_state) == 8);
 static_assert(offsetof(alloc_state, allocated_bytes) == 8 && offsetof(alloc_state, free_pages) == 16);
 static_assert(offsetof(alloc_state, free_run_count) == 24 && offsetof(alloc_state, free_run_root) == 28);
 static_assert(offsetof(alloc_state, used_pages) == 32 && offsetof(alloc_state, slab_head) == 160);
-static_assert(offsetof(alloc_state, reserved) == 416);
+static_assert(offsetof(alloc_state, slab_kept) == 416 && offsetof(alloc_state, reserved) == 672);
 static_assert(std::is_trivially_copyable_v<alloc_state> && std::is_standard_layout_v<alloc_state>);
 
 } // namespace remanence::format

@@ -187,6 +187,14 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_f
     if (!present) return present.error();
     if (!*present) {
         if (store.is_clean()) return std::unique_ptr<os::file>();
+        // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
+        // beside a damaged superblock most likely went with a clean close, which that one told of.
+        if (auto damaged = store.other_superblock_damage()) {
+            return fail(errc::corrupt,
+                        "the superblock of " + store.path() + " at byte " + std::to_string(*damaged) +
+                            " is damaged, and the older one needs a redo log, which is not there. Restore the heap from a copy.",
+                        store.path(), 0, *damaged);
+        }
         return fail(errc::log_missing, // I3
                     store.path() + " was not closed cleanly, and its redo log " + path +
                         " is not there. Put the log back beside the heap; without it the last commits are lost.",

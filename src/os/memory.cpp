@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -142,6 +143,38 @@ std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
         if (begin < where + bytes && where < end) return line;
     }
     return {};
+}
+
+std::vector<process_memory> memory_of_process() {
+    using kind = process_memory::kind;
+    constexpr std::uint64_t k_shadow_bytes_min = std::uint64_t{1} << 40;
+    constexpr std::uint64_t k_guard_bytes_max = 64 * KiB;
+    std::vector<process_memory> found;
+    std::ifstream maps("/proc/self/maps");
+    const auto here = reinterpret_cast<std::uint64_t>(&maps);
+    std::uint64_t guard_end = 0; // of the last mapping, when it is small and inaccessible
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+        char rights[5] = {};
+        int name_at = 0;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name_at) != 3) continue;
+        const std::string_view name = std::string_view(line).substr(static_cast<std::size_t>(name_at));
+        const bool guarded = guard_end == begin;
+        guard_end = rights[0] == '-' && end - begin <= k_guard_bytes_max ? end : 0;
+        const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';
+        if (!is_private || end - begin >= k_shadow_bytes_min || (!name.empty() && !name.starts_with('['))) continue;
+        kind what = kind::other;
+        if (begin <= here && here < end) {
+            what = kind::stack_of_this_thread;
+        } else if (guarded || name.starts_with("[stack")) {
+            what = kind::stack;
+        } else if (name.starts_with("[heap")) {
+            what = kind::malloc;
+        }
+        found.push_back({begin, end, what});
+    }
+    return found;
 }
 
 result<void> random_bytes(void* into, std::size_t bytes) {

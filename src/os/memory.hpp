@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace remanence::os {
 
@@ -52,6 +53,17 @@ void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
 
 /// The line of /proc/self/maps that covers an address of [where, where+bytes); empty when none does.
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
+
+/// Memory that ends with the process: its stacks, malloc's, and what else is private, writable and of no file.
+struct process_memory {
+    enum class kind { stack_of_this_thread, stack, malloc, other };
+    std::uint64_t begin;
+    std::uint64_t end;
+    kind what; // a thread's stack is known by the guard page below it: an educated guess
+};
+/// All of it by address, views of heaps included, as /proc/self/maps tells; empty when that cannot be read. Mappings of
+/// 1 TiB and more are left out: those are the shadow memory of sanitizers. O(mappings).
+std::vector<process_memory> memory_of_process();
 
 /// Fills `bytes` from the kernel's random source.
 result<void> random_bytes(void* into, std::size_t bytes);

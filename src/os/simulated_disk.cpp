@@ -71,6 +71,16 @@ void zero(int memfd, byte_range range) {
                           file_offset(range.bytes)) == 0);
 }
 
+bool all_zero(std::span<const std::byte> bytes) {
+    return bytes.empty() || (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+// Zeros are many, where files are prepared for use, and are not worth memory.
+std::vector<std::byte> data_of(std::span<const std::byte> bytes) {
+    if (all_zero(bytes)) return {};
+    return {bytes.begin(), bytes.end()};
+}
+
 void set_size(int memfd, std::uint64_t bytes) { REM_CHECK(::ftruncate(memfd, file_offset(bytes)) == 0); }
 
 // Blocks of a file that take up space: disjoint ranges, never adjacent.
@@ -184,13 +194,13 @@ public:
     }
     result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return record({.what = kind::write, .where = where, .offset = offset, .bytes = bytes.size(),
-                       .data = {bytes.begin(), bytes.end()}});
+                       .data = data_of(bytes)});
     }
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         REM_CHECK(is_aligned(offset, k_page_bytes) && is_aligned(bytes.size(), k_page_bytes));
         REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()), k_page_bytes));
         return record({.what = kind::write_direct, .where = where, .offset = offset, .bytes = bytes.size(),
-                       .data = {bytes.begin(), bytes.end()}});
+                       .data = data_of(bytes)});
     }
     result<void> sync(site where) override { return record({.what = kind::sync, .where = where}); }
     result<std::uint64_t> size() override {
@@ -457,12 +467,15 @@ void simulated_disk::perform_write(const disk_operation& operation, const persis
     if (!part.data && part.size) size = std::max(size, whole_end);
     if (!has_data && size == file.size) return;
     save(operation.inode, has_data ? byte_range{begin, end - begin} : byte_range{});
-    if (has_data) {
+    if (has_data && operation.data.empty()) {
+        if (begin < file.size) zero(file.memfd, {begin, std::min(end, file.size) - begin});
+        if (size != file.size) set_size(file.memfd, size);
+    } else if (has_data) {
         fill(file.memfd, begin, std::span(operation.data).subspan(begin - operation.offset, end - begin));
-        if (space_limit_ != 0) file.blocks.add(block_set::blocks_of({begin, end - begin}));
     } else {
         set_size(file.memfd, size);
     }
+    if (has_data && space_limit_ != 0) file.blocks.add(block_set::blocks_of({begin, end - begin}));
     file.size = size;
 }
 

@@ -43,7 +43,7 @@ struct disk_operation {
     std::uint64_t bytes = 0;  // of a resize: the new size; of a marker: its value
     std::string path{};       // of a sync_directory: the directory
     std::string to{};         // of a rename
-    std::vector<std::byte> data{};
+    std::vector<std::byte> data{}; // of a write; empty when all of it is zeros
 
     [[nodiscard]] bool is_write() const { return what == kind::write || what == kind::write_direct; }
     [[nodiscard]] bool is_sync() const { return what == kind::sync || what == kind::sync_directory; }

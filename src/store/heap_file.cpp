@@ -24,8 +24,7 @@ std::uint64_t superblock_checksum(const superblock& s, std::uint64_t place) {
 }
 
 bool is_valid(const superblock& s, std::uint64_t place) {
-    return s.magic == format::k_heap_magic && s.format_version == format::k_format_version && s.sequence % 2 == place &&
-           s.checksum == superblock_checksum(s, place);
+    return s.magic == format::k_heap_magic && s.sequence % 2 == place && s.checksum == superblock_checksum(s, place);
 }
 
 unexpected damaged_superblock(const std::string& path, std::uint64_t offset, const std::string& what) {
@@ -33,6 +32,13 @@ unexpected damaged_superblock(const std::string& path, std::uint64_t offset, con
                 "the superblock of " + path + " at byte " + std::to_string(offset) + " is damaged (" + what +
                     "). Restore the heap from a copy.",
                 path, 0, offset);
+}
+
+unexpected other_format(const std::string& path, std::uint32_t version, std::uint64_t place) {
+    return fail(errc::unsupported_format,
+                path + " has format " + std::to_string(version) + ", this release reads format " + std::to_string(format::k_format_version) +
+                    ". Use the release that wrote it.",
+                path, 0, place + offsetof(superblock, format_version));
 }
 
 unexpected in_use(const std::string& path) {
@@ -130,13 +136,9 @@ result<void> heap_file::load() {
         if (std::none_of(places.begin(), places.end(), has_magic)) {
             return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0, 0);
         }
+        // Its checksum may be another one.
         for (const superblock& s : places) {
-            if (has_magic(s) && s.format_version != format::k_format_version) {
-                return fail(errc::unsupported_format,
-                            path + " has format " + std::to_string(s.format_version) + ", this release reads format " +
-                                std::to_string(format::k_format_version) + ". Use the release that wrote it.",
-                            path, 0, offsetof(superblock, format_version));
-            }
+            if (has_magic(s) && s.format_version != format::k_format_version) return other_format(path, s.format_version, 0);
         }
         if (*size < sizeof places) {
             return fail(errc::truncated, path + " ends at byte " + std::to_string(*size) + ", within its superblocks. Restore it from a copy.",
@@ -146,6 +148,8 @@ result<void> heap_file::load() {
     }
     REM_TRY(check_superblock(*newest, *size));
     super_ = *newest;
+    const std::uint64_t other = 1 - super_.sequence % 2;
+    if (!is_valid(places[other], other)) other_superblock_damage_ = other * format::k_superblock_bytes;
     image_bytes_ = super_.image_bytes;
     next_map_area_ = super_.map;
     for (std::size_t i = 0; i < super_.region_count; ++i) tables_.emplace_back(*file_, super_.regions[i]);
@@ -160,6 +164,7 @@ result<void> heap_file::check_superblock(const superblock& s, std::uint64_t file
     const std::string& path = file_->path();
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
     auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
+    if (s.format_version != format::k_format_version) return other_format(path, s.format_version, at);
     if (s.endianness != format::k_endianness || s.features_incompat != 0 || s.checksum_algorithm != format::k_checksum_xxh3 ||
         s.features_ro_compat != 0 || s.versions.count != 0) {
         return fail(errc::unsupported_format,

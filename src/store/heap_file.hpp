@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ public:
 
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] bool is_clean() const { return (super_.flags & format::k_flag_clean) != 0; }
+    /// Where in the file the superblock lies that was damaged when the heap was opened; the other one rules then.
+    [[nodiscard]] std::optional<std::uint64_t> other_superblock_damage() const { return other_superblock_damage_; }
     [[nodiscard]] std::string_view abi() const;
     [[nodiscard]] const std::string& path() const { return file_->path(); }
     [[nodiscard]] os::file& file() { return *file_; }
@@ -133,6 +136,7 @@ private:
     format::map_reference next_map_area_{};
     std::uint64_t image_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;
+    std::optional<std::uint64_t> other_superblock_damage_;
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> fresh_; // page checksums of chunks accepted since the last publish
 };
 

@@ -164,7 +164,7 @@ result<void> engine::commit() {
     auto changes = view_->collect();
     if (!changes) return changes.error();
     if (changes->empty()) return {};
-    if (options_.inspect) REM_TRY(options_.inspect(*changes));
+    if (options_.inspect) REM_TRY(options_.inspect(*this, *changes, *allocator_));
 
     log::record_builder record;
     for (const view::fresh_chunk& fresh : changes->fresh) record.add_fresh(fresh.chunk, fresh.checksums);
@@ -314,6 +314,10 @@ void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::option
 
 void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     std::lock_guard allocation(allocation_);
+    if (options_.inspect) {
+        auto freed = allocator_->block_of(block);
+        if (freed && freed->start == block) std::memset(freed->start, 0, freed->bytes);
+    }
     allocator_->deallocate(block, bytes, alignment);
 }
 

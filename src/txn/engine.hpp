@@ -27,6 +27,8 @@
 
 namespace remanence::txn {
 
+class engine;
+
 enum class open_mode { open_or_create, create, open_existing };
 
 struct engine_options {
@@ -42,8 +44,10 @@ struct engine_options {
 
     enum class work { recovery, checkpoint, verify };
     std::function<void(work, std::uint64_t done, std::uint64_t total)> on_progress;
-    /// Sees what a commit is about to make durable, before anything is written, and may refuse it.
-    std::function<result<void>(const view::change_set&)> inspect;
+    /// Sees what a commit is about to make durable, before anything is written, and may refuse it: memory then keeps its
+    /// changes. Called with the allocation lock held: it must ask the allocator handed to it, not the engine. While one
+    /// is set, freed blocks are zeroed, so that what is in a live block was not left there by an earlier one.
+    std::function<result<void>(engine&, const view::change_set&, const alloc::block_allocator&)> inspect;
 };
 
 struct engine_stats {
@@ -100,6 +104,7 @@ public:
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
     [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
     [[nodiscard]] std::uint64_t committed_bytes() const { return store_->image_bytes(); }
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return store_->chunk_bytes(); }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return view_->reserved_bytes(); }
     [[nodiscard]] std::uint64_t accessible_bytes() const { return view_->accessible_bytes(); }
     [[nodiscard]] const char* tracker_name() const { return view_->tracker_name(); }

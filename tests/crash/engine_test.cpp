@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace remanence::crash {
 namespace {
@@ -36,21 +39,31 @@ workload named(const std::string& name) {
     return *std::find_if(all.begin(), all.end(), [&](const workload& each) { return each.name == name; });
 }
 
-/// The first violation when the syncs of a call site are not done; only what is synced persists.
-std::string violation_without(const std::string& site, const workload& tested) {
-    return explore(tested, {.states = 100'000, .level_2 = false, .dropped_sync = site, .level_1_synced_only = true}).violation;
+exploration_report explore_without(const std::string& site, const workload& tested) {
+    return explore(tested, {.states = 100'000, .level_2 = false, .dropped_sync = site, .only_reordered = true});
 }
 
+// A negative control: an engine that leaves a sync out loses data in some state, and the suite says so.
 TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
-    for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse"}) {
+    // Without it a removed log may come back beside a clean heap, which is not older than it: that is accepted.
+    const std::vector<std::string> not_needed = {"log: sync directory without log"};
+    std::map<std::string, std::string> noticed; // site → the violation
+    for (const char* name : {"create", "checkpoints", "free_and_reuse"}) {
         const workload tested = named(name);
-        const auto complete = explore(tested, {.states = 100'000, .level_2 = false, .level_1_synced_only = true});
+        const auto complete = explore_without("", tested);
         ASSERT_EQ(complete.violation, "");
         for (const std::string& site : complete.sync_sites) {
-            const std::string violation = violation_without(site, tested);
-            std::cout << name << " without the sync \"" << site << "\": " << (violation.empty() ? "not noticed" : violation.substr(0, violation.find('\n'))) << '\n';
+            std::string& violation = noticed[site];
+            if (violation.empty()) violation = explore_without(site, tested).violation;
         }
     }
+    for (const auto& [site, violation] : noticed) {
+        std::cout << "without \"" << site << "\": " << (violation.empty() ? "no violation" : violation.substr(0, violation.find('\n'))) << '\n';
+        if (std::find(not_needed.begin(), not_needed.end(), site) == not_needed.end()) {
+            EXPECT_NE(violation, "") << "nobody notices when the sync \"" << site << "\" is left out";
+        }
+    }
+    EXPECT_TRUE(noticed.contains("log: sync record"));
 }
 
 } // namespace

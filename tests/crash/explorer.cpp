@@ -18,13 +18,13 @@ char g_current_state[256];
 
 struct state {
     std::uint32_t position = 0;
-    enum class form : std::uint8_t { torn, whole, synced } kept = form::whole;
+    enum class form : std::uint8_t { torn, newest, whole, synced } kept = form::whole;
     std::uint32_t sectors = 0; // of torn
 
     [[nodiscard]] std::string name() const {
         const std::string at = std::to_string(position);
         if (kept == form::torn) return at + "/torn:" + std::to_string(sectors);
-        return at + (kept == form::whole ? "/whole" : "/synced");
+        return at + (kept == form::whole ? "/whole" : kept == form::newest ? "/newest" : "/synced");
     }
 };
 
@@ -48,7 +48,8 @@ std::vector<std::uint32_t> tears(std::uint32_t sectors, generator& random) {
 std::vector<state> states_of(const trace& operations, std::uint64_t seed) {
     generator random(seed);
     std::vector<state> all;
-    std::size_t events = 0; // changes and promises since the last state of this form
+    std::size_t events = 0;   // changes and promises since the last state of this form
+    std::size_t unsynced = 0; // changes since the last sync
     for (std::uint32_t k = 0;; k++) {
         const bool at_end = k == operations.size();
         if (at_end || operations[k].is_change() || operations[k].is_sync()) all.push_back({.position = k});
@@ -58,6 +59,8 @@ std::vector<state> states_of(const trace& operations, std::uint64_t seed) {
         }
         if (at_end) return all;
         if (!operations[k].is_sync()) events++;
+        if (operations[k].is_sync()) unsynced = 0;
+        if (operations[k].is_change() && unsynced++ > 0) all.push_back({.position = k + 1, .kept = state::form::newest});
         if (operations[k].is_change() && operations[k].is_write())
             for (const std::uint32_t n : tears(operations[k].sectors(), random))
                 all.push_back({.position = k + 1, .kept = state::form::torn, .sectors = n});
@@ -90,6 +93,7 @@ std::string excerpt(const trace& operations, const state& where, const std::vect
         text += "    " + std::to_string(i) + (unsynced ? " (not synced) " : " ") + operations[i].describe() + '\n';
     }
     if (where.kept == state::form::torn) text += "    … of the last one only the first " + std::to_string(where.sectors) + " sectors\n";
+    if (where.kept == state::form::newest) text += "    … and of what is not synced only the last one persisted\n";
     if (where.kept == state::form::synced) text += "    … and what is not synced is lost\n";
     return text;
 }
@@ -98,6 +102,8 @@ class explorer {
 public:
     explorer(const workload& tested, const exploration& how) : tested_(tested), how_(how), random_(how.seed) {
         if (!how.dropped_sync.empty()) disk_.drop_syncs_at(how.dropped_sync);
+        std::uint64_t runs_of_phase = 1;
+        for (std::size_t phase = 0; phase < tested.phases.size(); phase++, runs_of_phase *= tested.restarts) runs_ += runs_of_phase;
     }
 
     exploration_report run() {
@@ -126,7 +132,7 @@ private:
         const std::string prefix = tested_.name + '#' + std::to_string(phase) + ':';
 
         const std::vector<state> all = states_of(operations, how_.seed + phase);
-        const std::uint64_t share = how_.states / tested_.phases.size();
+        const std::uint64_t share = how_.states / runs_;
         try_states(operations, promises, past, all, share, prefix);
         if (phase + 1 == tested_.phases.size()) return;
 
@@ -164,6 +170,10 @@ private:
     static void build(os::crash_walk& walk, const state& wanted) {
         walk.advance_to(wanted.position);
         if (wanted.kept == form::synced) return walk.build_synced();
+        if (wanted.kept == form::newest && !walk.pending().empty()) {
+            const os::persisted_part newest{.operation = walk.pending().back()};
+            return walk.build({&newest, 1});
+        }
         walk.build_prefix(wanted.kept == form::torn ? wanted.sectors : os::persisted_part::k_all);
     }
 
@@ -180,7 +190,7 @@ private:
             second_level_due %= chosen.size();
             const std::string name = prefix + tried.name();
             if (!is_wanted(name)) continue;
-            if (how_.level_1_synced_only && tried.kept != form::synced) continue;
+            if (how_.only_reordered && tried.kept != form::synced && tried.kept != form::newest) continue;
             build(walk, tried);
             try_level_1(promises[tried.position], past, quota, name, [&] { return excerpt(operations, tried, walk.pending()); });
         }
@@ -270,6 +280,7 @@ private:
     const exploration& how_;
     generator random_;
     os::simulated_disk disk_;
+    std::uint64_t runs_ = 0; // of phases, in all
     exploration_report report_;
 };
 

@@ -3,7 +3,8 @@
 // A state is named "position/form": the loss comes after that many operations of the trace, and
 //   whole   all of them persisted;
 //   torn:n  all of them, of the last one (a write) only the first n sectors;
-//   synced  only what was synced.
+//   synced  only what was synced;
+//   newest  what was synced, and of the rest only the last operation: it overtook the others.
 // Level 1 states are those of the workload. From each, the store is opened and goes on for one commit; the states of that
 // trace are level 2. A full name is "workload#phase:state" or "workload#phase:state:state".
 #pragma once
@@ -38,7 +39,7 @@ struct exploration {
     bool level_2 = true;
     std::string only{};          // full name of the one state to be tried; empty: all
     std::string dropped_sync{};  // name of a site whose syncs are not done
-    bool level_1_synced_only = false;
+    bool only_reordered = false; // only the forms that lose an operation and keep a later one, or lose all: synced, newest
 };
 
 /// How the states of one level ended.

@@ -4,6 +4,7 @@
 #include "options.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -22,7 +23,7 @@ test_options& options() {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_states_default = 8000;
+constexpr std::uint64_t k_states_default = 5000;
 #else
 constexpr std::uint64_t k_states_default = 400; // sanitizers and debug builds are slow; the optimized one tries them all
 #endif
@@ -55,6 +56,9 @@ void parse(int argc, char** argv) {
 } // namespace remanence::crash
 
 int main(int argc, char** argv) {
+    // Each state opens heaps anew, whose large blocks would otherwise be mapped and zeroed each time.
+    ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
     testing::InitGoogleTest(&argc, argv);
     remanence::crash::parse(argc, argv);
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM}) std::signal(signal, remanence::crash::name_the_state);

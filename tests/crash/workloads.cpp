@@ -211,7 +211,7 @@ std::vector<workload> engine_workloads() {
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
-        {.name = "crash_and_go_on", .open = engine_with(k_tight), .phases = {go_on, go_on, go_on_and_close}, .restarts = 3},
+        {.name = "crash_and_go_on", .open = engine_with(k_tight), .phases = {go_on, go_on, go_on_and_close}, .restarts = 2},
     };
 }
 

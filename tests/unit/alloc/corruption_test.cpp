@@ -30,9 +30,9 @@ void populate(test_heap& heap, random_engine& random) {
 std::vector<byte_range> metadata_of(const test_heap& heap) {
     std::vector<byte_range> ranges{{test_heap::k_state_offset, sizeof(format::alloc_state)}};
     for (std::uint32_t i = 0; i < k_section_count; ++i) {
-        const section at = section_at(i);
+        const section& at = section_at(i);
         if (heap.state().used_pages[i] == 0) continue;
-        const std::uint32_t pages = at.first_data_page() - at.first_page + heap.state().used_pages[i];
+        const std::uint32_t pages = at.first_data_page - at.first_page + heap.state().used_pages[i];
         ranges.push_back({at.descriptor_offset(at.first_page), pages * sizeof(format::page_descriptor)});
         ranges.push_back({at.bitmap_offset(at.first_page), pages * k_bitmap_bytes});
     }

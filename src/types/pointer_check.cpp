@@ -1,0 +1,185 @@
+#include "types/pointer_check.hpp"
+
+#include "base/units.hpp"
+#include "os/memory.hpp"
+#include "types/root_directory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace remanence::types {
+
+namespace {
+
+using os::process_memory;
+using word = std::uint64_t;
+
+constexpr word k_lowest_address = 4 * GiB;
+constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that takes longer helps nobody
+
+word value_at(const std::byte* where) {
+    word value = 0;
+    std::memcpy(&value, where, sizeof value);
+    return value;
+}
+
+const void* pointer(word address) { return reinterpret_cast<const void*>(address); } // NOLINT(performance-no-int-to-ptr)
+
+class checker {
+public:
+    checker(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at)
+        : engine_(engine), blocks_(blocks), heap_at_(heap_at), base_(reinterpret_cast<word>(engine.base())) {}
+
+    result<void> run(const view::change_set& changes) {
+        const std::uint64_t chunk_pages = engine_.chunk_bytes() / k_page_bytes;
+        for (const view::fresh_chunk& fresh : changes.fresh) {
+            for (std::uint64_t i = 0; i < chunk_pages; ++i) {
+                if (fresh.checksums[i] != 0) scan((fresh.chunk * chunk_pages + i) * k_page_bytes, k_page_bytes);
+            }
+        }
+        for (const view::changed_page& page : changes.pages) {
+            for (const format::change_range& range : changes.ranges_of(page)) scan(page.page * k_page_bytes + range.offset, range.bytes);
+        }
+        if (count_ == 0) return {};
+        return refuse();
+    }
+
+private:
+    struct find {
+        word at; // heap offset
+        word value;
+        alloc::block block;
+    };
+    struct owner {
+        std::string name;
+        std::string type;
+    };
+
+    [[nodiscard]] bool is_ours(word value) const { return value - base_ < engine_.reserved_bytes(); }
+    [[nodiscard]] word offset_of(const void* address) const { return reinterpret_cast<word>(address) - base_; }
+
+    // Multiples of 8, as the view compares.
+    void scan(word offset, word bytes) {
+        for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
+            const std::byte* where = engine_.base() + offset;
+            const word value = value_at(where);
+            if (value < k_lowest_address || value >= os::k_address_end || is_ours(value) || !is_foreign(value)) continue;
+            auto block = blocks_.block_of(where); // P1
+            if (!block) continue;
+            if (count_++ == 0) first_ = {offset, value, *block};
+        }
+    }
+
+    bool is_foreign(word value) { return memory_at(value) != nullptr || !heap_at_(pointer(value)).empty(); }
+
+    const process_memory* memory_at(word address) {
+        if (!memory_) memory_ = os::memory_of_process();
+        auto after = std::upper_bound(memory_->begin(), memory_->end(), address,
+                                      [](word a, const process_memory& m) { return a < m.begin; });
+        if (after == memory_->begin()) return nullptr;
+        const process_memory& candidate = *std::prev(after);
+        return address < candidate.end ? &candidate : nullptr;
+    }
+
+    // Conservative, as the check itself: whatever has the value of an address in a block is taken for a pointer to it.
+    std::optional<owner> find_owner(const void* wanted, bool& complete) {
+        complete = true;
+        std::vector<owner> owners;
+        std::unordered_map<const void*, std::size_t> owner_of; // by block
+        std::deque<alloc::block> pending;
+        auto reach = [&](const void* address, std::size_t root) {
+            auto block = blocks_.block_of(address);
+            if (block && owner_of.emplace(block->start, root).second) pending.push_back(*block);
+        };
+        // A damaged directory is not this check's business; what was found of it will do.
+        (void)root_directory(engine_).for_each([&](const root_view& root) {
+            owners.push_back({std::string(root.name), std::string(root.type)});
+            reach(root.object, owners.size() - 1);
+        });
+        for (; !pending.empty() && !owner_of.contains(wanted); pending.pop_front()) {
+            if (owner_of.size() > k_blocks_walked_max) {
+                complete = false;
+                return {};
+            }
+            const alloc::block block = pending.front();
+            const std::size_t root = owner_of.at(block.start);
+            const auto* bytes = static_cast<const std::byte*>(block.start);
+            for (std::size_t i = 0; i + sizeof(word) <= block.bytes; i += sizeof(word)) {
+                if (const word value = value_at(bytes + i); is_ours(value)) reach(pointer(value), root);
+            }
+        }
+        auto found = owner_of.find(wanted);
+        if (found == owner_of.end()) return {};
+        return owners[found->second];
+    }
+
+    std::string target_of(word value) {
+        std::string heap = heap_at_(pointer(value));
+        if (!heap.empty()) return "into another heap, " + heap;
+        const process_memory* memory = memory_at(value);
+        switch (memory != nullptr ? memory->what : process_memory::kind::other) {
+        case process_memory::kind::stack_of_this_thread: return "to the stack of the committing thread";
+        case process_memory::kind::stack: return "to the stack of a thread";
+        case process_memory::kind::malloc: return "to malloc memory";
+        case process_memory::kind::other: break;
+        }
+        return "to memory of the process (malloc's, a thread's stack or static data)";
+    }
+
+    static std::string advice_for(const std::string& target) {
+        if (target.starts_with("into")) return "Copy the object into this heap, or keep both in one heap.";
+        if (target.find("stack") != std::string::npos && target.find("malloc") == std::string::npos) {
+            return "A container whose nodes lie in the heap must lie there itself: make it a root, a member of one, or by heap.make(); and store no "
+                   "pointers to local variables.";
+        }
+        return "Use the containers and the string of namespace remanence inside the heap, not those of std with their own allocator, and make what is "
+               "pointed to by heap.make().";
+    }
+
+    unexpected refuse() {
+        bool complete = true;
+        auto root = find_owner(first_.block.start, complete);
+        std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
+                            : complete ? std::string("which no root reaches")
+                                       : std::string("in a heap too large to tell the root");
+        std::string target = target_of(first_.value);
+        const word block = offset_of(first_.block.start);
+        std::string others = count_ == 1 ? "" : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
+        return fail(errc::foreign_pointer,
+                    "cannot commit " + engine_.path() + ": a pointer " + target + " lies at byte " + std::to_string(first_.at - block) +
+                        " of the block of " + std::to_string(first_.block.bytes) + " bytes at heap offset " + std::to_string(block) + ", " + where +
+                        ". It would lead nowhere once this process has ended." + others + " Nothing was written, and memory keeps its changes. " +
+                        advice_for(target),
+                    engine_.path());
+    }
+
+    txn::engine& engine_;
+    const alloc::block_allocator& blocks_;
+    const heap_finder& heap_at_;
+    const word base_;
+    std::optional<std::vector<process_memory>> memory_; // read when the first word looks like an address
+    std::uint64_t count_ = 0;
+    find first_{};
+};
+
+} // namespace
+
+bool checks_pointers() {
+#if defined(REMANENCE_CHECK_POINTERS) || !defined(NDEBUG)
+    return true;
+#else
+    return false;
+#endif
+}
+
+result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
+                            const heap_finder& heap_at) {
+    return checker(engine, blocks, heap_at).run(changes);
+}
+
+} // namespace remanence::types

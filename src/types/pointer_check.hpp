@@ -1,0 +1,42 @@
+// The check of a commit for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a
+// heap would be broken for every later process, and often is only noticed there. May use: base, os, format, view,
+// alloc, txn.
+//
+// On in builds without NDEBUG, and with REMANENCE_CHECK_POINTERS. It guesses: a pointer is a word whose value is an
+// address. What it looks at is chosen so that it hardly ever takes something else for one:
+//
+//  P1  Only aligned words that the commit changes, within live blocks; the engine zeroes blocks as they are freed, so no
+//      word is left over from an earlier block of the same transaction.
+//  P2  Only addresses from 4 GiB up: small numbers are no pointers, even where a program's data begins at 4 MiB.
+//  P3  Only memory that is private, writable and of no file (os::memory_of_process), or another heap. Not vtables,
+//      functions and constants: they are found in no such memory.
+//
+// What remains: a number that happens to equal an address, and bytes that a program copied from its stack without ever
+// having set them (padding, the unused part of a short string). Of a std::string, malloc's memory is found from 16
+// characters on, since a shorter one lies in the heap as a whole. It misses pointers that are packed, tagged in their
+// upper bits or not aligned.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "txn/engine.hpp"
+#include "view/memory_view.hpp"
+
+#include <functional>
+#include <string>
+
+namespace remanence::types {
+
+/// Whether this build checks commits.
+[[nodiscard]] bool checks_pointers();
+
+/// The path of the open heap that an address lies in; empty when it lies in none. O(1), any thread.
+using heap_finder = std::function<std::string(const void*)>;
+
+/// errc::foreign_pointer when the commit would store one. The message names the first by root, type and offset, what it
+/// points to, what to do, and how many there are. To be called with the allocation lock held.
+/// Complexity: O(changed bytes); reads /proc/self/maps at most once. On a find also a walk from the roots, O(heap).
+result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
+                            const heap_finder& heap_at);
+
+} // namespace remanence::types

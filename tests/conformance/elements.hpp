@@ -1,0 +1,130 @@
+// What the containers under test hold: strings, an aggregate of strings, and a class whose constructors and assignments
+// throw when they are told to. In the models all of them are std::string.
+#pragma once
+
+#include <remanence/remanence.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::test {
+
+/// Thrown by `fragile` when the fuse has burnt down.
+class injected_failure : public std::runtime_error {
+public:
+    injected_failure() : std::runtime_error("injected") {}
+};
+
+/// Operations of `fragile` until one throws; 0: none will.
+inline std::size_t fuse = 0;
+
+inline void burn() {
+    if (fuse != 0 && --fuse == 0) throw injected_failure();
+}
+
+/// A string that may throw from every constructor and assignment, moves included.
+class fragile {
+public:
+    using allocator_type = allocator<char>;
+
+    fragile() : fragile(std::string_view()) {}
+    explicit fragile(const allocator_type& where) : fragile(std::string_view(), where) {}
+    explicit fragile(std::string_view text, const allocator_type& where = {}) : text_((burn(), text), where) {}
+    fragile(const fragile& other) : text_((burn(), other.text_)) {}
+    fragile(const fragile& other, const allocator_type& where) : text_((burn(), other.text_), where) {}
+    fragile(fragile&& other) : text_((burn(), std::move(other.text_))) {} // NOLINT(performance-noexcept-move-constructor)
+    fragile(fragile&& other, const allocator_type& where) : text_((burn(), std::move(other.text_)), where) {}
+    fragile& operator=(const fragile& other) {
+        burn();
+        text_ = other.text_;
+        return *this;
+    }
+    fragile& operator=(fragile&& other) { // NOLINT(performance-noexcept-move-constructor)
+        burn();
+        text_ = std::move(other.text_);
+        return *this;
+    }
+    ~fragile() = default;
+
+    [[nodiscard]] const string& text() const { return text_; }
+    operator std::string_view() const { return text_; } // NOLINT(google-explicit-constructor): to be looked up by
+
+    friend bool operator==(const fragile& a, const fragile& b) { return a.text_ == b.text_; }
+    friend auto operator<=>(const fragile& a, const fragile& b) { return a.text_ <=> b.text_; }
+    friend bool operator==(const fragile& a, std::string_view b) { return a.text_ == b; }
+    friend auto operator<=>(const fragile& a, std::string_view b) { return std::string_view(a.text_) <=> b; }
+
+private:
+    string text_;
+};
+
+/// An aggregate, which only the allocator's construct() can bring into the heap.
+struct record {
+    string head;
+    std::pair<string, vector<string>> tail;
+
+    friend bool operator==(const record&, const record&) = default;
+};
+
+// text -> element, and back.
+
+template <class T>
+T make_element(const std::string& text) {
+    if constexpr (std::is_same_v<T, record>) {
+        const std::string_view all(text);
+        const std::size_t third = text.size() / 3;
+        record made{string(all.substr(0, third)), {string(all.substr(third, third)), {}}};
+        made.tail.second.emplace_back(all.substr(2 * third));
+        return made;
+    } else {
+        return T(text);
+    }
+}
+
+inline std::string text_of(char element) { return std::string(1, element); }
+inline std::string text_of(const std::string& element) { return element; }
+inline std::string text_of(const string& element) { return std::string(element); }
+inline std::string text_of(const fragile& element) { return std::string(element.text()); }
+inline std::string text_of(const record& element) {
+    std::string all(element.head);
+    all += element.tail.first;
+    for (const string& part : element.tail.second) all += part;
+    return all;
+}
+template <class A, class B>
+std::string text_of(const std::pair<A, B>& element) {
+    return text_of(element.first) + '\x01' + text_of(element.second);
+}
+
+// Whether an element, with all it owns, lies in the open heap.
+
+inline bool is_inside(const void* address) { return heap_of(address) != nullptr; }
+
+inline bool lies_inside(const string& element, const allocator<char>& home) {
+    return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
+}
+inline bool lies_inside(const fragile& element, const allocator<char>& home) {
+    return lies_inside(element.text(), home);
+}
+inline bool lies_inside(const record& element, const allocator<char>& home) {
+    if (!lies_inside(element.head, home) || !lies_inside(element.tail.first, home)) return false;
+    if (element.tail.second.get_allocator() != home) return false;
+    for (const string& part : element.tail.second) {
+        if (!lies_inside(part, home)) return false;
+    }
+    return true;
+}
+template <class A, class B>
+bool lies_inside(const std::pair<A, B>& element, const allocator<char>& home) {
+    return lies_inside(element.first, home) && lies_inside(element.second, home);
+}
+
+} // namespace remanence::test
+
+template <>
+struct remanence::hash<remanence::test::fragile> : remanence::string_hash {};

@@ -1,0 +1,147 @@
+// A forked child has the parent's heaps in its memory, but not as its own: it can use none of them, and whatever it
+// does with its copies of the handles harms nothing of the parent's.
+
+#include "unit/api/fixture.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+
+namespace remanence::test {
+namespace {
+
+class fork_of_a_process : public testing::Test {
+protected:
+    /// What the parent does after each child: its changes of before and after the fork must be there.
+    void expect_parent_unharmed() {
+        auto& list = *heap_->find_root<numbers>("numbers");
+        list[0] = 5; // was changed once more, in a page that the child may have meddled with
+        heap_->commit();
+        list[0] = 0;
+        heap_->commit();
+        EXPECT_TRUE(has_contents(*heap_));
+        heap_->close();
+        EXPECT_TRUE(file_has_contents(dir_ / "h"));
+    }
+
+    temp_dir dir_;
+    std::optional<heap> heap_ = heap::open(make_heap(dir_ / "h"), small_heap());
+};
+
+TEST_F(fork_of_a_process, the_childs_handle_is_dead) {
+    EXPECT_EQ(in_child([&] {
+                  auto got = error_of([&] { heap_->commit(); });
+                  if (!is_error(got, errc::closed, dir_ / "h", "Open it in the child itself")) return std::string("commit");
+                  for (auto&& use : std::initializer_list<std::function<void()>>{
+                           [&] { heap_->rollback(); }, [&] { heap_->checkpoint(); }, [&] { heap_->close(); }, [&] { heap_->write([] {}); },
+                           [&] { heap_->read([] {}); }, [&] { heap_->lock(); }, [&] { (void)heap_->make<int>(); }, [&] { (void)heap_->roots(); }}) {
+                      got = error_of(use);
+                      if (!got || got->code != errc::closed) return std::string("another");
+                  }
+                  return std::string("closed");
+              }),
+              "closed");
+    expect_parent_unharmed();
+}
+
+TEST_F(fork_of_a_process, the_child_may_destroy_its_copy) {
+    auto& list = *heap_->find_root<numbers>("numbers");
+    list[3] = 77; // not committed yet
+    const void* address = &list;
+    EXPECT_EQ(in_child([&] {
+                  heap_.reset();
+                  if (heap_of(address) != nullptr) return std::string("still found");
+                  string outside("a string that is too long for the small string buffer"); // belongs to malloc now
+                  return std::string(outside.get_allocator().heap() == nullptr ? "gone" : "belongs to a heap");
+              }),
+              "gone");
+    EXPECT_TRUE(fs::exists(dir_ / "h"));
+    EXPECT_EQ(list[3], 77U);
+    EXPECT_EQ(error_of_opening(dir_ / "h")->code, errc::in_use); // the child's death did not release the lock
+    heap_->commit();
+    EXPECT_EQ(list[3], 77U);
+    list[3] = 9;
+    expect_parent_unharmed();
+}
+
+TEST_F(fork_of_a_process, the_child_may_exit_with_its_copy) {
+    heap_->find_root<numbers>("numbers")->at(3) = 9;
+    in_child([&]() -> std::string { std::exit(0); }); // static destructors run, those of this test do not
+    EXPECT_EQ(error_of_opening(dir_ / "h")->code, errc::in_use);
+    expect_parent_unharmed();
+}
+
+// The worst moment: the child leaves the section's end behind, by return or by an exception. It must neither write the
+// parent's log nor take the parent's record of changed pages.
+TEST_F(fork_of_a_process, inside_a_write_section_the_child_neither_commits_nor_rolls_back) {
+    for (bool throws : {false, true}) {
+        auto& list = *heap_->find_root<numbers>("numbers");
+        const auto log_before = [&] { return fs::exists(log_of(dir_ / "h")) ? read_file(log_of(dir_ / "h")) : std::vector<char>(); };
+        heap_->write([&] {
+            list[500] += 1;
+            const auto before = log_before();
+            const std::string told_by_child = in_child([&] {
+                auto got = error_of([&] {
+                    heap_->write([&] { // nested, as far as the child's copy of the lock knows
+                    });
+                });
+                return std::string(got && got->code == errc::closed ? "refused" : "let in");
+            });
+            EXPECT_EQ(told_by_child, "refused");
+            EXPECT_EQ(log_before(), before);
+        });
+        // The child itself runs to the section's end.
+        const pid_t parent = ::getpid();
+        int status = -1;
+        auto outcome = [&]() -> std::optional<caught> {
+            try {
+                return error_of([&] {
+                    heap_->write([&] {
+                        list[500] -= 1;
+                        const pid_t child = ::fork();
+                        if (child == 0 && throws) throw 1;
+                        if (child != 0) ::waitpid(child, &status, 0);
+                    });
+                });
+            } catch (int) {
+                return caught{errc::rolled_back, {}, {}};
+            }
+        }();
+        if (::getpid() != parent) ::_exit(outcome && outcome->code == (throws ? errc::rolled_back : errc::closed) ? 0 : 1);
+        EXPECT_EQ(status, 0);
+        EXPECT_FALSE(outcome);
+        EXPECT_EQ(list[500], 500U * 500U);
+        heap_->rollback();
+        EXPECT_EQ(list[500], 500U * 500U); // so it was committed
+    }
+    expect_parent_unharmed();
+}
+
+TEST_F(fork_of_a_process, a_lock_held_across_the_fork_is_left_alone) {
+    auto& list = *heap_->find_root<numbers>("numbers");
+    {
+        std::unique_lock lock(*heap_);
+        list[4] = 1;
+        EXPECT_EQ(in_child([&] {
+                      heap_->unlock();
+                      return std::string("unlocked");
+                  }),
+                  "unlocked");
+        list[4] = 16;
+        heap_->commit();
+    }
+    expect_parent_unharmed();
+}
+
+TEST_F(fork_of_a_process, the_child_opens_a_heap_of_its_own) {
+    EXPECT_EQ(in_child([&] {
+                  heap mine = heap::open(make_heap(dir_ / "mine"), small_heap());
+                  return std::string(has_contents(mine) ? "works" : "does not");
+              }),
+              "works");
+    expect_parent_unharmed();
+    EXPECT_TRUE(file_has_contents(dir_ / "mine"));
+}
+
+} // namespace
+} // namespace remanence::test

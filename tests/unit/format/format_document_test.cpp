@@ -1,0 +1,266 @@
+// docs/format.md against the code. Tables of fields stand in the document between "<!-- layout of NAME -->" and
+// "<!-- end -->", the constants between "<!-- constants -->" and "<!-- end -->"; what they must say is printed here
+// from the structs, so that a change of either without the other fails. The last column, the meaning, is the document's
+// own. The worked example is decoded by the code that reads heaps.
+#include "base/checksum.hpp"
+#include "format/alloc_state.hpp"
+#include "format/heap_header.hpp"
+#include "format/log_record.hpp"
+#include "format/root_directory.hpp"
+#include "format/superblock.hpp"
+#include "log/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence {
+namespace {
+
+using namespace format;
+
+struct field {
+    std::string name;
+    std::size_t offset;
+    std::size_t size;
+};
+
+struct layout {
+    std::string name;
+    std::size_t size;
+    std::vector<field> fields;
+};
+
+#define FIELD(type, member) field{#member, offsetof(type, member), sizeof(type::member)}
+#define LAYOUT(type, ...) layout{#type, sizeof(type), {__VA_ARGS__}}
+
+std::vector<layout> all_layouts() {
+    return {
+        LAYOUT(superblock, FIELD(superblock, magic), FIELD(superblock, format_version), FIELD(superblock, endianness),
+               FIELD(superblock, uuid), FIELD(superblock, sequence), FIELD(superblock, features_compat),
+               FIELD(superblock, features_ro_compat), FIELD(superblock, features_incompat), FIELD(superblock, checksum_algorithm),
+               FIELD(superblock, flags), FIELD(superblock, chunk_bytes), FIELD(superblock, base), FIELD(superblock, epoch),
+               FIELD(superblock, checkpoint_version), FIELD(superblock, chain), FIELD(superblock, image_bytes),
+               FIELD(superblock, map), FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
+               FIELD(superblock, regions), FIELD(superblock, zero), FIELD(superblock, checksum)),
+        LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset), FIELD(region, home_offset),
+               FIELD(region, root)),
+        LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot), FIELD(node_reference, zero)),
+        LAYOUT(map_reference, FIELD(map_reference, area_offset), FIELD(map_reference, slot_bytes), FIELD(map_reference, count),
+               FIELD(map_reference, checksum), FIELD(map_reference, slot), FIELD(map_reference, zero)),
+        LAYOUT(chunk_exception, FIELD(chunk_exception, chunk), FIELD(chunk_exception, run_length), FIELD(chunk_exception, location),
+               FIELD(chunk_exception, birth_version), FIELD(chunk_exception, encoding), FIELD(chunk_exception, zero),
+               FIELD(chunk_exception, stored_bytes)),
+        LAYOUT(log_header, FIELD(log_header, magic), FIELD(log_header, format_version), FIELD(log_header, zero),
+               FIELD(log_header, uuid), FIELD(log_header, epoch), FIELD(log_header, superblock_sequence), FIELD(log_header, checksum)),
+        LAYOUT(record_header, FIELD(record_header, magic), FIELD(record_header, uuid), FIELD(record_header, epoch),
+               FIELD(record_header, version), FIELD(record_header, predecessor), FIELD(record_header, durable_through),
+               FIELD(record_header, payload_bytes), FIELD(record_header, image_bytes), FIELD(record_header, fresh_count),
+               FIELD(record_header, page_count), FIELD(record_header, features), FIELD(record_header, checksum)),
+        LAYOUT(fresh_chunk, FIELD(fresh_chunk, chunk)),
+        LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high), FIELD(page_change, range_count),
+               FIELD(page_change, checksum)),
+        LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
+        LAYOUT(heap_header, FIELD(heap_header, magic), FIELD(heap_header, version), FIELD(heap_header, zero),
+               FIELD(heap_header, root_word), FIELD(heap_header, reserved), FIELD(heap_header, allocator)),
+        LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, class_count), FIELD(alloc_state, allocated_bytes),
+               FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count), FIELD(alloc_state, free_run_root),
+               FIELD(alloc_state, used_pages), FIELD(alloc_state, slab_head), FIELD(alloc_state, slab_kept),
+               FIELD(alloc_state, reserved)),
+        LAYOUT(page_descriptor, FIELD(page_descriptor, kind), FIELD(page_descriptor, size_class), FIELD(page_descriptor, back),
+               FIELD(page_descriptor, hint), FIELD(page_descriptor, count), FIELD(page_descriptor, before),
+               FIELD(page_descriptor, after)),
+        LAYOUT(root_directory, FIELD(root_directory, magic), FIELD(root_directory, version), FIELD(root_directory, zero),
+               FIELD(root_directory, count), FIELD(root_directory, capacity), FIELD(root_directory, table)),
+        LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes), FIELD(root_entry, object_alignment),
+               FIELD(root_entry, fingerprint_hash), FIELD(root_entry, fingerprint_algorithm), FIELD(root_entry, name_bytes),
+               FIELD(root_entry, type_bytes), FIELD(root_entry, zero)),
+    };
+}
+
+/// The table without its last column.
+std::string printed(const layout& of) {
+    std::ostringstream out;
+    out << "| field | offset | size |\n|---|---|---|\n";
+    for (const field& f : of.fields) out << "| `" << f.name << "` | " << f.offset << " | " << f.size << " |\n";
+    out << "| *all* | | " << of.size << " |\n";
+    return out.str();
+}
+
+template <std::size_t N>
+std::string hexadecimal(const std::array<char, N>& bytes) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (!text.empty()) text += ' ';
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+/// As the bytes of a little-endian word lie in the file.
+std::string magic_word(std::uint64_t word) {
+    std::array<char, 8> bytes;
+    std::memcpy(bytes.data(), &word, sizeof word);
+    return '"' + std::string(bytes.data(), bytes.size()) + '"';
+}
+
+std::string printed_constants() {
+    std::ostringstream out;
+    out << "| constant | value |\n|---|---|\n";
+    const auto line = [&](std::string_view name, const auto& value) { out << "| `" << name << "` | " << value << " |\n"; };
+    line("k_heap_magic", hexadecimal(k_heap_magic));
+    line("k_log_magic", hexadecimal(k_log_magic));
+    line("k_record_magic", magic_word(k_record_magic));
+    line("k_header_magic", magic_word(k_header_magic));
+    line("k_directory_magic", magic_word(k_directory_magic));
+    line("k_format_version", k_format_version);
+    line("k_header_version", k_header_version);
+    line("k_alloc_state_version", k_alloc_state_version);
+    line("k_directory_version", k_directory_version);
+    line("k_endianness", k_endianness);
+    line("k_checksum_xxh3", k_checksum_xxh3);
+    line("k_flag_clean", k_flag_clean);
+    line("k_page_bytes", k_page_bytes);
+    line("k_sector_bytes", k_sector_bytes);
+    line("k_superblock_bytes", k_superblock_bytes);
+    line("k_first_map_offset", k_first_map_offset);
+    line("k_first_map_slot_bytes", k_first_map_slot_bytes);
+    line("k_first_table_offset", k_first_table_offset);
+    line("k_home_alignment", k_home_alignment);
+    line("k_chunk_bytes_min", k_chunk_bytes_min);
+    line("k_chunk_bytes_max", k_chunk_bytes_max);
+    line("k_region_alignment", k_region_alignment);
+    line("k_region_count_max", k_region_count_max);
+    line("k_node_bytes", k_node_bytes);
+    line("k_node_stride", k_node_stride);
+    line("k_leaf_pages", k_leaf_pages);
+    line("k_inner_children", k_inner_children);
+    line("k_log_header_bytes", k_log_header_bytes);
+    line("k_log_segment_bytes", k_log_segment_bytes);
+    line("k_record_alignment", k_record_alignment);
+    return out.str();
+}
+
+std::vector<std::string> document_lines() {
+    std::ifstream file(FORMAT_DOCUMENT);
+    EXPECT_TRUE(file) << "cannot read " FORMAT_DOCUMENT;
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+
+/// The lines between a marker and the next end marker; a failed expectation, and none, unless the marker is there once.
+std::vector<std::string> section(const std::string& marker) {
+    const std::vector<std::string> lines = document_lines();
+    const std::string begin = "<!-- " + marker + " -->";
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), begin), 1) << "docs/format.md must have one line " << begin;
+    const auto from = std::find(lines.begin(), lines.end(), begin);
+    const auto to = std::find(from, lines.end(), "<!-- end -->");
+    if (to == lines.end()) return {};
+    return {from + 1, to};
+}
+
+std::string without_last_column(const std::vector<std::string>& table) {
+    std::string text;
+    for (const std::string& row : table) {
+        std::string::size_type bar = row.size() > 1 ? row.rfind('|', row.size() - 2) : std::string::npos;
+        text += (bar == std::string::npos ? row : row.substr(0, bar + 1)) + '\n';
+    }
+    return text;
+}
+
+TEST(format_document, has_every_table_of_fields_as_the_code_has_it) {
+    for (const layout& each : all_layouts()) {
+        SCOPED_TRACE(each.name);
+        EXPECT_EQ(without_last_column(section("layout of " + each.name)), printed(each));
+    }
+}
+
+TEST(format_document, leaves_no_byte_of_a_struct_undescribed) {
+    for (const layout& each : all_layouts()) {
+        SCOPED_TRACE(each.name);
+        std::size_t end = 0;
+        for (const field& f : each.fields) {
+            EXPECT_EQ(f.offset, end) << f.name;
+            end = f.offset + f.size;
+        }
+        EXPECT_EQ(end, each.size);
+    }
+}
+
+TEST(format_document, has_every_constant_as_the_code_has_it) {
+    EXPECT_EQ(without_last_column(section("constants")), printed_constants());
+}
+
+/// The bytes of a listing as `hexdump -C` prints it, from the offset of its first line; lines left out are zeros.
+std::vector<std::byte> dumped(const std::string& marker) {
+    std::vector<std::byte> bytes;
+    std::size_t first = std::string::npos;
+    for (const std::string& line : section(marker)) {
+        if (line.empty() || line.starts_with("```") || line == "*") continue;
+        std::istringstream in(line.substr(0, line.find('|')));
+        std::size_t offset = 0;
+        in >> std::hex >> offset;
+        EXPECT_TRUE(in) << line;
+        if (first == std::string::npos) first = offset;
+        bytes.resize(offset - first);
+        for (unsigned byte = 0; in >> std::hex >> byte;) bytes.push_back(static_cast<std::byte>(byte));
+    }
+    return bytes;
+}
+
+template <class T>
+T decoded(const std::vector<std::byte>& bytes) {
+    T value{};
+    EXPECT_GE(bytes.size(), sizeof value);
+    if (bytes.size() >= sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+}
+
+TEST(format_document, shows_a_superblock_and_a_log_header_that_are_valid) {
+    const auto block = decoded<superblock>(dumped("dump of the superblock"));
+    EXPECT_EQ(block.magic, k_heap_magic);
+    EXPECT_EQ(block.format_version, k_format_version);
+    const auto of_block = std::as_bytes(std::span(&block, 1)).first(offsetof(superblock, checksum));
+    EXPECT_EQ(block.checksum, checksum64(of_block, block.sequence % 2));
+
+    const auto header = decoded<log_header>(dumped("dump of the log header"));
+    EXPECT_EQ(header.magic, k_log_magic);
+    EXPECT_EQ(header.uuid, block.uuid);
+    EXPECT_EQ(header.epoch, block.epoch);
+    EXPECT_EQ(header.superblock_sequence, block.sequence);
+    EXPECT_EQ(header.checksum, checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(log_header, checksum))));
+}
+
+TEST(format_document, shows_a_record_that_is_intact_and_changes_one_word) {
+    const auto block = decoded<superblock>(dumped("dump of the superblock"));
+    const std::vector<std::byte> bytes = dumped("dump of the record");
+    const auto header = decoded<record_header>(bytes);
+    ASSERT_TRUE(log::record_is_intact(std::span(bytes).first(sizeof header + header.payload_bytes)));
+    EXPECT_EQ(header.uuid, block.uuid);
+    EXPECT_EQ(header.epoch, block.epoch);
+    EXPECT_EQ(header.durable_through + 1, header.version);
+
+    std::size_t changed = 0;
+    EXPECT_TRUE(log::for_each_part(
+        std::span(bytes).first(sizeof header + header.payload_bytes), block.chunk_bytes / k_page_bytes,
+        [&](std::uint64_t, const std::vector<std::uint32_t>&) { ADD_FAILURE() << "a fresh chunk"; },
+        [&](const log::page_entry& entry) { changed += entry.data.size(); }));
+    EXPECT_EQ(changed, sizeof(std::uint64_t));
+}
+
+} // namespace
+} // namespace remanence
