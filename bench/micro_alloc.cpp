@@ -1,5 +1,5 @@
-// The allocator against glibc's malloc, both called through a function that is not inlined: ns per operation, the best of several rounds.
-// Memory is touched beforehand by a first round; each block gets its first 8 bytes written.
+// The allocator against glibc's malloc, both called through a function that is not inlined: ns per operation, the best
+// of several rounds. Memory is touched beforehand by a first round; each block gets its first 8 bytes written.
 #include "alloc/block_allocator.hpp"
 #include "base/units.hpp"
 
@@ -27,13 +27,16 @@ struct heap {
     std::unique_ptr<alloc::block_allocator> allocator;
 
     heap() {
-        void* const got = ::mmap(nullptr, k_limit_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (got == MAP_FAILED) std::abort();
+        void* const got =
+            ::mmap(nullptr, k_limit_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (got == MAP_FAILED)
+            std::abort();
         base = static_cast<std::byte*>(got);
         auto& state = *static_cast<format::alloc_state*>(got);
         alloc::block_allocator::format(state);
         allocator = std::make_unique<alloc::block_allocator>(
-            base, state, [](std::uint64_t end) -> result<std::uint64_t> { return align_up(end, MiB); }, k_limit_bytes, k_page_bytes);
+            base, state, [](std::uint64_t end) -> result<std::uint64_t> { return align_up(end, MiB); }, k_limit_bytes,
+            k_page_bytes);
     }
     ~heap() { ::munmap(base, k_limit_bytes); }
 };
@@ -87,7 +90,8 @@ void allocate_all(std::vector<request>& blocks) {
 
 template <class A>
 void free_all(const std::vector<request>& blocks) {
-    for (const request& each : blocks) A::deallocate(each.at, each.bytes);
+    for (const request& each : blocks)
+        A::deallocate(each.at, each.bytes);
 }
 
 template <class A>
@@ -102,7 +106,8 @@ figures measure(std::vector<request> blocks, std::size_t rounds) {
         const double in_order = ns_each(count, [&] { free_all<A>(blocks); });
         allocate_all<A>(blocks);
         std::vector<std::uint32_t> turns(count);
-        for (auto& turn : turns) turn = static_cast<std::uint32_t>(random() % count);
+        for (auto& turn : turns)
+            turn = static_cast<std::uint32_t>(random() % count);
         std::size_t next = 0;
         const double churn = ns_each(count, [&] {
             for (const std::uint32_t turn : turns) {
@@ -115,9 +120,10 @@ figures measure(std::vector<request> blocks, std::size_t rounds) {
         });
         std::shuffle(blocks.begin(), blocks.end(), random);
         const double free_random = ns_each(count, [&] { free_all<A>(blocks); });
-        if (i == 0) continue;
-        best = {std::min(best.allocate, first), std::min(best.free_random, free_random), std::min(best.free_in_order, in_order),
-                std::min(best.churn, churn)};
+        if (i == 0)
+            continue;
+        best = {std::min(best.allocate, first), std::min(best.free_random, free_random),
+                std::min(best.free_in_order, in_order), std::min(best.churn, churn)};
     }
     return best;
 }
@@ -125,8 +131,8 @@ figures measure(std::vector<request> blocks, std::size_t rounds) {
 template <class A>
 void report(const char* what, const std::vector<request>& blocks, std::size_t rounds) {
     const figures f = measure<A>(blocks, rounds);
-    std::printf("%-34s %-6s  allocate %6.1f   free in order %6.1f   in random order %6.1f   churn (both) %6.1f\n", what, A::name, f.allocate,
-                f.free_in_order, f.free_random, f.churn);
+    std::printf("%-34s %-6s  allocate %6.1f   free in order %6.1f   in random order %6.1f   churn (both) %6.1f\n", what,
+                A::name, f.allocate, f.free_in_order, f.free_random, f.churn);
 }
 
 } // namespace
@@ -141,7 +147,8 @@ int main(int argc, char** argv) {
     for (const std::size_t count : {std::size_t{10'000}, std::size_t{1'000'000}}) {
         std::vector<request> fixed(count, request{nullptr, 200});
         std::vector<request> mixed(count);
-        for (request& each : mixed) each.bytes = 16 + random() % 241;
+        for (request& each : mixed)
+            each.bytes = 16 + random() % 241;
         heap of_fixed;
         heap of_mixed;
         char title[64];
@@ -149,8 +156,10 @@ int main(int argc, char** argv) {
             g_heap = is_mixed ? &of_mixed : &of_fixed;
             std::snprintf(title, sizeof title, "%zu blocks of %s bytes", count, is_mixed ? "16..256" : "200");
             const std::size_t repeat = count < 100'000 ? rounds * 20 : rounds;
-            if (only == nullptr || std::strcmp(only, "ours") == 0) report<ours>(title, is_mixed ? mixed : fixed, repeat);
-            if (only == nullptr || std::strcmp(only, "glibc") == 0) report<glibc>(title, is_mixed ? mixed : fixed, repeat);
+            if (only == nullptr || std::strcmp(only, "ours") == 0)
+                report<ours>(title, is_mixed ? mixed : fixed, repeat);
+            if (only == nullptr || std::strcmp(only, "glibc") == 0)
+                report<glibc>(title, is_mixed ? mixed : fixed, repeat);
         }
     }
 }

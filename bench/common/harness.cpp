@@ -152,6 +152,7 @@ std::vector<measurement> run_child(const std::vector<std::string>& words) {
     std::vector<std::string> line = {own_program().string(), "--child"};
     line.insert(line.end(), words.begin(), words.end());
     std::vector<char*> pointers;
+    pointers.reserve(line.size() + 1);
     for (std::string& word : line)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);

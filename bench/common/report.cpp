@@ -57,6 +57,7 @@ double median(std::vector<double> values) {
 
 std::vector<double> report::row::seconds() const {
     std::vector<double> result;
+    result.reserve(runs.size());
     for (const measurement& run : runs)
         result.push_back(run.seconds);
     return result;
@@ -142,6 +143,7 @@ void report::write_json(const std::string& path) const {
              << ", \"runs\": " << seconds.size();
         for (std::size_t i = 0; i < one.runs.front().more.size(); ++i) {
             std::vector<double> values;
+            values.reserve(one.runs.size());
             for (const measurement& run : one.runs)
                 values.push_back(run.more.at(i).second);
             file << ", " << quoted(one.runs.front().more[i].first) << ": " << number(median(values));

@@ -25,7 +25,8 @@ void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t 
 [[nodiscard]] heap_header* default_heap() noexcept;
 
 [[nodiscard]] inline void* allocate_outside(std::size_t bytes, std::size_t alignment) {
-    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) return ::operator new(bytes, std::align_val_t(alignment));
+    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
+        return ::operator new(bytes, std::align_val_t(alignment));
     return ::operator new(bytes);
 }
 inline void deallocate_outside(void* block, std::size_t bytes, std::size_t alignment) noexcept {
@@ -66,10 +67,11 @@ public:
     /// Throws std::bad_array_new_length when `count` objects exceed the address space, std::bad_alloc when there is no
     /// memory.
     [[nodiscard]] T* allocate(std::size_t count) {
-        if (count > max_size()) throw std::bad_array_new_length();
+        if (count > max_size())
+            throw std::bad_array_new_length();
         const std::size_t bytes = count * sizeof(T);
-        void* block = heap_ != nullptr ? detail::allocate(heap_, bytes, alignof(T))
-                                       : detail::allocate_outside(bytes, alignof(T));
+        void* block =
+            heap_ != nullptr ? detail::allocate(heap_, bytes, alignof(T)) : detail::allocate_outside(bytes, alignof(T));
         return static_cast<T*>(block);
     }
     void deallocate(T* block, std::size_t count) noexcept {
@@ -87,8 +89,8 @@ public:
     /// pairs, tuples, optionals, variants and arrays. What was built elsewhere is copied; what was built in this heap
     /// is moved, when it is an rvalue. Aggregates also take their members' values: `construct(p, "a", "b")`.
     template <class U, class... Args>
-    void construct(U* where, Args&&... args) noexcept(
-        detail::is_nothrow_constructible_using<U, allocator<std::byte>, Args...>) {
+    void construct(U* where,
+                   Args&&... args) noexcept(detail::is_nothrow_constructible_using<U, allocator<std::byte>, Args...>) {
         // One allocator type for all, so that there is one instance for each U.
         detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
     }

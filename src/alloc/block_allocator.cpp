@@ -40,28 +40,34 @@ void block_allocator::format(alloc_state& state) {
     state.class_count = k_class_count;
 }
 
-// --- allocation ---------------------------------------------------------------------------------------------------------------
+// --- allocation
+// ---------------------------------------------------------------------------------------------------------------
 
 void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
-    if (bytes <= k_small_bytes_max && alignment <= k_slot_bytes) [[likely]] return allocate_small(size_class_of(bytes));
+    if (bytes <= k_small_bytes_max && alignment <= k_slot_bytes) [[likely]]
+        return allocate_small(size_class_of(bytes));
     return allocate_aligned(bytes, alignment);
 }
 
 void* block_allocator::allocate_aligned(std::size_t bytes, std::size_t alignment) {
     if (!is_valid_alignment(alignment)) {
-        pages_.note_failure(fail(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 2 MiB"));
+        pages_.note_failure(
+            fail(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 2 MiB"));
         return nullptr;
     }
-    return is_small(bytes, alignment) ? allocate_small(size_class_of(bytes, alignment)) : allocate_large(bytes, alignment);
+    return is_small(bytes, alignment) ? allocate_small(size_class_of(bytes, alignment))
+                                      : allocate_large(bytes, alignment);
 }
 
 // A slab reached through a link, checked (B4); null and the damage noted when it is none.
-[[gnu::always_inline]] inline page_descriptor* block_allocator::linked_slab(std::uint32_t page, std::uint32_t class_index) {
+[[gnu::always_inline]] inline page_descriptor* block_allocator::linked_slab(std::uint32_t page,
+                                                                            std::uint32_t class_index) {
     const section& home = section_of(page);
     if (pages_.is_data_page(page)) [[likely]] {
         page_descriptor& d = pages_.descriptor(home, page);
         const std::uint64_t end = page + std::uint64_t{k_size_classes[class_index].page_count};
-        if (is_slab_of(d, class_index) && end <= home.end_page() && end <= pages_.accessible_pages()) [[likely]] return &d;
+        if (is_slab_of(d, class_index) && end <= home.end_page() && end <= pages_.accessible_pages()) [[likely]]
+            return &d;
     }
     pages_.note_damage_of_page(page, "a link in a class's list of slabs is wrong");
     return nullptr;
@@ -71,25 +77,32 @@ void* block_allocator::allocate_aligned(std::size_t bytes, std::size_t alignment
 inline void* block_allocator::allocate_small(std::uint32_t class_index) {
     const size_class& of = k_size_classes[class_index];
     const std::uint32_t slab = pages_.state().slab_head[class_index];
-    if (!pages_.is_data_page(slab)) [[unlikely]] return allocate_without_current(class_index); // 0 is none
+    if (!pages_.is_data_page(slab)) [[unlikely]]
+        return allocate_without_current(class_index); // 0 is none
     const section& home = section_of(slab);
     const page_descriptor& d = pages_.descriptor(home, slab);
     const std::uint64_t* const words = pages_.bitmap(home, slab);
     std::uint32_t word = d.hint;
     for (;; ++word) {
-        if (word >= of.word_count) [[unlikely]] return no_free_slot(slab);
-        if (words[word] != k_word_full) [[likely]] break;
+        if (word >= of.word_count) [[unlikely]]
+            return no_free_slot(slab);
+        if (words[word] != k_word_full) [[likely]]
+            break;
     }
-    if (!is_slab_of(d, class_index)) [[unlikely]] return no_free_slot(slab);
-    if (d.count <= 1) [[unlikely]] return allocate_last_slot(slab, word, class_index);
+    if (!is_slab_of(d, class_index)) [[unlikely]]
+        return no_free_slot(slab);
+    if (d.count <= 1) [[unlikely]]
+        return allocate_last_slot(slab, word, class_index);
     return claim_slot(home, slab, word, of);
 }
 
-[[gnu::always_inline]] inline void* block_allocator::claim_slot(const section& home, std::uint32_t slab, std::uint32_t word, const size_class& of) {
+[[gnu::always_inline]] inline void* block_allocator::claim_slot(const section& home, std::uint32_t slab,
+                                                                std::uint32_t word, const size_class& of) {
     page_descriptor& d = pages_.descriptor(home, slab);
     std::uint64_t& bits = pages_.bitmap(home, slab)[word];
     const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_zero(~bits));
-    if (slot >= of.slot_count) [[unlikely]] return no_free_slot(slab);
+    if (slot >= of.slot_count) [[unlikely]]
+        return no_free_slot(slab);
     bits |= bits + 1; // the lowest clear bit
     d.hint = static_cast<std::uint8_t>(word);
     --d.count;
@@ -101,10 +114,12 @@ inline void* block_allocator::allocate_small(std::uint32_t class_index) {
 void* block_allocator::allocate_last_slot(std::uint32_t slab, std::uint32_t word, std::uint32_t class_index) {
     const section& home = section_of(slab);
     page_descriptor& d = pages_.descriptor(home, slab);
-    if (d.count == 0 || d.before != 0) return no_free_slot(slab);
+    if (d.count == 0 || d.before != 0)
+        return no_free_slot(slab);
     if (d.after != 0) {
         page_descriptor* const next = linked_slab(d.after, class_index);
-        if (next == nullptr || next->before != slab) return no_free_slot(slab);
+        if (next == nullptr || next->before != slab)
+            return no_free_slot(slab);
         next->before = 0;
     }
     pages_.state().slab_head[class_index] = std::exchange(d.after, 0U);
@@ -118,9 +133,11 @@ void* block_allocator::no_free_slot(std::uint32_t slab) {
 
 void* block_allocator::allocate_without_current(std::uint32_t class_index) {
     const std::uint32_t head = pages_.state().slab_head[class_index];
-    if (damaged()) return nullptr;
+    if (damaged())
+        return nullptr;
     if (head != 0) {
-        pages_.note_damage(pages_.state_offset() + offsetof(alloc_state, slab_head) + 4 * class_index, "a class's list leads outside the heap");
+        pages_.note_damage(pages_.state_offset() + offsetof(alloc_state, slab_head) + 4 * class_index,
+                           "a class's list leads outside the heap");
         return nullptr;
     }
     return make_slab(class_index) ? allocate_small(class_index) : nullptr;
@@ -129,11 +146,13 @@ void* block_allocator::allocate_without_current(std::uint32_t class_index) {
 bool block_allocator::make_slab(std::uint32_t class_index) {
     const size_class& of = k_size_classes[class_index];
     const std::uint32_t slab = runs_.allocate(of.page_count, 1);
-    if (slab == 0) return false;
+    if (slab == 0)
+        return false;
     page_descriptor d{};
     d.kind = page_kind::slab_part;
     d.size_class = static_cast<std::uint8_t>(class_index);
-    for (d.back = 1; d.back < of.page_count; ++d.back) pages_.descriptor(slab + d.back) = d;
+    for (d.back = 1; d.back < of.page_count; ++d.back)
+        pages_.descriptor(slab + d.back) = d;
     d.kind = page_kind::slab;
     d.back = 0;
     d.count = of.slot_count;
@@ -143,52 +162,66 @@ bool block_allocator::make_slab(std::uint32_t class_index) {
 }
 
 void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) {
-    if (damaged()) return nullptr;
+    if (damaged())
+        return nullptr;
     const std::uint64_t page_count = pages_for(bytes);
     const std::uint32_t page = runs_.allocate(page_count, std::max<std::uint64_t>(alignment / k_page_bytes, 1));
-    if (page == 0) return nullptr;
+    if (page == 0)
+        return nullptr;
     mark_large(page, static_cast<std::uint32_t>(page_count));
     pages_.state().allocated_bytes += page_count * k_page_bytes;
     return pages_.address(page);
 }
 
 std::size_t block_allocator::block_bytes(std::size_t bytes, std::size_t alignment) {
-    if (is_small(bytes, alignment)) return k_size_classes[size_class_of(bytes, std::max<std::size_t>(alignment, 1))].bytes;
+    if (is_small(bytes, alignment))
+        return k_size_classes[size_class_of(bytes, std::max<std::size_t>(alignment, 1))].bytes;
     return pages_for(bytes) * k_page_bytes;
 }
 
-// --- deallocation -------------------------------------------------------------------------------------------------------------
+// --- deallocation
+// -------------------------------------------------------------------------------------------------------------
 
 void block_allocator::deallocate(void* address, std::size_t bytes, std::size_t alignment) {
-    if (bytes <= k_small_bytes_max && alignment <= k_slot_bytes) [[likely]] return deallocate_small(address, size_class_of(bytes));
-    if (!is_valid_alignment(alignment)) return refuse(address, bytes);
-    if (is_small(bytes, alignment)) return deallocate_small(address, size_class_of(bytes, alignment));
+    if (bytes <= k_small_bytes_max && alignment <= k_slot_bytes) [[likely]]
+        return deallocate_small(address, size_class_of(bytes));
+    if (!is_valid_alignment(alignment))
+        return refuse(address, bytes);
+    if (is_small(bytes, alignment))
+        return deallocate_small(address, size_class_of(bytes, alignment));
     deallocate_large(address, bytes);
 }
 
 inline void block_allocator::deallocate_small(void* address, std::uint32_t class_index) {
     const size_class& of = k_size_classes[class_index];
     const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(address) - pages_.base());
-    if (!pages_.is_data_page(offset / k_page_bytes)) [[unlikely]] return refuse(address, of.bytes);
+    if (!pages_.is_data_page(offset / k_page_bytes)) [[unlikely]]
+        return refuse(address, of.bytes);
     const auto page = static_cast<std::uint32_t>(offset / k_page_bytes);
     const section& home = section_of(page);
     const std::uint32_t slab = page - pages_.descriptor(home, page).back;
-    if (slab < home.first_data_page || slab > page) [[unlikely]] return refuse(address, of.bytes);
+    if (slab < home.first_data_page || slab > page) [[unlikely]]
+        return refuse(address, of.bytes);
     page_descriptor& d = pages_.descriptor(home, slab);
     const std::uint64_t byte = offset - slab * k_page_bytes;
     const std::uint32_t slot = of.slot_at(byte);
-    if (!is_slab_of(d, class_index) || slot >= of.slot_count || std::uint64_t{slot} * of.bytes != byte) [[unlikely]] return refuse(address, of.bytes);
-    if ((pages_.bitmap(home, slab)[slot / 64] & bit_of(slot)) == 0) [[unlikely]] return refuse(address, of.bytes);
+    if (!is_slab_of(d, class_index) || slot >= of.slot_count || std::uint64_t{slot} * of.bytes != byte) [[unlikely]]
+        return refuse(address, of.bytes);
+    if ((pages_.bitmap(home, slab)[slot / 64] & bit_of(slot)) == 0) [[unlikely]]
+        return refuse(address, of.bytes);
     const bool is_at_an_edge = d.count - 1 >= of.slot_count - 2U; // it is full (0 wraps), or about to be empty
-    if (is_at_an_edge) [[unlikely]] return free_at_an_edge(slab, slot, class_index);
+    if (is_at_an_edge) [[unlikely]]
+        return free_at_an_edge(slab, slot, class_index);
     free_slot(home, slab, slot, of);
 }
 
-[[gnu::always_inline]] inline void block_allocator::free_slot(const section& home, std::uint32_t slab, std::uint32_t slot, const size_class& of) {
+[[gnu::always_inline]] inline void block_allocator::free_slot(const section& home, std::uint32_t slab,
+                                                              std::uint32_t slot, const size_class& of) {
     page_descriptor& d = pages_.descriptor(home, slab);
     const std::uint32_t word = slot / 64;
     pages_.bitmap(home, slab)[word] &= ~bit_of(slot);
-    if (word < d.hint) d.hint = static_cast<std::uint8_t>(word);
+    if (word < d.hint)
+        d.hint = static_cast<std::uint8_t>(word);
     ++d.count;
     pages_.state().allocated_bytes -= of.bytes;
 }
@@ -198,7 +231,8 @@ inline bool block_allocator::link_slab(std::uint32_t slab, std::uint32_t class_i
     std::uint32_t& head = pages_.state().slab_head[class_index];
     if (head != 0) {
         page_descriptor* const next = linked_slab(head, class_index);
-        if (next == nullptr) return false;
+        if (next == nullptr)
+            return false;
         next->before = slab;
     }
     pages_.descriptor(slab).after = head;
@@ -210,18 +244,24 @@ void block_allocator::free_at_an_edge(std::uint32_t slab, std::uint32_t slot, st
     const section& home = section_of(slab);
     const size_class& of = k_size_classes[class_index];
     const page_descriptor& d = pages_.descriptor(home, slab);
-    if (d.count == 0 && !link_slab(slab, class_index)) return; // B1
+    if (d.count == 0 && !link_slab(slab, class_index))
+        return; // B1
     free_slot(home, slab, slot, of);
-    if (d.count == of.slot_count) keep_or_release_slab(slab, class_index);
+    if (d.count == of.slot_count)
+        keep_or_release_slab(slab, class_index);
 }
 
-// B1: the slab has just become empty. Keeping one spares a program that goes to and fro over the edge of a slab from making it each time.
+// B1: the slab has just become empty. Keeping one spares a program that goes to and fro over the edge of a slab from
+// making it each time.
 void block_allocator::keep_or_release_slab(std::uint32_t slab, std::uint32_t class_index) {
     std::uint32_t& kept = pages_.state().slab_kept[class_index];
-    if (kept == slab) return;
+    if (kept == slab)
+        return;
     const page_descriptor* const d = kept == 0 ? nullptr : linked_slab(kept, class_index);
-    if (damaged()) return;
-    if (d != nullptr && d->count == k_size_classes[class_index].slot_count) return release_slab(slab, class_index);
+    if (damaged())
+        return;
+    if (d != nullptr && d->count == k_size_classes[class_index].slot_count)
+        return release_slab(slab, class_index);
     kept = slab;
 }
 
@@ -232,8 +272,10 @@ void block_allocator::release_slab(std::uint32_t slab, std::uint32_t class_index
         pages_.note_damage_of_page(slab, "a slab is longer than its section");
         return;
     }
-    if (!unlink_slab(slab, class_index)) return;
-    for (std::uint32_t i = 0; i < page_count; ++i) pages_.descriptor(slab + i) = {};
+    if (!unlink_slab(slab, class_index))
+        return;
+    for (std::uint32_t i = 0; i < page_count; ++i)
+        pages_.descriptor(slab + i) = {};
     runs_.release(slab, page_count);
 }
 
@@ -241,17 +283,20 @@ void block_allocator::release_empty_slabs() {
     for (std::uint32_t i = 0; i < k_class_count && !damaged(); ++i) {
         const std::uint32_t slab = std::exchange(pages_.state().slab_kept[i], 0U);
         const page_descriptor* const d = slab == 0 ? nullptr : linked_slab(slab, i);
-        if (d != nullptr && d->count == k_size_classes[i].slot_count) release_slab(slab, i);
+        if (d != nullptr && d->count == k_size_classes[i].slot_count)
+            release_slab(slab, i);
     }
 }
 
 void block_allocator::deallocate_large(void* address, std::size_t bytes) {
     const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(address) - pages_.base());
     const std::uint64_t index = offset / k_page_bytes;
-    if (!is_aligned(offset, k_page_bytes) || !pages_.is_data_page(index)) return refuse(address, bytes);
+    if (!is_aligned(offset, k_page_bytes) || !pages_.is_data_page(index))
+        return refuse(address, bytes);
     const auto page = static_cast<std::uint32_t>(index);
     const page_descriptor& d = pages_.descriptor(page);
-    if (d.kind != page_kind::large || d.count != pages_for(bytes)) return refuse(address, bytes);
+    if (d.kind != page_kind::large || d.count != pages_for(bytes))
+        return refuse(address, bytes);
     const std::uint32_t page_count = d.count;
     if (index + page_count > pages_.used_end(section_of(page))) {
         pages_.note_damage_of_page(page, "a large block is longer than its section");
@@ -264,22 +309,26 @@ void block_allocator::deallocate_large(void* address, std::size_t bytes) {
 
 // Not the heap's fault and not ours: the program frees what it does not have. Going on would hand out memory twice.
 void block_allocator::refuse(const void* address, std::size_t bytes) const {
-    if (damaged()) return; // B4
+    if (damaged())
+        return; // B4
     std::fprintf(stderr,
-                 "remanence: deallocate(%p, %zu bytes): not an allocated block of this size in this heap (freed twice, with another size, "
+                 "remanence: deallocate(%p, %zu bytes): not an allocated block of this size in this heap (freed twice, "
+                 "with another size, "
                  "or from elsewhere). The heap file is as of its last commit.\n",
                  address, bytes);
     std::abort();
 }
 
-// --- lists of slabs -----------------------------------------------------------------------------------------------------------
+// --- lists of slabs
+// -----------------------------------------------------------------------------------------------------------
 
 bool block_allocator::unlink_slab(std::uint32_t slab, std::uint32_t class_index) {
     page_descriptor& d = pages_.descriptor(slab);
     std::uint32_t* link = &pages_.state().slab_head[class_index];
     if (d.before != 0) {
         page_descriptor* const previous = linked_slab(d.before, class_index);
-        if (previous == nullptr) return false;
+        if (previous == nullptr)
+            return false;
         link = &previous->after;
     }
     page_descriptor* const next = d.after == 0 ? nullptr : linked_slab(d.after, class_index);
@@ -288,13 +337,15 @@ bool block_allocator::unlink_slab(std::uint32_t slab, std::uint32_t class_index)
         return false;
     }
     *link = d.after;
-    if (next != nullptr) next->before = d.before;
+    if (next != nullptr)
+        next->before = d.before;
     d.before = 0;
     d.after = 0;
     return true;
 }
 
-// --- large blocks -------------------------------------------------------------------------------------------------------------
+// --- large blocks
+// -------------------------------------------------------------------------------------------------------------
 
 // B3: the marks are at the first multiple of 2, 4, 8… behind the first page. At most 32.
 void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
@@ -302,7 +353,8 @@ void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
     d.kind = page_kind::large_mark;
     for (std::uint64_t power = 2; power < 2 * std::uint64_t{page_count}; power *= 2) {
         const std::uint64_t at = align_up(page, power);
-        if (at >= std::uint64_t{page} + page_count) break;
+        if (at >= std::uint64_t{page} + page_count)
+            break;
         d.count = static_cast<std::uint32_t>(at - page);
         pages_.descriptor(static_cast<std::uint32_t>(at)) = d;
     }
@@ -314,7 +366,8 @@ void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
 void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count) {
     for (std::uint64_t power = 2; power < 2 * std::uint64_t{page_count}; power *= 2) {
         const std::uint64_t at = align_up(page, power);
-        if (at >= std::uint64_t{page} + page_count) break;
+        if (at >= std::uint64_t{page} + page_count)
+            break;
         pages_.descriptor(static_cast<std::uint32_t>(at)) = {};
     }
     pages_.descriptor(page) = {};
@@ -325,35 +378,45 @@ std::uint32_t block_allocator::first_page_of_block(std::uint32_t page) const {
     const std::uint32_t first_data_page = section_of(page).first_data_page;
     for (std::uint32_t at = page; at >= first_data_page; at &= at - 1) {
         const page_descriptor& d = pages_.descriptor(at);
-        if (d.kind == page_kind::unused) continue;
-        if (d.kind == page_kind::large) return at;
-        if (d.kind == page_kind::large_mark) return at - d.count;
+        if (d.kind == page_kind::unused)
+            continue;
+        if (d.kind == page_kind::large)
+            return at;
+        if (d.kind == page_kind::large_mark)
+            return at - d.count;
         const bool in_slab = d.kind == page_kind::slab || d.kind == page_kind::slab_part;
         return at == page && in_slab ? page - d.back : 0;
     }
     return 0;
 }
 
-// --- looking up ---------------------------------------------------------------------------------------------------------------
+// --- looking up
+// ---------------------------------------------------------------------------------------------------------------
 
 std::optional<block> block_allocator::block_of(const void* address) const {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
     const std::uint64_t page = offset / k_page_bytes;
-    if (!pages_.is_data_page(page)) return {};
+    if (!pages_.is_data_page(page))
+        return {};
     const std::uint32_t first = first_page_of_block(static_cast<std::uint32_t>(page));
     const page_descriptor* const d = pages_.used_descriptor(first);
-    if (d == nullptr) return {};
-    if (d->kind == page_kind::slab) return slot_of(first, offset);
-    if (d->kind != page_kind::large || page - first >= d->count) return {};
+    if (d == nullptr)
+        return {};
+    if (d->kind == page_kind::slab)
+        return slot_of(first, offset);
+    if (d->kind != page_kind::large || page - first >= d->count)
+        return {};
     return block{pages_.address(first), d->count * k_page_bytes};
 }
 
 std::optional<block> block_allocator::slot_of(std::uint32_t slab, std::uint64_t offset) const {
     const std::uint32_t class_index = pages_.descriptor(slab).size_class;
-    if (class_index >= k_class_count) return {};
+    if (class_index >= k_class_count)
+        return {};
     const size_class& of = k_size_classes[class_index];
     const std::uint32_t slot = of.slot_at(offset - slab * k_page_bytes);
-    if (slot >= of.slot_count || (pages_.bitmap(slab)[slot / 64] & bit_of(slot)) == 0) return {};
+    if (slot >= of.slot_count || (pages_.bitmap(slab)[slot / 64] & bit_of(slot)) == 0)
+        return {};
     return block{pages_.address(slab) + std::uint64_t{slot} * of.bytes, of.bytes};
 }
 
@@ -364,8 +427,10 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
         for (std::uint64_t at = home.first_data_page; at < end;) {
             const auto page = static_cast<std::uint32_t>(at);
             const page_descriptor& d = pages_.descriptor(page);
-            if (d.kind == page_kind::slab) for_each_slot(page, visit);
-            if (d.kind == page_kind::large) visit({pages_.address(page), d.count * k_page_bytes});
+            if (d.kind == page_kind::slab)
+                for_each_slot(page, visit);
+            if (d.kind == page_kind::large)
+                visit({pages_.address(page), d.count * k_page_bytes});
             const bool is_run = d.kind == page_kind::large || d.kind == page_kind::free_run;
             at += is_run ? std::max<std::uint64_t>(d.count, 1) : 1;
         }
@@ -374,20 +439,24 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
 
 void block_allocator::for_each_slot(std::uint32_t slab, const std::function<void(block)>& visit) const {
     const std::uint32_t class_index = pages_.descriptor(slab).size_class;
-    if (class_index >= k_class_count) return;
+    if (class_index >= k_class_count)
+        return;
     const size_class& of = k_size_classes[class_index];
     for (std::uint32_t slot = 0; slot < of.slot_count; ++slot) {
-        if ((pages_.bitmap(slab)[slot / 64] & bit_of(slot)) == 0) continue;
+        if ((pages_.bitmap(slab)[slot / 64] & bit_of(slot)) == 0)
+            continue;
         visit({pages_.address(slab) + std::uint64_t{slot} * of.bytes, of.bytes});
     }
 }
 
-// --- checking -----------------------------------------------------------------------------------------------------------------
+// --- checking
+// -----------------------------------------------------------------------------------------------------------------
 
 result<void> block_allocator::check_state() {
     pages_.forget_damage();
     const alloc_state& state = pages_.state();
-    if (state.version != format::k_alloc_state_version) return corrupt(pages_.state_offset(), "unknown version of its state");
+    if (state.version != format::k_alloc_state_version)
+        return corrupt(pages_.state_offset(), "unknown version of its state");
     if (state.class_count != k_class_count) {
         return corrupt(pages_.state_offset() + offsetof(alloc_state, class_count), "made with other size classes");
     }
@@ -401,33 +470,42 @@ result<void> block_allocator::check_sections() {
     std::uint64_t end = 0;
     std::uint64_t used = 0;
     for (std::uint32_t i = 0; i < format::k_alloc_section_slots; ++i) {
-        if (state.used_pages[i] == 0) continue;
-        if (i >= k_section_count) return corrupt(offset + 4 * i, "a section is in use that no heap has");
+        if (state.used_pages[i] == 0)
+            continue;
+        if (i >= k_section_count)
+            return corrupt(offset + 4 * i, "a section is in use that no heap has");
         end = std::uint64_t{section_at(i).first_data_page} + state.used_pages[i];
         used += state.used_pages[i];
-        if (end > std::min(section_at(i).end_page(), pages_.limit_pages())) return corrupt(offset + 4 * i, "a section is more than full");
+        if (end > std::min(section_at(i).end_page(), pages_.limit_pages()))
+            return corrupt(offset + 4 * i, "a section is more than full");
     }
     if (state.free_pages > used || state.allocated_bytes / k_page_bytes > used - state.free_pages) {
-        return corrupt(pages_.state_offset() + offsetof(alloc_state, allocated_bytes), "more is allocated than there is");
+        return corrupt(pages_.state_offset() + offsetof(alloc_state, allocated_bytes),
+                       "more is allocated than there is");
     }
-    if (!pages_.reach(end)) return pages_.failure();
+    if (!pages_.reach(end))
+        return pages_.failure();
     return {};
 }
 
 result<void> block_allocator::check_heads() const {
     const alloc_state& state = pages_.state();
     if (!checker::is_free_run(pages_, state.free_run_root) && (state.free_run_root != 0 || state.free_run_count != 0)) {
-        return corrupt(pages_.state_offset() + offsetof(alloc_state, free_run_root), "the tree of free runs has no root");
+        return corrupt(pages_.state_offset() + offsetof(alloc_state, free_run_root),
+                       "the tree of free runs has no root");
     }
     for (std::uint32_t i = 0; i < format::k_alloc_class_slots; ++i) {
         const std::uint32_t kept = state.slab_kept[i];
         if (kept != 0 && (i >= k_class_count || !checker::is_slab(pages_, kept, i))) {
-            return corrupt(pages_.state_offset() + offsetof(alloc_state, slab_kept) + 4 * i, "the kept slab of a class is none");
+            return corrupt(pages_.state_offset() + offsetof(alloc_state, slab_kept) + 4 * i,
+                           "the kept slab of a class is none");
         }
         const std::uint32_t head = state.slab_head[i];
-        if (head == 0) continue;
+        if (head == 0)
+            continue;
         if (i >= k_class_count || !checker::is_listed_slab(pages_, head, i) || pages_.descriptor(head).before != 0) {
-            return corrupt(pages_.state_offset() + offsetof(alloc_state, slab_head) + 4 * i, "a class has no current slab");
+            return corrupt(pages_.state_offset() + offsetof(alloc_state, slab_head) + 4 * i,
+                           "a class has no current slab");
         }
     }
     return {};

@@ -1,18 +1,25 @@
-// The allocator: blocks of any size within [base, base + limit). All of its state lies in that memory, by page index, so whatever commits, rolls
-// back or recovers the memory does so with the allocator, which logs nothing and does not care where the memory is mapped (I6).
-// Depends on page_runs, size_classes and heap_pages. README.md in this folder has the overview.
+// The allocator: blocks of any size within [base, base + limit). All of its state lies in that memory, by page index,
+// so whatever commits, rolls back or recovers the memory does so with the allocator, which logs nothing and does not
+// care where the memory is mapped (I6). Depends on page_runs, size_classes and heap_pages. README.md in this folder has
+// the overview.
 //
-// Small blocks come from slabs, as in J. Bonwick, "The Slab Allocator" (USENIX 1994), with bitmaps apart from the objects: allocating and
-// freeing never touch a data page. Large ones are runs of whole pages.
+// Small blocks come from slabs, as in J. Bonwick, "The Slab Allocator" (USENIX 1994), with bitmaps apart from the
+// objects: allocating and freeing never touch a data page. Large ones are runs of whole pages.
 //
-//  B1  A slab is in its class's list if and only if it has a free slot. The first of the list is the current one, which serves allocations
-//      until it is full; a full slab that gets a free slot becomes the current one, so that memory still in the cache is used again.
-//      Only the slab that slab_kept names may be empty: another that becomes empty gives its pages back at once.
+//  B1  A slab is in its class's list if and only if it has a free slot. The first of the list is the current one, which
+//  serves allocations
+//      until it is full; a full slab that gets a free slot becomes the current one, so that memory still in the cache
+//      is used again. Only the slab that slab_kept names may be empty: another that becomes empty gives its pages back
+//      at once.
 //  B2  A set bit is an allocated slot. Bits of no slot, and of pages in no slab, are zero.
-//  B3  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a descriptor that
-//      names the block, before any other that is not zero. For this, each first multiple of a power of two inside the block has a mark.
-//  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is damage: damaged() tells where,
-//      and from then on allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
+//  B3  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a
+//  descriptor that
+//      names the block, before any other that is not zero. For this, each first multiple of a power of two inside the
+//      block has a mark.
+//  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is
+//  damage: damaged() tells where,
+//      and from then on allocate() fails and deallocate() leaks, until check_state() is called after the memory was
+//      rolled back.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -38,10 +45,12 @@ struct block {
 /// Where in the heap something is wrong, and what.
 using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
 
-/// Not thread-safe: the caller holds a lock. Alignments are those of offsets in the heap: of addresses as far as the base has them.
+/// Not thread-safe: the caller holds a lock. Alignments are those of offsets in the heap: of addresses as far as the
+/// base has them.
 class block_allocator {
 public:
-    /// `base` is at a page boundary, `state` in its first page; [base, base + accessible_bytes) can be read and written.
+    /// `base` is at a page boundary, `state` in its first page; [base, base + accessible_bytes) can be read and
+    /// written.
     block_allocator(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                     std::uint64_t accessible_bytes);
     block_allocator(const block_allocator&) = delete;
@@ -49,14 +58,16 @@ public:
 
     /// The state of an empty heap. The memory behind the first page must be zero.
     static void format(format::alloc_state& state);
-    /// Validates what can be without a walk, and makes accessible what is in use; to be called after the constructor, and whenever the memory
-    /// changed under the allocator. Fails with errc::corrupt and the heap's offset, or as the callback does. O(size classes).
+    /// Validates what can be without a walk, and makes accessible what is in use; to be called after the constructor,
+    /// and whenever the memory changed under the allocator. Fails with errc::corrupt and the heap's offset, or as the
+    /// callback does. O(size classes).
     [[nodiscard]] result<void> check_state();
 
-    /// Null, and nothing has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max: failure() tells why.
-    /// 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
+    /// Null, and nothing has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max:
+    /// failure() tells why. 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_slot_bytes);
-    /// With the size and alignment it was allocated with. Aborts, naming address and size, when there is no such block: the program is wrong.
+    /// With the size and alignment it was allocated with. Aborts, naming address and size, when there is no such block:
+    /// the program is wrong.
     void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_slot_bytes);
 
     /// What a request for so many bytes really gets; deallocate() takes either size.
@@ -70,8 +81,8 @@ public:
     /// Gives back the empty slabs kept for the next allocation, at most one per class.
     void release_empty_slabs();
 
-    /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of which it reports the first
-    /// hundred. Changes nothing, whatever it finds. O(pages).
+    /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of
+    /// which it reports the first hundred. Changes nothing, whatever it finds. O(pages).
     std::size_t check_invariants(const problem_callback& report) const;
 
     [[nodiscard]] const std::optional<damage>& damaged() const { return pages_.found_damage(); }
@@ -87,7 +98,8 @@ private:
     [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
     [[nodiscard, gnu::cold]] void* allocate_without_current(std::uint32_t class_index);
-    [[nodiscard, gnu::noinline]] void* allocate_last_slot(std::uint32_t slab, std::uint32_t word, std::uint32_t class_index);
+    [[nodiscard, gnu::noinline]] void* allocate_last_slot(std::uint32_t slab, std::uint32_t word,
+                                                          std::uint32_t class_index);
     [[nodiscard]] void* claim_slot(const section& home, std::uint32_t slab, std::uint32_t word, const size_class& of);
     [[nodiscard, gnu::cold]] void* no_free_slot(std::uint32_t slab);
     [[nodiscard]] bool make_slab(std::uint32_t class_index);

@@ -1,5 +1,6 @@
-// The full walk behind block_allocator::check_invariants(): descriptors, bitmaps, lists, tree and counters, each against the others.
-// It trusts nothing, follows no link outside what is accessible, ends over any garbage, and changes nothing. Depends on heap_pages.
+// The full walk behind block_allocator::check_invariants(): descriptors, bitmaps, lists, tree and counters, each
+// against the others. It trusts nothing, follows no link outside what is accessible, ends over any garbage, and changes
+// nothing. Depends on heap_pages.
 #pragma once
 
 #include "alloc/heap_pages.hpp"

@@ -15,8 +15,12 @@ std::uint64_t whole_pages(std::uint64_t bytes) { return std::min(bytes / k_page_
 
 heap_pages::heap_pages(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                        std::uint64_t accessible_bytes)
-    : base_(base), state_(&state), trusted_pages_(whole_pages(std::min(accessible_bytes, limit_bytes))),
-      accessible_pages_(trusted_pages_), limit_pages_(whole_pages(limit_bytes)), extend_(std::move(extend)) {
+    : base_(base),
+      state_(&state),
+      trusted_pages_(whole_pages(std::min(accessible_bytes, limit_bytes))),
+      accessible_pages_(trusted_pages_),
+      limit_pages_(whole_pages(limit_bytes)),
+      extend_(std::move(extend)) {
     REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(base), k_page_bytes));
 }
 
@@ -26,12 +30,14 @@ std::uint64_t heap_pages::used_end(const section& of) const {
 }
 
 format::page_descriptor* heap_pages::used_descriptor(std::uint32_t page) const {
-    if (!is_data_page(page) || page >= used_end(section_of(page))) return nullptr;
+    if (!is_data_page(page) || page >= used_end(section_of(page)))
+        return nullptr;
     return &descriptor(page);
 }
 
 bool heap_pages::reach(std::uint64_t end_page) {
-    if (end_page <= accessible_pages_) return true;
+    if (end_page <= accessible_pages_)
+        return true;
     if (end_page > limit_pages_) {
         note_failure(fail(errc::exhausted, "allocate: the heap's address range is used up"));
         return false;
@@ -48,13 +54,15 @@ bool heap_pages::reach(std::uint64_t end_page) {
 
 void heap_pages::set_accessible(std::uint64_t bytes) {
     accessible_pages_ = std::max(accessible_pages_, std::min(whole_pages(bytes), limit_pages_));
-    if (!damage_) trusted_pages_ = accessible_pages_;
+    if (!damage_)
+        trusted_pages_ = accessible_pages_;
 }
 
 void heap_pages::set_limit(std::uint64_t bytes) { limit_pages_ = std::max(limit_pages_, whole_pages(bytes)); }
 
 void heap_pages::note_damage(std::uint64_t offset, const char* what) {
-    if (!damage_) damage_ = damage{offset, what};
+    if (!damage_)
+        damage_ = damage{offset, what};
     trusted_pages_ = 0;
 }
 
@@ -69,10 +77,12 @@ void heap_pages::forget_damage() {
 
 unexpected heap_pages::failure() const {
     if (damage_) {
-        return fail(errc::corrupt, std::string("allocator: ") + damage_->what + "; roll back, or close the heap and run rem verify", {},
-                    0, damage_->offset);
+        return fail(errc::corrupt,
+                    std::string("allocator: ") + damage_->what + "; roll back, or close the heap and run rem verify",
+                    {}, 0, damage_->offset);
     }
-    if (why_) return unexpected(why_->why());
+    if (why_)
+        return unexpected(why_->why());
     return fail(errc::exhausted, "allocate: the heap's address range is used up");
 }
 

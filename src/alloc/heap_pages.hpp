@@ -1,8 +1,11 @@
-// The heap as the allocator sees it: pages with descriptors and bitmaps, made accessible on demand. Every access goes through here, so this
-// is where bytes of the file are kept from leading outside the heap (I7). Depends on base and format.
+// The heap as the allocator sees it: pages with descriptors and bitmaps, made accessible on demand. Every access goes
+// through here, so this is where bytes of the file are kept from leading outside the heap (I7). Depends on base and
+// format.
 //
-//  A1  No address outside [base, base + accessible) is ever formed from what the heap contains: a page index is checked by is_data_page()
-//      before its descriptor or bitmap is used. The plane of a section lies before its data pages, so it is accessible when they are.
+//  A1  No address outside [base, base + accessible) is ever formed from what the heap contains: a page index is checked
+//  by is_data_page()
+//      before its descriptor or bitmap is used. The plane of a section lies before its data pages, so it is accessible
+//      when they are.
 //  A2  Once damage was found, no link is followed any more, and no later operation changes anything.
 #pragma once
 
@@ -17,7 +20,8 @@
 
 namespace remanence::alloc {
 
-/// Makes [0, end) of the heap, or more, readable and writable, zero where it was never written; returns where that range ends now.
+/// Makes [0, end) of the heap, or more, readable and writable, zero where it was never written; returns where that
+/// range ends now.
 using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
 
 /// A place in the heap whose bytes cannot be what the allocator wrote.
@@ -39,7 +43,8 @@ public:
     [[nodiscard]] std::uint64_t limit_pages() const { return limit_pages_; }
     [[nodiscard]] std::uint64_t accessible_pages() const { return accessible_pages_; }
 
-    /// Whether `page` is an accessible data page, so that it has a descriptor and a bitmap; false for all once damage was found (A2).
+    /// Whether `page` is an accessible data page, so that it has a descriptor and a bitmap; false for all once damage
+    /// was found (A2).
     [[nodiscard]] bool is_data_page(std::uint64_t page) const {
         const auto index = static_cast<std::uint32_t>(page);
         return page < trusted_pages_ && index >= section_of(index).first_data_page;
@@ -51,7 +56,9 @@ public:
     [[nodiscard]] std::uint64_t* bitmap(const section& of, std::uint32_t page) const {
         return reinterpret_cast<std::uint64_t*>(base_ + of.bitmap_offset(page));
     }
-    [[nodiscard]] format::page_descriptor& descriptor(std::uint32_t page) const { return descriptor(section_of(page), page); }
+    [[nodiscard]] format::page_descriptor& descriptor(std::uint32_t page) const {
+        return descriptor(section_of(page), page);
+    }
     [[nodiscard]] std::uint64_t* bitmap(std::uint32_t page) const { return bitmap(section_of(page), page); }
     [[nodiscard]] std::byte* address(std::uint32_t page) const { return base_ + page * k_page_bytes; }
 
@@ -79,7 +86,7 @@ public:
 private:
     std::byte* base_;
     format::alloc_state* state_;
-    std::uint64_t trusted_pages_;    // accessible_pages_, or 0 once damage was found
+    std::uint64_t trusted_pages_; // accessible_pages_, or 0 once damage was found
     std::uint64_t accessible_pages_;
     std::uint64_t limit_pages_;
     extend_callback extend_;

@@ -1,11 +1,12 @@
 // Runs of pages: what slabs and large blocks are made of. Depends on run_tree and heap_pages.
 //
-// A request takes the best fit among the free runs, else the lowest wilderness with room. A run that is given back joins its free neighbours at
-// once, which its boundary tags find (D. Knuth, The Art of Computer Programming 1, 2.5), or melts into the wilderness behind it.
+// A request takes the best fit among the free runs, else the lowest wilderness with room. A run that is given back
+// joins its free neighbours at once, which its boundary tags find (D. Knuth, The Art of Computer Programming 1, 2.5),
+// or melts into the wilderness behind it.
 //
 //  P1  No two free runs touch, and none touches its section's wilderness.
-//  P2  The first and the last descriptor of a free run carry its length; all others within it, and all in the wilderness, are zero.
-//  P3  A run that is handed out has zero descriptors, and gets them back zero.
+//  P2  The first and the last descriptor of a free run carry its length; all others within it, and all in the
+//  wilderness, are zero. P3  A run that is handed out has zero descriptors, and gets them back zero.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -20,8 +21,8 @@ class page_runs {
 public:
     explicit page_runs(heap_pages& pages) : pages_(pages), tree_(pages) {}
 
-    /// First page of a run of `page_count` pages at a multiple of `alignment` pages (a power of two); 0, and nothing changed, when there is none
-    /// (heap_pages::failure() tells why). O(log free runs).
+    /// First page of a run of `page_count` pages at a multiple of `alignment` pages (a power of two); 0, and nothing
+    /// changed, when there is none (heap_pages::failure() tells why). O(log free runs).
     [[nodiscard]] std::uint32_t allocate(std::uint64_t page_count, std::uint64_t alignment);
     /// P3: the caller has cleared the run's descriptors. O(log free runs).
     void release(std::uint32_t page, std::uint32_t page_count);

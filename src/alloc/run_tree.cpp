@@ -29,8 +29,10 @@ std::uint32_t run_tree::best_fit(std::uint64_t page_count) {
     std::uint32_t page = pages_.state().free_run_root;
     for (std::uint64_t bound = k_no_bound; page != 0;) {
         const page_descriptor* const run = visit(page, bound);
-        if (run == nullptr) return 0;
-        if (run->count >= page_count) best = page;
+        if (run == nullptr)
+            return 0;
+        if (run->count >= page_count)
+            best = page;
         page = run->count >= page_count ? run->before : run->after;
     }
     return best;
@@ -43,7 +45,8 @@ void run_tree::insert(std::uint32_t page) {
     while (*at.link != 0 && run_priority(*at.link) > run_priority(page)) {
         const std::uint32_t above = *at.link;
         page_descriptor* const node = visit(above, at.bound);
-        if (node == nullptr) return;
+        if (node == nullptr)
+            return;
         at.link = key < key_of(*node, above) ? &node->before : &node->after;
     }
     split(*at.link, at.bound, key, run);
@@ -58,7 +61,8 @@ void run_tree::split(std::uint32_t from, std::uint64_t bound, std::uint64_t key,
     std::uint32_t* after = &into.after;
     while (from != 0) {
         page_descriptor* const node = visit(from, bound);
-        if (node == nullptr) break; // what hangs below the damage is lost to the tree, nothing else
+        if (node == nullptr)
+            break; // what hangs below the damage is lost to the tree, nothing else
         if (key_of(*node, from) < key) {
             *before = from;
             before = &node->after;
@@ -86,7 +90,8 @@ bool run_tree::remove(std::uint32_t page) {
         }
         at.link = key < key_of(*node, above) ? &node->before : &node->after;
     }
-    if (visit(page, at.bound) == nullptr) return false;
+    if (visit(page, at.bound) == nullptr)
+        return false;
     join(at, run);
     --pages_.state().free_run_count;
     pages_.state().free_pages -= run.count;
@@ -101,7 +106,8 @@ void run_tree::join(position at, const page_descriptor& of) {
         const bool take_before = run_priority(before) > run_priority(after);
         std::uint32_t& top = take_before ? before : after;
         page_descriptor* const node = visit(top, at.bound);
-        if (node == nullptr) return; // the link still leads to the node that is leaving: damage was noted, no one follows it
+        if (node == nullptr)
+            return; // the link still leads to the node that is leaving: damage was noted, no one follows it
         *at.link = top;
         at.link = take_before ? &node->after : &node->before;
         top = *at.link;

@@ -1,9 +1,9 @@
-// The free runs of pages, ordered by length and then by address: best fit, lowest address first. Its nodes are the descriptors of the runs'
-// first pages. Depends on heap_pages.
+// The free runs of pages, ordered by length and then by address: best fit, lowest address first. Its nodes are the
+// descriptors of the runs' first pages. Depends on heap_pages.
 //
-// A treap (R. Seidel, C. R. Aragon, "Randomized Search Trees", Algorithmica 16, 1996) with split and merge from the top down, hence without
-// recursion or parent links. A node's priority is a hash of its page index and stored nowhere. So the tree's shape depends on its contents
-// alone, and depth is O(log n) expected.
+// A treap (R. Seidel, C. R. Aragon, "Randomized Search Trees", Algorithmica 16, 1996) with split and merge from the top
+// down, hence without recursion or parent links. A node's priority is a hash of its page index and stored nowhere. So
+// the tree's shape depends on its contents alone, and depth is O(log n) expected.
 //
 //  T1  Priorities fall strictly on every way down, which is checked at each step: so a walk ends even over garbage.
 //  T2  A link is followed only to an accessible free run that lies before its section's wilderness.

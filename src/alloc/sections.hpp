@@ -1,5 +1,5 @@
-// Where things lie in the heap: sections that double, each beginning with its metadata plane. Pure arithmetic, part of the
-// file format. Depends on base/units and the descriptor's size.
+// Where things lie in the heap: sections that double, each beginning with its metadata plane. Pure arithmetic, part of
+// the file format. Depends on base/units and the descriptor's size.
 //
 //   section 0: [0, 1 MiB)              header page | descriptors | bitmaps | data pages
 //   section k: [2^(k-1), 2^k) MiB                    descriptors | bitmaps | data pages
@@ -36,7 +36,9 @@ struct section {
     [[nodiscard]] constexpr std::uint64_t descriptor_offset(std::uint32_t page) const {
         return descriptors + page * sizeof(format::page_descriptor);
     }
-    [[nodiscard]] constexpr std::uint64_t bitmap_offset(std::uint32_t page) const { return bitmaps + page * k_bitmap_bytes; }
+    [[nodiscard]] constexpr std::uint64_t bitmap_offset(std::uint32_t page) const {
+        return bitmaps + page * k_bitmap_bytes;
+    }
 };
 static_assert(sizeof(section) == 32);
 
@@ -49,13 +51,18 @@ constexpr section make_section(std::uint32_t index) {
     const std::uint64_t plane = (std::uint64_t{first_page} + header_pages) * k_page_bytes;
     const std::uint64_t bitmaps = plane + page_count * sizeof(format::page_descriptor);
     const std::uint64_t data = bitmaps + page_count * k_bitmap_bytes;
-    return {index, first_page, page_count, static_cast<std::uint32_t>(data / k_page_bytes),
-            plane - first_page * sizeof(format::page_descriptor), bitmaps - first_page * k_bitmap_bytes};
+    return {index,
+            first_page,
+            page_count,
+            static_cast<std::uint32_t>(data / k_page_bytes),
+            plane - first_page * sizeof(format::page_descriptor),
+            bitmaps - first_page * k_bitmap_bytes};
 }
 
 constexpr auto make_sections() {
     std::array<section, k_section_count> sections{};
-    for (std::uint32_t i = 0; i < k_section_count; ++i) sections[i] = make_section(i);
+    for (std::uint32_t i = 0; i < k_section_count; ++i)
+        sections[i] = make_section(i);
     return sections;
 }
 

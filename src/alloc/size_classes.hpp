@@ -1,10 +1,11 @@
 // Size classes of small blocks, and the slabs they come from. Part of the file format. Depends on sections.hpp.
 //
-// 16 to 128 bytes in steps of 16, then four classes per doubling up to 16 KiB: so at most 1/5 of a block above 64 bytes is
-// padding (a tenth on average). Above 16 KiB such classes would be multiples of a page, as whole pages are: slabs would gain nothing.
+// 16 to 128 bytes in steps of 16, then four classes per doubling up to 16 KiB: so at most 1/5 of a block above 64 bytes
+// is padding (a tenth on average). Above 16 KiB such classes would be multiples of a page, as whole pages are: slabs
+// would gain nothing.
 //
-// A slab has the fewest pages that waste at most 1/8 and hold 32 slots, or as many as fill 32 KiB, but at least 4. More slots per slab would
-// hardly be faster (a slab costs some 50 ns), and would spread a small heap over more pages.
+// A slab has the fewest pages that waste at most 1/8 and hold 32 slots, or as many as fill 32 KiB, but at least 4. More
+// slots per slab would hardly be faster (a slab costs some 50 ns), and would spread a small heap over more pages.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -26,7 +27,7 @@ struct size_class {
     std::uint32_t reciprocal; // slot of byte i of a slab: (i * reciprocal) >> 32
     std::uint16_t slot_count;
     std::uint8_t page_count;
-    std::uint8_t word_count;  // 64-bit words of the bitmap in use
+    std::uint8_t word_count; // 64-bit words of the bitmap in use
 
     [[nodiscard]] constexpr std::uint32_t slot_at(std::uint64_t byte) const {
         return static_cast<std::uint32_t>((byte * reciprocal) >> 32);
@@ -49,7 +50,8 @@ constexpr std::uint32_t bytes_of_class(std::uint32_t index) {
 constexpr std::uint32_t slab_pages(std::uint32_t bytes) {
     const auto slots_wanted = std::clamp<std::uint64_t>(32 * KiB / bytes, 4, 32);
     auto pages = static_cast<std::uint32_t>(divide_up(slots_wanted * bytes, k_page_bytes));
-    while (pages * k_page_bytes % bytes > pages * k_page_bytes / 8) ++pages;
+    while (pages * k_page_bytes % bytes > pages * k_page_bytes / 8)
+        ++pages;
     return pages;
 }
 
@@ -72,11 +74,12 @@ inline constexpr auto k_size_classes = detail::make_size_classes();
 static_assert(k_size_classes.front().bytes == 16 && k_size_classes.back().bytes == k_small_bytes_max);
 static_assert(size_class_of(k_small_bytes_max) == k_class_count - 1);
 
-/// The class for a request with an alignment of at most a page. Slabs begin at a page, so a class whose size is a multiple of the
-/// alignment has aligned slots; the next power of two is one, at most three classes up.
+/// The class for a request with an alignment of at most a page. Slabs begin at a page, so a class whose size is a
+/// multiple of the alignment has aligned slots; the next power of two is one, at most three classes up.
 constexpr std::uint32_t size_class_of(std::size_t bytes, std::size_t alignment) {
     std::uint32_t index = size_class_of(std::max(bytes, alignment));
-    while (!is_aligned(k_size_classes[index].bytes, alignment)) ++index;
+    while (!is_aligned(k_size_classes[index].bytes, alignment))
+        ++index;
     return index;
 }
 

@@ -1,8 +1,8 @@
 // What the allocator keeps in the heap: its state struct in the heap's first page, and one descriptor per page.
 // src/alloc/README.md describes the structures that they form. Depends on nothing.
 //
-//  F1  A page index counts 4 KiB pages from the heap's base; 0 (the header) stands for "none". So a heap has at most 16 TiB.
-//  F2  A descriptor of 16 zero bytes means unused: memory never touched needs no initialisation.
+//  F1  A page index counts 4 KiB pages from the heap's base; 0 (the header) stands for "none". So a heap has at most 16
+//  TiB. F2  A descriptor of 16 zero bytes means unused: memory never touched needs no initialisation.
 #pragma once
 
 #include <cstddef>
@@ -47,16 +47,17 @@ static_assert(std::is_trivially_copyable_v<page_descriptor> && std::is_standard_
 
 /// Lies in the heap's first page, 8-aligned. All zero but for the first two members when the heap is empty.
 struct alloc_state {
-    std::uint32_t version;        // k_alloc_state_version
-    std::uint32_t class_count;    // size classes that this heap was made with
-    std::uint64_t allocated_bytes;// what the program holds, rounded up to whole blocks
-    std::uint64_t free_pages;     // in the free runs; neither wilderness nor free slots
-    std::uint32_t free_run_count; // nodes of the tree of free runs
-    std::uint32_t free_run_root;  // page index of its root
+    std::uint32_t version;                           // k_alloc_state_version
+    std::uint32_t class_count;                       // size classes that this heap was made with
+    std::uint64_t allocated_bytes;                   // what the program holds, rounded up to whole blocks
+    std::uint64_t free_pages;                        // in the free runs; neither wilderness nor free slots
+    std::uint32_t free_run_count;                    // nodes of the tree of free runs
+    std::uint32_t free_run_root;                     // page index of its root
     std::uint32_t used_pages[k_alloc_section_slots]; // per section: data pages before its wilderness
-    std::uint32_t slab_head[k_alloc_class_slots];    // per class: page index of its current slab, first of those with free slots
-    std::uint32_t slab_kept[k_alloc_class_slots];    // per class: the one slab that may be empty; it need not be so
-    std::uint32_t reserved[24];   // zero
+    std::uint32_t
+        slab_head[k_alloc_class_slots]; // per class: page index of its current slab, first of those with free slots
+    std::uint32_t slab_kept[k_alloc_class_slots]; // per class: the one slab that may be empty; it need not be so
+    std::uint32_t reserved[24];                   // zero
 };
 static_assert(sizeof(alloc_state) == 768 && alignof(alloc_state) == 8);
 static_assert(offsetof(alloc_state, allocated_bytes) == 8 && offsetof(alloc_state, free_pages) == 16);

@@ -226,10 +226,10 @@ result<void> check_clean(os::file_system& files, store::heap_file& store) {
     return {};
 }
 
+// No sync of the directory: should the log come back after a power loss, it lies beside a clean heap that is not older
+// than it, and the next open removes it again.
 result<void> remove_log(os::file_system& files, const std::string& heap_path) {
-    const std::string path = store::log_path(heap_path);
-    REM_TRY(files.remove("log: remove", path));
-    return files.sync_directory("log: sync directory without log", path);
+    return files.remove("log: remove", store::log_path(heap_path));
 }
 
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {

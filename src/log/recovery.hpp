@@ -30,7 +30,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
 
 /// I3: a heap that says it was closed cleanly must not be older than a log that lies beside it. Changes nothing.
 result<void> check_clean(os::file_system& files, store::heap_file& store);
-/// Removes the heap's log, durably.
+/// Removes the log of a heap whose superblock says that it is clean.
 result<void> remove_log(os::file_system& files, const std::string& heap_path);
 
 /// The intact records that follow the store's checkpoint, in order; errc::corrupt when an acknowledged one is damaged.

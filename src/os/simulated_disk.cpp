@@ -18,7 +18,8 @@ namespace {
 
 using kind = disk_operation::kind;
 
-constexpr std::uint64_t k_copied_whole_bytes_max = 64 * KiB; // longer ranges are searched for holes before they are saved
+constexpr std::uint64_t k_copied_whole_bytes_max =
+    64 * KiB; // longer ranges are searched for holes before they are saved
 
 std::string_view directory_of(std::string_view path) {
     const std::size_t slash = path.rfind('/');
@@ -27,17 +28,28 @@ std::string_view directory_of(std::string_view path) {
 
 const char* name_of(kind what) {
     switch (what) {
-    case kind::write: return "write";
-    case kind::write_direct: return "write_direct";
-    case kind::resize: return "resize";
-    case kind::reserve: return "reserve";
-    case kind::punch: return "punch";
-    case kind::sync: return "sync";
-    case kind::create: return "create";
-    case kind::rename: return "rename";
-    case kind::remove: return "remove";
-    case kind::sync_directory: return "sync_directory";
-    case kind::marker: return "marker";
+    case kind::write:
+        return "write";
+    case kind::write_direct:
+        return "write_direct";
+    case kind::resize:
+        return "resize";
+    case kind::reserve:
+        return "reserve";
+    case kind::punch:
+        return "punch";
+    case kind::sync:
+        return "sync";
+    case kind::create:
+        return "create";
+    case kind::rename:
+        return "rename";
+    case kind::remove:
+        return "remove";
+    case kind::sync_directory:
+        return "sync_directory";
+    case kind::marker:
+        return "marker";
     }
     return "?";
 }
@@ -48,7 +60,8 @@ off_t file_offset(std::uint64_t offset) { return static_cast<off_t>(offset); }
 void fill(int memfd, std::uint64_t offset, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::pwrite(memfd, bytes.data(), bytes.size(), file_offset(offset));
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EINTR)
+            continue;
         REM_CHECK(n > 0);
         bytes = bytes.subspan(static_cast<std::size_t>(n));
         offset += static_cast<std::uint64_t>(n);
@@ -58,7 +71,8 @@ void fill(int memfd, std::uint64_t offset, std::span<const std::byte> bytes) {
 void fetch(int memfd, std::uint64_t offset, std::span<std::byte> into) {
     while (!into.empty()) {
         const ssize_t n = ::pread(memfd, into.data(), into.size(), file_offset(offset));
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EINTR)
+            continue;
         REM_CHECK(n > 0);
         into = into.subspan(static_cast<std::size_t>(n));
         offset += static_cast<std::uint64_t>(n);
@@ -66,18 +80,21 @@ void fetch(int memfd, std::uint64_t offset, std::span<std::byte> into) {
 }
 
 void zero(int memfd, byte_range range) {
-    if (range.bytes == 0) return;
+    if (range.bytes == 0)
+        return;
     REM_CHECK(::fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, file_offset(range.offset),
                           file_offset(range.bytes)) == 0);
 }
 
 bool all_zero(std::span<const std::byte> bytes) {
-    return bytes.empty() || (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+    return bytes.empty() ||
+           (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
 // Zeros are many, where files are prepared for use, and are not worth memory.
 std::vector<std::byte> data_of(std::span<const std::byte> bytes) {
-    if (all_zero(bytes)) return {};
+    if (all_zero(bytes))
+        return {};
     return {bytes.begin(), bytes.end()};
 }
 
@@ -91,7 +108,8 @@ public:
         return {begin, align_up(range.end(), k_page_bytes) - begin};
     }
     void add(byte_range range) {
-        if (range.bytes == 0) return;
+        if (range.bytes == 0)
+            return;
         remove(range);
         std::uint64_t begin = range.offset;
         std::uint64_t end = range.end();
@@ -99,13 +117,15 @@ public:
             end = next->second;
             ends_.erase(next);
         }
-        if (auto next = ends_.lower_bound(begin); next != ends_.begin() && (--next)->second == begin) begin = next->first;
+        if (auto next = ends_.lower_bound(begin); next != ends_.begin() && (--next)->second == begin)
+            begin = next->first;
         ends_[begin] = end;
         bytes_ += range.bytes;
     }
     void remove(byte_range range) {
         auto it = ends_.upper_bound(range.offset);
-        if (it != ends_.begin()) --it;
+        if (it != ends_.begin())
+            --it;
         while (it != ends_.end() && it->first < range.end()) {
             const auto [begin, end] = *it;
             const std::uint64_t cut_begin = std::max(begin, range.offset);
@@ -115,8 +135,10 @@ public:
                 continue;
             }
             it = ends_.erase(it);
-            if (begin < cut_begin) ends_[begin] = cut_begin;
-            if (cut_end < end) it = ends_.emplace(cut_end, end).first;
+            if (begin < cut_begin)
+                ends_[begin] = cut_begin;
+            if (cut_end < end)
+                it = ends_.emplace(cut_end, end).first;
             bytes_ -= cut_end - cut_begin;
         }
     }
@@ -130,16 +152,21 @@ private:
 } // namespace
 
 std::uint32_t disk_operation::sectors() const {
-    if (!is_write() || bytes == 0) return 0;
+    if (!is_write() || bytes == 0)
+        return 0;
     return static_cast<std::uint32_t>((offset + bytes - 1) / k_sector_bytes - offset / k_sector_bytes + 1);
 }
 
 std::string disk_operation::describe() const {
     std::string text = name_of(what);
-    if (failed) text += " (failed)";
-    if (*where != '\0') text += std::string(" \"") + where + '"';
-    if (!path.empty()) text += ' ' + path;
-    if (!to.empty()) text += " to " + to;
+    if (failed)
+        text += " (failed)";
+    if (*where != '\0')
+        text += std::string(" \"") + where + '"';
+    if (!path.empty())
+        text += ' ' + path;
+    if (!to.empty())
+        text += " to " + to;
     char numbers[96];
     std::snprintf(numbers, sizeof numbers, " inode %u [%llu, +%llu)", inode, static_cast<unsigned long long>(offset),
                   static_cast<unsigned long long>(bytes));
@@ -162,9 +189,9 @@ struct simulated_disk::change {
         std::vector<std::byte> bytes;
     };
     kind what;
-    std::uint32_t number;             // of the inode; of an entry: the one it named before
+    std::uint32_t number; // of the inode; of an entry: the one it named before
     std::uint64_t size = 0;
-    byte_range zeroed{};              // made zero before `saved` is put back
+    byte_range zeroed{}; // made zero before `saved` is put back
     std::vector<extent> saved{};
     std::string path{};
     std::optional<block_set> blocks{};
@@ -193,13 +220,16 @@ public:
         return {};
     }
     result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        return record({.what = kind::write, .where = where, .offset = offset, .bytes = bytes.size(),
-                       .data = data_of(bytes)});
+        return record(
+            {.what = kind::write, .where = where, .offset = offset, .bytes = bytes.size(), .data = data_of(bytes)});
     }
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         REM_CHECK(is_aligned(offset, k_page_bytes) && is_aligned(bytes.size(), k_page_bytes));
         REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()), k_page_bytes));
-        return record({.what = kind::write_direct, .where = where, .offset = offset, .bytes = bytes.size(),
+        return record({.what = kind::write_direct,
+                       .where = where,
+                       .offset = offset,
+                       .bytes = bytes.size(),
                        .data = data_of(bytes)});
     }
     result<void> sync(site where) override { return record({.what = kind::sync, .where = where}); }
@@ -222,11 +252,14 @@ public:
         auto& locked = inode();
         const std::size_t shared_by_others = locked.shared_locks - (held_ == lock_kind::shared ? 1 : 0);
         const bool exclusive_by_others = locked.exclusive_lock && held_ != lock_kind::exclusive;
-        if (exclusive_by_others || (wanted == lock_kind::exclusive && shared_by_others > 0)) return false;
+        if (exclusive_by_others || (wanted == lock_kind::exclusive && shared_by_others > 0))
+            return false;
         release();
         held_ = wanted;
-        if (wanted == lock_kind::shared) locked.shared_locks++;
-        else locked.exclusive_lock = true;
+        if (wanted == lock_kind::shared)
+            locked.shared_locks++;
+        else
+            locked.exclusive_lock = true;
         return true;
     }
     void unlock() override {
@@ -236,9 +269,10 @@ public:
 
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         const int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
-        const void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, inode().memfd,
-                                 file_offset(offset));
-        if (got == MAP_FAILED) return fail(errc::io, "cannot map the simulated file", path_, errno, offset);
+        const void* got =
+            ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, inode().memfd, file_offset(offset));
+        if (got == MAP_FAILED)
+            return fail(errc::io, "cannot map the simulated file", path_, errno, offset);
         return {};
     }
 
@@ -263,8 +297,10 @@ private:
         return {};
     }
     void release() {
-        if (held_ == lock_kind::shared) inode().shared_locks--;
-        if (held_ == lock_kind::exclusive) inode().exclusive_lock = false;
+        if (held_ == lock_kind::shared)
+            inode().shared_locks--;
+        if (held_ == lock_kind::exclusive)
+            inode().exclusive_lock = false;
         held_.reset();
     }
 
@@ -279,8 +315,10 @@ simulated_disk::simulated_disk() = default;
 
 simulated_disk::~simulated_disk() {
     for (const auto& file : inodes_)
-        if (file) ::close(file->memfd);
-    for (const int memfd : memfd_pool_) ::close(memfd);
+        if (file)
+            ::close(file->memfd);
+    for (const int memfd : memfd_pool_)
+        ::close(memfd);
 }
 
 int simulated_disk::new_memfd() {
@@ -300,7 +338,8 @@ std::uint32_t simulated_disk::find(const std::string& path) const {
 }
 
 simulated_disk::inode& simulated_disk::inode_of(std::uint32_t number) {
-    if (number >= inodes_.size()) inodes_.resize(number + std::size_t{1});
+    if (number >= inodes_.size())
+        inodes_.resize(number + std::size_t{1});
     if (!inodes_[number]) {
         inodes_[number] = std::make_unique<inode>(inode{.memfd = new_memfd()});
         changes_.push_back({.what = change::kind::inode, .number = number});
@@ -316,7 +355,8 @@ std::unique_ptr<file> simulated_disk::open_inode(std::uint32_t number, const std
 result<std::unique_ptr<file>> simulated_disk::open(const std::string& path, access mode) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(path);
-    if (number == k_no_inode) return fail(errc::not_found, "no such simulated file", path, ENOENT);
+    if (number == k_no_inode)
+        return fail(errc::not_found, "no such simulated file", path, ENOENT);
     return open_inode(number, path, mode);
 }
 
@@ -335,15 +375,18 @@ result<bool> simulated_disk::exists(const std::string& path) {
 result<void> simulated_disk::rename_to_new(site where, const std::string& from, const std::string& to) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(from);
-    if (number == k_no_inode) return fail(errc::not_found, "no simulated file to rename", from, ENOENT);
-    if (find(to) != k_no_inode) return fail(errc::exists, "a simulated file has the new name already", to, EEXIST);
+    if (number == k_no_inode)
+        return fail(errc::not_found, "no simulated file to rename", from, ENOENT);
+    if (find(to) != k_no_inode)
+        return fail(errc::exists, "a simulated file has the new name already", to, EEXIST);
     return record({.what = kind::rename, .inode = number, .where = where, .path = from, .to = to});
 }
 
 result<void> simulated_disk::remove(site where, const std::string& path) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(path);
-    if (number == k_no_inode) return {};
+    if (number == k_no_inode)
+        return {};
     return record({.what = kind::remove, .inode = number, .where = where, .path = path});
 }
 
@@ -367,16 +410,20 @@ void simulated_disk::fail_at(std::uint64_t n, errc code) {
 std::uint64_t simulated_disk::space_used() const {
     std::vector<bool> linked(inodes_.size());
     for (const auto& [path, number] : entries_)
-        if (number < linked.size()) linked[number] = true;
+        if (number < linked.size())
+            linked[number] = true;
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < inodes_.size(); i++)
-        if (inodes_[i] && (linked[i] || inodes_[i]->open_count > 0)) bytes += inodes_[i]->blocks.bytes();
+        if (inodes_[i] && (linked[i] || inodes_[i]->open_count > 0))
+            bytes += inodes_[i]->blocks.bytes();
     return bytes;
 }
 
 bool simulated_disk::has_space_for(const disk_operation& operation) {
-    if (space_limit_ == 0 || operation.bytes == 0) return true;
-    if (!operation.is_write() && operation.what != kind::reserve) return true;
+    if (space_limit_ == 0 || operation.bytes == 0)
+        return true;
+    if (!operation.is_write() && operation.what != kind::reserve)
+        return true;
     const block_set& blocks = inode_of(operation.inode).blocks;
     block_set grown = blocks;
     grown.add(block_set::blocks_of({operation.offset, operation.bytes}));
@@ -384,7 +431,8 @@ bool simulated_disk::has_space_for(const disk_operation& operation) {
 }
 
 result<void> simulated_disk::record(disk_operation operation) {
-    if (operation.is_sync() && operation.where == dropped_site_) return {};
+    if (operation.is_sync() && operation.where == dropped_site_)
+        return {};
     std::optional<errc> error;
     if (fail_in_ && (*fail_in_)-- == 0) {
         fail_in_.reset();
@@ -393,23 +441,27 @@ result<void> simulated_disk::record(disk_operation operation) {
         error = errc::no_space;
     }
     operation.failed = error.has_value();
-    if (!error) perform(operation, persisted_part{.operation = 0});
+    if (!error)
+        perform(operation, persisted_part{.operation = 0});
     trace_.push_back(std::move(operation));
-    if (!error) return {};
+    if (!error)
+        return {};
     const disk_operation& failed = trace_.back();
-    return fail(*error, "simulated failure of " + failed.describe(), failed.path, *error == errc::no_space ? ENOSPC : EIO,
-                failed.offset);
+    return fail(*error, "simulated failure of " + failed.describe(), failed.path,
+                *error == errc::no_space ? ENOSPC : EIO, failed.offset);
 }
 
 void simulated_disk::apply(const disk_operation& operation, const persisted_part& part) {
-    if (operation.is_change()) perform(operation, part);
+    if (operation.is_change())
+        perform(operation, part);
 }
 
 void simulated_disk::perform(const disk_operation& operation, const persisted_part& part) {
     const byte_range range{operation.offset, operation.bytes};
     switch (operation.what) {
     case kind::write:
-    case kind::write_direct: return perform_write(operation, part);
+    case kind::write_direct:
+        return perform_write(operation, part);
     case kind::resize: {
         inode& file = inode_of(operation.inode);
         const std::uint64_t cut = file.size > operation.bytes ? file.size - operation.bytes : 0;
@@ -425,8 +477,10 @@ void simulated_disk::perform(const disk_operation& operation, const persisted_pa
     case kind::reserve: {
         inode& file = inode_of(operation.inode);
         save(operation.inode, {operation.offset, 0});
-        if (space_limit_ != 0) file.blocks.add(block_set::blocks_of(range));
-        if (range.end() <= file.size) return;
+        if (space_limit_ != 0)
+            file.blocks.add(block_set::blocks_of(range));
+        if (range.end() <= file.size)
+            return;
         set_size(file.memfd, range.end());
         file.size = range.end();
         return;
@@ -434,7 +488,8 @@ void simulated_disk::perform(const disk_operation& operation, const persisted_pa
     case kind::punch: {
         inode& file = inode_of(operation.inode);
         const std::uint64_t end = std::min(range.end(), file.size);
-        if (range.offset >= end) return;
+        if (range.offset >= end)
+            return;
         save(operation.inode, {range.offset, end - range.offset});
         zero(file.memfd, {range.offset, end - range.offset});
         const std::uint64_t first_whole = align_up(range.offset, k_page_bytes);
@@ -442,16 +497,22 @@ void simulated_disk::perform(const disk_operation& operation, const persisted_pa
             file.blocks.remove({first_whole, last - first_whole});
         return;
     }
-    case kind::create: set_entry(operation.path, operation.inode); return;
+    case kind::create:
+        set_entry(operation.path, operation.inode);
+        return;
     case kind::rename:
         // S3: persists although the creation of the old name, or a later one under that name, did not.
-        if (find(operation.path) == operation.inode) set_entry(operation.path, k_no_inode);
+        if (find(operation.path) == operation.inode)
+            set_entry(operation.path, k_no_inode);
         set_entry(operation.to, operation.inode);
         return;
-    case kind::remove: set_entry(operation.path, k_no_inode); return;
+    case kind::remove:
+        set_entry(operation.path, k_no_inode);
+        return;
     case kind::sync:
     case kind::sync_directory:
-    case kind::marker: return;
+    case kind::marker:
+        return;
     }
 }
 
@@ -461,21 +522,27 @@ void simulated_disk::perform_write(const disk_operation& operation, const persis
     const std::uint64_t first_sector = operation.offset / k_sector_bytes;
     const std::uint64_t begin = std::max(operation.offset, (first_sector + part.sectors_begin) * k_sector_bytes);
     std::uint64_t end = std::min(whole_end, (first_sector + part.sectors_end) * k_sector_bytes);
-    if (!part.size) end = std::min(end, file.size);
+    if (!part.size)
+        end = std::min(end, file.size);
     const bool has_data = part.data && begin < end;
     std::uint64_t size = has_data ? std::max(file.size, end) : file.size;
-    if (!part.data && part.size) size = std::max(size, whole_end);
-    if (!has_data && size == file.size) return;
+    if (!part.data && part.size)
+        size = std::max(size, whole_end);
+    if (!has_data && size == file.size)
+        return;
     save(operation.inode, has_data ? byte_range{begin, end - begin} : byte_range{});
     if (has_data && operation.data.empty()) {
-        if (begin < file.size) zero(file.memfd, {begin, std::min(end, file.size) - begin});
-        if (size != file.size) set_size(file.memfd, size);
+        if (begin < file.size)
+            zero(file.memfd, {begin, std::min(end, file.size) - begin});
+        if (size != file.size)
+            set_size(file.memfd, size);
     } else if (has_data) {
         fill(file.memfd, begin, std::span(operation.data).subspan(begin - operation.offset, end - begin));
     } else {
         set_size(file.memfd, size);
     }
-    if (has_data && space_limit_ != 0) file.blocks.add(block_set::blocks_of({begin, end - begin}));
+    if (has_data && space_limit_ != 0)
+        file.blocks.add(block_set::blocks_of({begin, end - begin}));
     file.size = size;
 }
 
@@ -492,7 +559,8 @@ void simulated_disk::set_entry(const std::string& path, std::uint32_t number) {
 void simulated_disk::save(std::uint32_t number, byte_range range) {
     const inode& file = inode_of(number);
     change saved{.what = change::kind::content, .number = number, .size = file.size};
-    if (space_limit_ != 0) saved.blocks = file.blocks;
+    if (space_limit_ != 0)
+        saved.blocks = file.blocks;
     const std::uint64_t end = std::min(range.end(), file.size);
     const auto keep = [&](std::uint64_t from, std::uint64_t to) {
         saved.saved.push_back({from, std::vector<std::byte>(to - from)});
@@ -504,7 +572,8 @@ void simulated_disk::save(std::uint32_t number, byte_range range) {
         saved.zeroed = {range.offset, end - range.offset};
         for (off_t at = file_offset(range.offset); at < file_offset(end);) {
             const off_t data = ::lseek(file.memfd, at, SEEK_DATA);
-            if (data < 0 || data >= file_offset(end)) break;
+            if (data < 0 || data >= file_offset(end))
+                break;
             at = std::min(::lseek(file.memfd, data, SEEK_HOLE), file_offset(end));
             REM_CHECK(at > data);
             keep(static_cast<std::uint64_t>(data), static_cast<std::uint64_t>(at));
@@ -523,13 +592,16 @@ void simulated_disk::rewind(const savepoint& to) {
         changes_.pop_back();
     }
     inodes_.resize(to.inodes);
-    if (trace_.size() > to.trace) trace_.resize(to.trace);
+    if (trace_.size() > to.trace)
+        trace_.resize(to.trace);
 }
 
 void simulated_disk::undo(change& last) {
     if (last.what == change::kind::entry) {
-        if (last.number == k_no_inode) entries_.erase(last.path);
-        else entries_[last.path] = last.number;
+        if (last.number == k_no_inode)
+            entries_.erase(last.path);
+        else
+            entries_[last.path] = last.number;
         return;
     }
     std::unique_ptr<inode>& file = inodes_[last.number];
@@ -543,11 +615,14 @@ void simulated_disk::undo(change& last) {
         file.reset();
         return;
     }
-    if (file->size != last.size) set_size(file->memfd, last.size);
+    if (file->size != last.size)
+        set_size(file->memfd, last.size);
     file->size = last.size;
     zero(file->memfd, last.zeroed);
-    for (const auto& extent : last.saved) fill(file->memfd, extent.offset, extent.bytes);
-    if (last.blocks) file->blocks = std::move(*last.blocks);
+    for (const auto& extent : last.saved)
+        fill(file->memfd, extent.offset, extent.bytes);
+    if (last.blocks)
+        file->blocks = std::move(*last.blocks);
 }
 
 std::string simulated_disk::describe_files() const {
@@ -565,45 +640,56 @@ crash_walk::~crash_walk() { disk_.rewind(start_); }
 
 void crash_walk::advance_to(std::uint32_t position) {
     REM_CHECK(position >= position_ && position <= trace_.size());
-    while (position_ < position) advance();
+    while (position_ < position)
+        advance();
 }
 
 void crash_walk::advance() {
     const disk_operation& done = trace_[position_];
-    if (done.is_change()) pending_.push_back(position_);
+    if (done.is_change())
+        pending_.push_back(position_);
     position_++;
-    if (!done.is_sync()) return;
+    if (!done.is_sync())
+        return;
 
     const auto covers = [&](std::uint32_t index) {
         const disk_operation& earlier = trace_[index];
-        const bool of_directory = earlier.what == kind::create || earlier.what == kind::rename || earlier.what == kind::remove;
-        if (done.what == kind::sync) return !of_directory && earlier.inode == done.inode; // S1
+        const bool of_directory =
+            earlier.what == kind::create || earlier.what == kind::rename || earlier.what == kind::remove;
+        if (done.what == kind::sync)
+            return !of_directory && earlier.inode == done.inode;                                          // S1
         return of_directory && directory_of(earlier.to.empty() ? earlier.path : earlier.to) == done.path; // S2
     };
-    if (std::none_of(pending_.begin(), pending_.end(), covers)) return;
+    if (std::none_of(pending_.begin(), pending_.end(), covers))
+        return;
     if (done.failed) {
         for (const std::uint32_t index : pending_)
-            if (covers(index)) orphans_.push_back(index); // S4
+            if (covers(index))
+                orphans_.push_back(index); // S4
         return;
     }
     drop_built(0);
     std::vector<std::uint32_t> left;
     for (const std::uint32_t index : pending_) {
-        if (!covers(index)) left.push_back(index);
-        else if (std::find(orphans_.begin(), orphans_.end(), index) == orphans_.end()) disk_.apply(trace_[index]);
+        if (!covers(index))
+            left.push_back(index);
+        else if (std::find(orphans_.begin(), orphans_.end(), index) == orphans_.end())
+            disk_.apply(trace_[index]);
     }
     pending_ = std::move(left);
 }
 
 void crash_walk::drop_built(std::size_t parts_kept) {
-    if (parts_kept >= built_.size()) return;
+    if (parts_kept >= built_.size())
+        return;
     disk_.rewind(built_[parts_kept].before);
     built_.erase(built_.begin() + static_cast<std::ptrdiff_t>(parts_kept), built_.end());
 }
 
 void crash_walk::build(std::span<const persisted_part> parts) {
     std::size_t same = 0;
-    while (same < parts.size() && same < built_.size() && parts[same] == built_[same].part) same++;
+    while (same < parts.size() && same < built_.size() && parts[same] == built_[same].part)
+        same++;
     drop_built(same);
     for (const persisted_part& part : parts.subspan(same)) {
         built_.push_back({part, disk_.now()});
@@ -613,8 +699,10 @@ void crash_walk::build(std::span<const persisted_part> parts) {
 
 void crash_walk::build_prefix(std::uint32_t sectors_of_last) {
     scratch_.clear();
-    for (const std::uint32_t index : pending_) scratch_.push_back({.operation = index});
-    if (!scratch_.empty()) scratch_.back().sectors_end = sectors_of_last;
+    for (const std::uint32_t index : pending_)
+        scratch_.push_back({.operation = index});
+    if (!scratch_.empty())
+        scratch_.back().sectors_end = sectors_of_last;
     build(scratch_);
 }
 

@@ -31,18 +31,26 @@ namespace remanence::os {
 /// One call that changes something, with all that is needed to perform it again.
 struct disk_operation {
     enum class kind : std::uint8_t {
-        write, write_direct, resize, reserve, punch, sync,  // of a file
-        create, rename, remove, sync_directory,             // of a directory
-        marker,                                             // of the test: nothing happens
+        write,
+        write_direct,
+        resize,
+        reserve,
+        punch,
+        sync, // of a file
+        create,
+        rename,
+        remove,
+        sync_directory, // of a directory
+        marker,         // of the test: nothing happens
     };
     kind what = kind::marker;
-    bool failed = false;      // by fail_at() or for lack of space: had no effect
-    std::uint32_t inode = 0;  // the file; names come and go
+    bool failed = false;     // by fail_at() or for lack of space: had no effect
+    std::uint32_t inode = 0; // the file; names come and go
     site where = "";
     std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;  // of a resize: the new size; of a marker: its value
-    std::string path{};       // of a sync_directory: the directory
-    std::string to{};         // of a rename
+    std::uint64_t bytes = 0;       // of a resize: the new size; of a marker: its value
+    std::string path{};            // of a sync_directory: the directory
+    std::string to{};              // of a rename
     std::vector<std::byte> data{}; // of a write; empty when all of it is zeros
 
     [[nodiscard]] bool is_write() const { return what == kind::write || what == kind::write_direct; }
@@ -57,11 +65,11 @@ struct disk_operation {
 /// What of an operation reached the medium. Several parts of one operation may follow each other.
 struct persisted_part {
     static constexpr std::uint32_t k_all = ~std::uint32_t{0};
-    std::uint32_t operation;            // index in the trace
-    std::uint32_t sectors_begin = 0;    // of a write: the sectors that persist, counted from its first one
+    std::uint32_t operation;         // index in the trace
+    std::uint32_t sectors_begin = 0; // of a write: the sectors that persist, counted from its first one
     std::uint32_t sectors_end = k_all;
-    bool data = true;                   // of a write: false when only the size persists
-    bool size = true;                   // of a write: false when the file does not grow by it
+    bool data = true; // of a write: false when only the size persists
+    bool size = true; // of a write: false when the file does not grow by it
     friend bool operator==(const persisted_part&, const persisted_part&) = default;
 };
 
@@ -102,7 +110,8 @@ public:
     /// The nth recorded operation from now (0: the next one; markers do not count) fails with `code`, io or no_space.
     void fail_at(std::uint64_t n, errc code);
     [[nodiscard]] bool failure_is_ahead() const { return fail_in_.has_value(); }
-    /// The files together may take up this much, in blocks of 4 KiB; a hole takes up nothing. Set it before the first file.
+    /// The files together may take up this much, in blocks of 4 KiB; a hole takes up nothing. Set it before the first
+    /// file.
     void limit_space(std::uint64_t bytes) { space_limit_ = bytes; }
     [[nodiscard]] std::uint64_t space_used() const;
     /// Syncs from the call site of this name are not done, and nobody is told: what tests of the tests need.
@@ -159,8 +168,9 @@ public:
     /// Those of them that are not durable, in the order of their calls: each may persist, in whole or in part.
     [[nodiscard]] const std::vector<std::uint32_t>& pending() const { return pending_; }
 
-    /// The medium becomes: all that is durable, then these parts in this order. What the state shares with the one built
-    /// last, up to the first difference, is not built again. Parts of one file must not go back behind durable ones.
+    /// The medium becomes: all that is durable, then these parts in this order. What the state shares with the one
+    /// built last, up to the first difference, is not built again. Parts of one file must not go back behind durable
+    /// ones.
     void build(std::span<const persisted_part> parts);
     /// All of pending(), of the last one only the first sectors.
     void build_prefix(std::uint32_t sectors_of_last = persisted_part::k_all);

@@ -32,7 +32,8 @@ public:
     enum class verdict { nameable, unnameable, not_understood };
 
     verdict read() {
-        if (type() && rest_.empty()) return verdict::nameable;
+        if (type() && rest_.empty())
+            return verdict::nameable;
         return unnameable_ ? verdict::unnameable : verdict::not_understood;
     }
 
@@ -41,14 +42,17 @@ private:
 
     bool type() { // NOLINT(misc-no-recursion): types nest
         for (;;) {
-            if (rest_.empty()) return false;
+            if (rest_.empty())
+                return false;
             const char first = rest_.front();
             if (std::string_view("rVKPROCG").find(first) != std::string_view::npos) { // qualifiers, *, &, &&
                 skip(1);
             } else if (first == 'U') { // vendor qualifier
                 skip(1);
-                if (!source_name()) return false;
-                if (starts_with('I') && !template_arguments()) return false;
+                if (!source_name())
+                    return false;
+                if (starts_with('I') && !template_arguments())
+                    return false;
             } else {
                 return unqualified_type(first);
             }
@@ -56,23 +60,34 @@ private:
     }
 
     bool unqualified_type(char first) {
-        if (is_digit(first)) return name();
+        if (is_digit(first))
+            return name();
         switch (first) {
-            case 'N': return nested_name();
-            case 'S': return name();
-            case 'Z': return not_nameable(); // local to a function
-            case 'A': return array_type();
-            case 'M': skip(1); return type() && type();
-            case 'F': return function_type();
-            case 'D': return type_of_two_letters();
-            case 'T': return elaborated_type();
-            case 'u':
-                skip(1);
-                return source_name() && (!starts_with('I') || template_arguments());
-            default:
-                if (std::string_view("vwbcahstijlmxynofdegz").find(first) == std::string_view::npos) return false;
-                skip(1);
-                return true;
+        case 'N':
+            return nested_name();
+        case 'S':
+            return name();
+        case 'Z':
+            return not_nameable(); // local to a function
+        case 'A':
+            return array_type();
+        case 'M':
+            skip(1);
+            return type() && type();
+        case 'F':
+            return function_type();
+        case 'D':
+            return type_of_two_letters();
+        case 'T':
+            return elaborated_type();
+        case 'u':
+            skip(1);
+            return source_name() && (!starts_with('I') || template_arguments());
+        default:
+            if (std::string_view("vwbcahstijlmxynofdegz").find(first) == std::string_view::npos)
+                return false;
+            skip(1);
+            return true;
         }
     }
 
@@ -82,7 +97,8 @@ private:
             skip(1);
             if (starts_with('t')) { // std::
                 skip(1);
-                if (!unqualified_name()) return false;
+                if (!unqualified_name())
+                    return false;
             } else if (!substitution()) {
                 return false;
             }
@@ -94,11 +110,14 @@ private:
 
     bool nested_name() {
         skip(1);
-        while (!rest_.empty() && std::string_view("rVKRO").find(rest_.front()) != std::string_view::npos) skip(1);
+        while (!rest_.empty() && std::string_view("rVKRO").find(rest_.front()) != std::string_view::npos)
+            skip(1);
         while (!starts_with('E')) {
-            if (rest_.empty()) return false;
+            if (rest_.empty())
+                return false;
             if (starts_with('I')) {
-                if (!template_arguments()) return false;
+                if (!template_arguments())
+                    return false;
             } else if (starts_with('S')) {
                 skip(1);
                 if (starts_with('t')) {
@@ -107,7 +126,8 @@ private:
                     return false;
                 }
             } else if (starts_with('T')) {
-                if (!template_parameter()) return false;
+                if (!template_parameter())
+                    return false;
             } else if (!unqualified_name()) {
                 return false;
             }
@@ -117,19 +137,24 @@ private:
     }
 
     bool unqualified_name() {
-        if (rest_.starts_with("Ul") || rest_.starts_with("Ut")) return not_nameable(); // closure, unnamed type
-        if (starts_with('L')) skip(1);                                                 // internal linkage
-        if (!source_name()) return false;
+        if (rest_.starts_with("Ul") || rest_.starts_with("Ut"))
+            return not_nameable(); // closure, unnamed type
+        if (starts_with('L'))
+            skip(1); // internal linkage
+        if (!source_name())
+            return false;
         while (starts_with('B')) { // ABI tags
             skip(1);
-            if (!source_name()) return false;
+            if (!source_name())
+                return false;
         }
         return true;
     }
 
     bool source_name() {
         const std::optional<std::size_t> length = number();
-        if (!length || *length == 0 || *length > rest_.size()) return false;
+        if (!length || *length == 0 || *length > rest_.size())
+            return false;
         const std::string_view identifier = rest_.substr(0, *length);
         if (identifier.starts_with("_GLOBAL__N") || identifier.starts_with("_GLOBAL_.N") ||
             identifier.starts_with("_GLOBAL_$N")) {
@@ -144,12 +169,14 @@ private:
 
     /// After the S: one of the abbreviations, or [0-9A-Z]* _
     bool substitution() {
-        if (rest_.empty()) return false;
+        if (rest_.empty())
+            return false;
         if (std::string_view("absiod").find(rest_.front()) != std::string_view::npos) {
             skip(1);
             return true;
         }
-        while (!rest_.empty() && (is_digit(rest_.front()) || (rest_.front() >= 'A' && rest_.front() <= 'Z'))) skip(1);
+        while (!rest_.empty() && (is_digit(rest_.front()) || (rest_.front() >= 'A' && rest_.front() <= 'Z')))
+            skip(1);
         return take('_');
     }
 
@@ -162,24 +189,29 @@ private:
     bool template_arguments() { // NOLINT(misc-no-recursion)
         skip(1);
         while (!starts_with('E')) {
-            if (!template_argument()) return false;
+            if (!template_argument())
+                return false;
         }
         skip(1);
         return true;
     }
 
     bool template_argument() { // NOLINT(misc-no-recursion)
-        if (starts_with('J')) return template_arguments(); // an argument pack has the same form
-        if (starts_with('L')) return literal();
+        if (starts_with('J'))
+            return template_arguments(); // an argument pack has the same form
+        if (starts_with('L'))
+            return literal();
         return type();
     }
 
     /// L <type> <value> E
     bool literal() {
         skip(1);
-        if (starts_with('_') || !type()) return false; // the address of an object or function
-        const std::size_t end = rest_.find('E');       // values are digits, lower-case hexadecimal ones, n and _
-        if (end == std::string_view::npos) return false;
+        if (starts_with('_') || !type())
+            return false;                        // the address of an object or function
+        const std::size_t end = rest_.find('E'); // values are digits, lower-case hexadecimal ones, n and _
+        if (end == std::string_view::npos)
+            return false;
         skip(end + 1);
         return true;
     }
@@ -192,35 +224,43 @@ private:
 
     bool function_type() { // NOLINT(misc-no-recursion)
         skip(1);
-        if (starts_with('Y')) skip(1); // extern "C"
+        if (starts_with('Y'))
+            skip(1); // extern "C"
         while (!starts_with('E')) {
             if (rest_.starts_with("RE") || rest_.starts_with("OE")) { // & or && at the end
                 skip(1);
                 break;
             }
-            if (!type()) return false;
+            if (!type())
+                return false;
         }
         skip(1);
         return true;
     }
 
     bool type_of_two_letters() {
-        if (rest_.size() < 2) return false;
+        if (rest_.size() < 2)
+            return false;
         const char second = rest_[1];
         skip(2);
-        if (std::string_view("defhiusacn").find(second) != std::string_view::npos) return true;
+        if (std::string_view("defhiusacn").find(second) != std::string_view::npos)
+            return true;
         switch (second) {
-            case 'o':
-            case 'x':
-            case 'p': return type(); // noexcept or transaction-safe function, pack
-            case 'v':                // vector
-            case 'F':                // _FloatN
-            case 'B': {              // _BitInt(N)
-                if (!number()) return false;
-                if (second == 'F' && starts_with('b')) return skip(1), true;
-                return take('_') && (second != 'v' || type());
-            }
-            default: return false;
+        case 'o':
+        case 'x':
+        case 'p':
+            return type(); // noexcept or transaction-safe function, pack
+        case 'v':          // vector
+        case 'F':          // _FloatN
+        case 'B': {        // _BitInt(N)
+            if (!number())
+                return false;
+            if (second == 'F' && starts_with('b'))
+                return skip(1), true;
+            return take('_') && (second != 'v' || type());
+        }
+        default:
+            return false;
         }
     }
 
@@ -233,11 +273,13 @@ private:
     }
 
     std::optional<std::size_t> number() {
-        if (rest_.empty() || !is_digit(rest_.front())) return std::nullopt;
+        if (rest_.empty() || !is_digit(rest_.front()))
+            return std::nullopt;
         std::size_t value = 0;
         while (!rest_.empty() && is_digit(rest_.front())) {
             value = value * 10 + static_cast<std::size_t>(rest_.front() - '0');
-            if (value > (std::size_t{1} << 32)) return std::nullopt;
+            if (value > (std::size_t{1} << 32))
+                return std::nullopt;
             skip(1);
         }
         return value;
@@ -249,7 +291,8 @@ private:
     }
     [[nodiscard]] bool starts_with(char character) const { return !rest_.empty() && rest_.front() == character; }
     bool take(char character) {
-        if (!starts_with(character)) return false;
+        if (!starts_with(character))
+            return false;
         skip(1);
         return true;
     }
@@ -278,7 +321,8 @@ public:
     /// The shortened name; nothing when it cannot be followed (an operator< or > in an expression, for example).
     std::optional<std::string> run() {
         std::string result = type("");
-        if (failed_ || !rest_.empty()) return std::nullopt;
+        if (failed_ || !rest_.empty())
+            return std::nullopt;
         return result;
     }
 
@@ -294,8 +338,10 @@ private:
             } else if (next == '(') {
                 result += '(';
                 result += type(")");
-                if (rest_.empty()) failed_ = true;
-                else rest_.remove_prefix(1), result += ')';
+                if (rest_.empty())
+                    failed_ = true;
+                else
+                    rest_.remove_prefix(1), result += ')';
             } else if (next == '>' || next == ')') {
                 failed_ = true;
             } else {
@@ -303,7 +349,8 @@ private:
                 strip_inline_namespace(result);
             }
         }
-        while (!result.empty() && result.back() == ' ') result.pop_back();
+        while (!result.empty() && result.back() == ' ')
+            result.pop_back();
         result.erase(0, std::min(result.find_first_not_of(' '), result.size()));
         return result;
     }
@@ -319,17 +366,20 @@ private:
             }
             const char end = rest_.front();
             rest_.remove_prefix(1);
-            if (end == '>') break;
+            if (end == '>')
+                break;
         }
         const std::size_t start = result.find_last_of(" (&*,") + 1; // npos + 1 is 0
         std::string name = result.substr(start);
         result.resize(start);
         leave_out_defaults(name, arguments);
         result += name;
-        if (name == "rem::string" || name == "std::string") return;
+        if (name == "rem::string" || name == "std::string")
+            return;
         result += '<';
         for (std::size_t i = 0; i < arguments.size(); ++i) {
-            if (i != 0) result += ", ";
+            if (i != 0)
+                result += ", ";
             result += arguments[i];
         }
         result += '>';
@@ -343,9 +393,11 @@ private:
             {"remanence::", "rem::"},
         }};
         for (const auto& [from, to] : spellings) {
-            if (!text.ends_with(from)) continue;
+            if (!text.ends_with(from))
+                continue;
             const std::size_t start = text.size() - from.size();
-            if (start != 0 && (text[start - 1] == ':' || is_identifier(text[start - 1]))) continue;
+            if (start != 0 && (text[start - 1] == ':' || is_identifier(text[start - 1])))
+                continue;
             text.replace(start, from.size(), to);
         }
     }
@@ -356,26 +408,32 @@ private:
 
     /// Drops the arguments that are the defaults of our alias (then `std::` becomes `rem::`) or of the std template.
     static void leave_out_defaults(std::string& name, std::vector<std::string>& arguments) {
-        if (!name.starts_with("std::")) return;
+        if (!name.starts_with("std::"))
+            return;
         const std::string_view bare = std::string_view(name).substr(5);
-        if (bare == "basic_string") return shorten_string(name, arguments);
+        if (bare == "basic_string")
+            return shorten_string(name, arguments);
         if (bare == "unique_ptr") {
             return drop_last(arguments, 2, "std::default_delete<" + arguments.front() + ">");
         }
         const bool sequence = bare == "vector" || bare == "deque" || bare == "list" || bare == "forward_list";
         const bool set = bare.ends_with("set") && bare != "bitset";
         const bool map = bare.ends_with("map");
-        if (!sequence && !set && !map) return;
+        if (!sequence && !set && !map)
+            return;
 
         const std::string value =
             map && arguments.size() > 1 ? "std::pair<" + arguments[0] + " const, " + arguments[1] + ">" : arguments[0];
         const bool ours = arguments.back() == "rem::allocator<" + value + ">";
-        if (!ours && arguments.back() != "std::allocator<" + value + ">") return;
+        if (!ours && arguments.back() != "std::allocator<" + value + ">")
+            return;
         arguments.pop_back();
-        if (ours) name.replace(0, 3, "rem");
+        if (ours)
+            name.replace(0, 3, "rem");
 
         const std::size_t keyed = sequence ? 0 : map ? 2 : 1; // arguments that have no default
-        if (sequence) return;
+        if (sequence)
+            return;
         const std::string of_key = "<" + arguments[0] + ">";
         const std::string_view anything = ours ? std::string_view("<void>") : std::string_view(of_key);
         if (name.starts_with("rem::unordered_") || name.starts_with("std::unordered_")) {
@@ -387,13 +445,17 @@ private:
     }
 
     static void shorten_string(std::string& name, const std::vector<std::string>& arguments) {
-        if (arguments.size() != 3 || arguments[0] != "char" || arguments[1] != "std::char_traits<char>") return;
-        if (arguments[2] == "rem::allocator<char>") name = "rem::string";
-        if (arguments[2] == "std::allocator<char>") name = "std::string";
+        if (arguments.size() != 3 || arguments[0] != "char" || arguments[1] != "std::char_traits<char>")
+            return;
+        if (arguments[2] == "rem::allocator<char>")
+            name = "rem::string";
+        if (arguments[2] == "std::allocator<char>")
+            name = "std::string";
     }
 
     static void drop_last(std::vector<std::string>& arguments, std::size_t count, std::string_view value) {
-        if (arguments.size() == count && arguments.back() == value) arguments.pop_back();
+        if (arguments.size() == count && arguments.back() == value)
+            arguments.pop_back();
     }
 
     std::string_view rest_;
@@ -411,7 +473,8 @@ std::string readable_name(const char* mangled) {
 bool is_nameable(const char* mangled) {
     using verdict = mangled_name_reader::verdict;
     const verdict found = mangled_name_reader(mangled).read();
-    if (found != verdict::not_understood) return found == verdict::nameable;
+    if (found != verdict::not_understood)
+        return found == verdict::nameable;
     // An expression among the template arguments. The demangler's words for what has no name are unmistakable, but for
     // types local to a function; these look like "f()::name".
     const std::string name = demangle(mangled);
@@ -432,7 +495,8 @@ void structure_writer::text(std::string_view text) {
 
 bool structure_writer::type(const std::type_info& type, std::size_t size, std::size_t alignment) {
     name(type);
-    if (std::find(seen_.begin(), seen_.end(), type.name()) != seen_.end()) return false;
+    if (std::find(seen_.begin(), seen_.end(), type.name()) != seen_.end())
+        return false;
     seen_.emplace_back(type.name());
     text(' ' + std::to_string(size) + '/' + std::to_string(alignment));
     return true;

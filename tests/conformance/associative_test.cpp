@@ -56,53 +56,67 @@ struct associative {
         switch (o.choice % choices) {
         case 0:
         case 1:
-        case 2: return seen(c.insert(made<C>(key, o.text())));
+        case 2:
+            return seen(c.insert(made<C>(key, o.text())));
         case 3: {
             const typename C::value_type copied = made<C>(key, o.text());
             return seen(c.insert(copied));
         }
         case 4:
-        case 5: return emplace(c, key, o);
-        case 6: return seen(c.emplace_hint(c.begin(), made<C>(key, o.text())));
-        case 7: return std::to_string(c.erase(make_element<typename C::key_type>(key)));
+        case 5:
+            return emplace(c, key, o);
+        case 6:
+            return seen(c.emplace_hint(c.begin(), made<C>(key, o.text())));
+        case 7:
+            return std::to_string(c.erase(make_element<typename C::key_type>(key)));
         case 8: {
             const auto found = c.find(std::string_view(key));
-            if (found != c.end()) c.erase(found);
+            if (found != c.end())
+                c.erase(found);
             break;
         }
         case 9:
             if constexpr (is_map<C>) {
                 // In a multimap the first or any of the equal ones: change all.
                 const auto [from, to] = c.equal_range(std::string_view(key));
-                for (auto each = from; each != to; ++each) each->second = make_element<mapped_of<C>>(o.text());
+                for (auto each = from; each != to; ++each)
+                    each->second = make_element<mapped_of<C>>(o.text());
             }
             break;
-        case 10: return by_index(c, key, o);
+        case 10:
+            return by_index(c, key, o);
         case 11: {
             C outside = empty_outside<C>();
             outside.insert(made<C>(key, o.text()));
             outside.insert(made<C>(o.text(), key));
-            if (o.position % 8 == 0) c = std::move(outside);
-            else c.insert(std::move_iterator(outside.begin()), std::move_iterator(outside.end()));
+            if (o.position % 8 == 0)
+                c = std::move(outside);
+            else
+                c.insert(std::move_iterator(outside.begin()), std::move_iterator(outside.end()));
             break;
         }
         case 12: {
             C copy(c, c.get_allocator());
             copy.insert(made<C>(key, o.text()));
-            if (o.position % 2 == 0) c = copy;
-            else c = std::move(copy);
+            if (o.position % 2 == 0)
+                c = copy;
+            else
+                c = std::move(copy);
             break;
         }
         case 13: {
             C other(empty_like(c));
             other.insert(made<C>(key, o.text()));
-            if (o.position % 4 == 0) c.swap(other);
-            else c.merge(other);
+            if (o.position % 4 == 0)
+                c.swap(other);
+            else
+                c.merge(other);
             break;
         }
         case 14: {
             auto node = c.extract(make_element<typename C::key_type>(key));
-            if (!node.empty() && o.position % 2 == 0) c.insert(std::move(node));
+            if (!node.empty() && o.position % 2 == 0)
+                c.insert(std::move(node));
             break;
         }
         case 15:
@@ -113,9 +127,11 @@ struct associative {
                 return found == c.end() ? "end" : text_of(*found);
             }
             break;
-        case 16: return std::to_string(c.count(std::string_view(key)));
+        case 16:
+            return std::to_string(c.count(std::string_view(key)));
         default:
-            if (o.position % 4 == 0) c.clear();
+            if (o.position % 4 == 0)
+                c.clear();
             break;
         }
         return std::to_string(c.size());
@@ -138,7 +154,8 @@ private:
         } else if (o.position % 2 == 0) {
             return seen(c.emplace(key, o.text()));
         } else {
-            return seen(c.emplace(std::piecewise_construct, std::forward_as_tuple(key), std::forward_as_tuple(o.text())));
+            return seen(
+                c.emplace(std::piecewise_construct, std::forward_as_tuple(key), std::forward_as_tuple(o.text())));
         }
     }
 
@@ -147,11 +164,15 @@ private:
         if constexpr (requires { c[make_element<typename C::key_type>(key)]; }) {
             using mapped = mapped_of<C>;
             switch (o.position % 4) {
-            case 0: return text_of(c[make_element<typename C::key_type>(key)]);
-            case 1: return text_of(c[make_element<typename C::key_type>(key)] = make_element<mapped>(o.text()));
-            case 2: return seen(c.try_emplace(make_element<typename C::key_type>(key), make_element<mapped>(o.text())));
+            case 0:
+                return text_of(c[make_element<typename C::key_type>(key)]);
+            case 1:
+                return text_of(c[make_element<typename C::key_type>(key)] = make_element<mapped>(o.text()));
+            case 2:
+                return seen(c.try_emplace(make_element<typename C::key_type>(key), make_element<mapped>(o.text())));
             default:
-                return seen(c.insert_or_assign(make_element<typename C::key_type>(key), make_element<mapped>(o.text())));
+                return seen(
+                    c.insert_or_assign(make_element<typename C::key_type>(key), make_element<mapped>(o.text())));
             }
         }
         return {};
@@ -186,8 +207,7 @@ TYPED_TEST(sets, unordered_multiset_conforms) {
 
 template <class Entry>
 class maps : public testing::Test {};
-using entries =
-    testing::Types<std::pair<string, string>, std::pair<string, record>, std::pair<fragile, fragile>>;
+using entries = testing::Types<std::pair<string, string>, std::pair<string, record>, std::pair<fragile, fragile>>;
 TYPED_TEST_SUITE(maps, entries);
 
 TYPED_TEST(maps, map_conforms) {

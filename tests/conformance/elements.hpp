@@ -24,7 +24,8 @@ public:
 inline std::size_t fuse = 0;
 
 inline void burn() {
-    if (fuse != 0 && --fuse == 0) throw injected_failure();
+    if (fuse != 0 && --fuse == 0)
+        throw injected_failure();
 }
 
 /// A string that may throw from every constructor and assignment, moves included.
@@ -37,7 +38,8 @@ public:
     explicit fragile(std::string_view text, const allocator_type& where = {}) : text_((burn(), text), where) {}
     fragile(const fragile& other) : text_((burn(), other.text_)) {}
     fragile(const fragile& other, const allocator_type& where) : text_((burn(), other.text_), where) {}
-    fragile(fragile&& other) : text_((burn(), std::move(other.text_))) {} // NOLINT(performance-noexcept-move-constructor)
+    fragile(fragile&& other)
+        : text_((burn(), std::move(other.text_))) {} // NOLINT(performance-noexcept-move-constructor)
     fragile(fragile&& other, const allocator_type& where) : text_((burn(), std::move(other.text_)), where) {}
     fragile& operator=(const fragile& other) {
         burn();
@@ -93,7 +95,8 @@ inline std::string text_of(const fragile& element) { return std::string(element.
 inline std::string text_of(const record& element) {
     std::string all(element.head);
     all += element.tail.first;
-    for (const string& part : element.tail.second) all += part;
+    for (const string& part : element.tail.second)
+        all += part;
     return all;
 }
 template <class A, class B>
@@ -112,10 +115,13 @@ inline bool lies_inside(const fragile& element, const allocator<char>& home) {
     return lies_inside(element.text(), home);
 }
 inline bool lies_inside(const record& element, const allocator<char>& home) {
-    if (!lies_inside(element.head, home) || !lies_inside(element.tail.first, home)) return false;
-    if (element.tail.second.get_allocator() != home) return false;
+    if (!lies_inside(element.head, home) || !lies_inside(element.tail.first, home))
+        return false;
+    if (element.tail.second.get_allocator() != home)
+        return false;
     for (const string& part : element.tail.second) {
-        if (!lies_inside(part, home)) return false;
+        if (!lies_inside(part, home))
+            return false;
     }
     return true;
 }

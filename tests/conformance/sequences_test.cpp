@@ -40,21 +40,29 @@ struct sequence {
         const auto made = [&] { return make_element<element>(o.text()); };
         switch (o.choice % choices) {
         case 0:
-        case 1: c.push_back(made()); break;
+        case 1:
+            c.push_back(made());
+            break;
         case 2: {
             const element copied = made();
             c.push_back(copied);
             break;
         }
         case 3:
-            if constexpr (std::is_same_v<element, record>) c.emplace_back(string(o.text()));
-            else c.emplace_back(o.text());
-            if constexpr (std::is_same_v<element, record>) c.back() = made();
+            if constexpr (std::is_same_v<element, record>)
+                c.emplace_back(string(o.text()));
+            else
+                c.emplace_back(o.text());
+            if constexpr (std::is_same_v<element, record>)
+                c.back() = made();
             break;
-        case 4: return text_of(*c.insert(at(c, o.position), made()));
+        case 4:
+            return text_of(*c.insert(at(c, o.position), made()));
         case 5:
-            if constexpr (std::is_same_v<element, record>) c.insert(at(c, o.position), made());
-            else c.emplace(at(c, o.position), o.text());
+            if constexpr (std::is_same_v<element, record>)
+                c.insert(at(c, o.position), made());
+            else
+                c.emplace(at(c, o.position), o.text());
             break;
         case 6: {
             const element copied = made();
@@ -62,11 +70,13 @@ struct sequence {
             break;
         }
         case 7:
-            if (!c.empty()) c.pop_back();
+            if (!c.empty())
+                c.pop_back();
             break;
         case 8: {
             const auto from = at(c, o.position);
-            if (from != c.end()) c.erase(from);
+            if (from != c.end())
+                c.erase(from);
             break;
         }
         case 9: {
@@ -77,13 +87,17 @@ struct sequence {
         }
         case 10: {
             const auto to = at(c, o.position);
-            if (to != c.end()) *to = made();
+            if (to != c.end())
+                *to = made();
             break;
         }
         case 11:
-            if (!c.empty()) *at(c, o.position % static_cast<unsigned>(c.size())) = c.front();
+            if (!c.empty())
+                *at(c, o.position % static_cast<unsigned>(c.size())) = c.front();
             break;
-        case 12: c.resize(o.key); break;
+        case 12:
+            c.resize(o.key);
+            break;
         case 13: {
             const C outside = built_outside<C>(o);
             c.insert(c.end(), outside.begin(), outside.end());
@@ -91,32 +105,40 @@ struct sequence {
         }
         case 14: {
             C outside = built_outside<C>(o);
-            if (o.position % 8 == 0) c = std::move(outside);
-            else c.insert(c.begin(), std::move_iterator(outside.begin()), std::move_iterator(outside.end()));
+            if (o.position % 8 == 0)
+                c = std::move(outside);
+            else
+                c.insert(c.begin(), std::move_iterator(outside.begin()), std::move_iterator(outside.end()));
             break;
         }
         case 15: {
             C copy(c, c.get_allocator());
             copy.push_back(made());
-            if (o.position % 2 == 0) c = copy;
-            else c = std::move(copy);
+            if (o.position % 2 == 0)
+                c = copy;
+            else
+                c = std::move(copy);
             break;
         }
         case 16: {
             C other(empty_like(c));
             other.push_back(made());
-            if (o.position % 8 == 0) c.swap(other);
+            if (o.position % 8 == 0)
+                c.swap(other);
             break;
         }
         case 17:
             if constexpr (requires { c.push_front(made()); }) {
                 c.push_front(made());
-                if (o.position % 2 == 0) c.pop_front();
+                if (o.position % 2 == 0)
+                    c.pop_front();
             }
             break;
         default:
-            if (o.position % 8 == 0) c.clear();
-            if constexpr (requires { c.shrink_to_fit(); }) c.shrink_to_fit();
+            if (o.position % 8 == 0)
+                c.clear();
+            if constexpr (requires { c.shrink_to_fit(); })
+                c.shrink_to_fit();
             break;
         }
         return std::to_string(c.size());
@@ -144,25 +166,32 @@ struct forward_sequence {
         const auto before = std::next(c.before_begin(), o.position % (size + 1));
         switch (o.choice % 11) {
         case 0:
-        case 1: c.push_front(made()); break;
+        case 1:
+            c.push_front(made());
+            break;
         case 2:
-        case 3: return text_of(*c.insert_after(before, made()));
+        case 3:
+            return text_of(*c.insert_after(before, made()));
         case 4: {
             const element copied = made();
             c.insert_after(before, o.key % 4, copied);
             break;
         }
         case 5:
-            if (std::next(before) != c.end()) c.erase_after(before);
+            if (std::next(before) != c.end())
+                c.erase_after(before);
             break;
         case 6:
-            if (std::next(before) != c.end()) *std::next(before) = made();
+            if (std::next(before) != c.end())
+                *std::next(before) = made();
             break;
         case 7: {
             C outside = empty_outside<C>();
             outside.push_front(made());
-            if (o.position % 8 == 0) c = std::move(outside);
-            else c.insert_after(before, outside.begin(), outside.end());
+            if (o.position % 8 == 0)
+                c = std::move(outside);
+            else
+                c.insert_after(before, outside.begin(), outside.end());
             break;
         }
         case 8: {
@@ -171,10 +200,13 @@ struct forward_sequence {
             c = std::move(copy);
             break;
         }
-        case 9: c.reverse(); break;
+        case 9:
+            c.reverse();
+            break;
         default:
             c.resize(o.key);
-            if (o.position % 8 == 0) c.clear();
+            if (o.position % 8 == 0)
+                c.clear();
             break;
         }
         return std::to_string(size);
@@ -191,24 +223,42 @@ struct characters {
         const std::string text = o.text();
         const std::size_t position = o.position % (c.size() + 1);
         switch (o.choice % 10) {
-        case 0: c += text; break;
-        case 1: c = text; break;
-        case 2: c.insert(position, text); break;
-        case 3: c.erase(position, o.key); break;
-        case 4: c.replace(position, o.key, text); break;
-        case 5: c.resize(o.text_bytes, 'r'); break;
-        case 6: c.push_back('p'); break;
+        case 0:
+            c += text;
+            break;
+        case 1:
+            c = text;
+            break;
+        case 2:
+            c.insert(position, text);
+            break;
+        case 3:
+            c.erase(position, o.key);
+            break;
+        case 4:
+            c.replace(position, o.key, text);
+            break;
+        case 5:
+            c.resize(o.text_bytes, 'r');
+            break;
+        case 6:
+            c.push_back('p');
+            break;
         case 7: {
             C outside = empty_outside<C>();
             outside = text;
-            if (o.position % 2 == 0) c = outside;
-            else c = std::move(outside);
+            if (o.position % 2 == 0)
+                c = outside;
+            else
+                c = std::move(outside);
             break;
         }
-        case 8: return std::to_string(c.find(o.key_text().substr(0, 2)));
+        case 8:
+            return std::to_string(c.find(o.key_text().substr(0, 2)));
         default:
             c.shrink_to_fit();
-            if (c.size() > 2000) c.clear();
+            if (c.size() > 2000)
+                c.clear();
             break;
         }
         return std::string(c);
@@ -222,15 +272,9 @@ class sequences : public testing::Test {};
 using elements = testing::Types<string, record, fragile>;
 TYPED_TEST_SUITE(sequences, elements);
 
-TYPED_TEST(sequences, vector_conforms) {
-    expect_conformance<sequence, vector<TypeParam>, std::vector<std::string>>();
-}
-TYPED_TEST(sequences, deque_conforms) {
-    expect_conformance<sequence, deque<TypeParam>, std::deque<std::string>>();
-}
-TYPED_TEST(sequences, list_conforms) {
-    expect_conformance<list_sequence, list<TypeParam>, std::list<std::string>>();
-}
+TYPED_TEST(sequences, vector_conforms) { expect_conformance<sequence, vector<TypeParam>, std::vector<std::string>>(); }
+TYPED_TEST(sequences, deque_conforms) { expect_conformance<sequence, deque<TypeParam>, std::deque<std::string>>(); }
+TYPED_TEST(sequences, list_conforms) { expect_conformance<list_sequence, list<TypeParam>, std::list<std::string>>(); }
 TYPED_TEST(sequences, forward_list_conforms) {
     expect_conformance<forward_sequence, forward_list<TypeParam>, std::forward_list<std::string>>();
 }

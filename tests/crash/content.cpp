@@ -25,7 +25,8 @@ void generator::fill(std::span<std::byte> bytes) {
 
 std::uint64_t content::bytes() const {
     std::uint64_t sum = 0;
-    for (const auto& [offset, bytes] : pieces_) sum += bytes->size();
+    for (const auto& [offset, bytes] : pieces_)
+        sum += bytes->size();
     return sum;
 }
 
@@ -53,28 +54,37 @@ void content::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 std::optional<std::string> content::difference(const std::byte* base) const {
     for (const auto& [offset, bytes] : pieces_) {
-        if (std::memcmp(base + offset, bytes->data(), bytes->size()) == 0) continue;
+        if (std::memcmp(base + offset, bytes->data(), bytes->size()) == 0)
+            continue;
         const auto [expected, found] = std::mismatch(bytes->begin(), bytes->end(), base + offset);
-        return "the byte at heap offset " + std::to_string(found - base) + " is " + std::to_string(std::to_integer<int>(*found)) +
-               " instead of " + std::to_string(std::to_integer<int>(*expected)) + ", in the piece of " +
-               std::to_string(bytes->size()) + " bytes from " + std::to_string(offset);
+        return "the byte at heap offset " + std::to_string(found - base) + " is " +
+               std::to_string(std::to_integer<int>(*found)) + " instead of " +
+               std::to_string(std::to_integer<int>(*expected)) + ", in the piece of " + std::to_string(bytes->size()) +
+               " bytes from " + std::to_string(offset);
     }
-    if (!has_root()) return {};
+    if (!has_root())
+        return {};
     // The bytes are right, so the pointers are safe to follow; and they must lead where the program put them.
     const auto* root = reinterpret_cast<const list_root*>(base + root_);
     const list_block* at = root->first;
     for (const block& expected : blocks_) {
-        if (reinterpret_cast<const std::byte*>(at) != base + expected.offset) return "the list of blocks is broken";
+        if (reinterpret_cast<const std::byte*>(at) != base + expected.offset)
+            return "the list of blocks is broken";
         at = at->next;
     }
-    if (at != nullptr || root->count != blocks_.size()) return "the list of blocks has the wrong length";
+    if (at != nullptr || root->count != blocks_.size())
+        return "the list of blocks has the wrong length";
     return {};
 }
 
 bool content::overlaps(std::uint64_t offset, std::uint64_t bytes) const {
-    const auto meets = [&](std::uint64_t begin, std::uint64_t size) { return offset < begin + size && begin < offset + bytes; };
-    if (has_root() && meets(root_, sizeof(list_root))) return true;
-    return std::any_of(blocks_.begin(), blocks_.end(), [&](const block& each) { return meets(each.offset, each.bytes); });
+    const auto meets = [&](std::uint64_t begin, std::uint64_t size) {
+        return offset < begin + size && begin < offset + bytes;
+    };
+    if (has_root() && meets(root_, sizeof(list_root)))
+        return true;
+    return std::any_of(blocks_.begin(), blocks_.end(),
+                       [&](const block& each) { return meets(each.offset, each.bytes); });
 }
 
 } // namespace remanence::crash

@@ -54,7 +54,9 @@ public:
     [[nodiscard]] const std::vector<block>& blocks() const { return blocks_; } // in list order
     [[nodiscard]] std::uint64_t bytes() const;
     /// Bytes of the block that were written in one piece, from its beginning.
-    [[nodiscard]] std::uint64_t filled_bytes(std::size_t index) const { return pieces_.at(blocks_[index].offset)->size(); }
+    [[nodiscard]] std::uint64_t filled_bytes(std::size_t index) const {
+        return pieces_.at(blocks_[index].offset)->size();
+    }
 
     void set_root(std::uint64_t offset) { root_ = offset; }
     void insert_front(block added) { blocks_.insert(blocks_.begin(), added); }

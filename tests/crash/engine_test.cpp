@@ -20,12 +20,14 @@ class engine_after_power_loss : public testing::TestWithParam<workload> {};
 TEST_P(engine_after_power_loss, keeps_every_acknowledged_commit_and_works_on) {
     const workload& tested = GetParam();
     const std::string& replay = options().replay;
-    if (!replay.empty() && !replay.starts_with(tested.name + '#')) GTEST_SKIP() << "not the workload to be replayed";
+    if (!replay.empty() && !replay.starts_with(tested.name + '#'))
+        GTEST_SKIP() << "not the workload to be replayed";
     const auto started = std::chrono::steady_clock::now();
     const auto report = explore(tested, {.seed = options().seed, .states = options().states, .only = replay});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
     std::cout << report.summary(tested.name) << "  seed " << options().seed << ", " << took.count() << " s\n";
-    if (!report.violation.empty()) FAIL() << report.violation;
+    if (!report.violation.empty())
+        FAIL() << report.violation;
     if (replay.empty()) {
         EXPECT_GT(report.levels[0].acknowledged, 0U);
     }
@@ -54,11 +56,13 @@ TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
         ASSERT_EQ(complete.violation, "");
         for (const std::string& site : complete.sync_sites) {
             std::string& violation = noticed[site];
-            if (violation.empty()) violation = explore_without(site, tested).violation;
+            if (violation.empty())
+                violation = explore_without(site, tested).violation;
         }
     }
     for (const auto& [site, violation] : noticed) {
-        std::cout << "without \"" << site << "\": " << (violation.empty() ? "no violation" : violation.substr(0, violation.find('\n'))) << '\n';
+        std::cout << "without \"" << site
+                  << "\": " << (violation.empty() ? "no violation" : violation.substr(0, violation.find('\n'))) << '\n';
         if (std::find(not_needed.begin(), not_needed.end(), site) == not_needed.end()) {
             EXPECT_NE(violation, "") << "nobody notices when the sync \"" << site << "\" is left out";
         }

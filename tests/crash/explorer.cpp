@@ -23,7 +23,8 @@ struct state {
 
     [[nodiscard]] std::string name() const {
         const std::string at = std::to_string(position);
-        if (kept == form::torn) return at + "/torn:" + std::to_string(sectors);
+        if (kept == form::torn)
+            return at + "/torn:" + std::to_string(sectors);
         return at + (kept == form::whole ? "/whole" : kept == form::newest ? "/newest" : "/synced");
     }
 };
@@ -34,11 +35,13 @@ std::vector<std::uint32_t> tears(std::uint32_t sectors, generator& random) {
     constexpr std::size_t k_sampled = 3;
     std::vector<std::uint32_t> after;
     if (sectors <= k_all_boundaries_max) {
-        for (std::uint32_t n = 1; n < sectors; n++) after.push_back(n);
+        for (std::uint32_t n = 1; n < sectors; n++)
+            after.push_back(n);
         return after;
     }
     after = {1, sectors - 1};
-    for (std::size_t i = 0; i < k_sampled; i++) after.push_back(static_cast<std::uint32_t>(1 + random.below(sectors - 1)));
+    for (std::size_t i = 0; i < k_sampled; i++)
+        after.push_back(static_cast<std::uint32_t>(1 + random.below(sectors - 1)));
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
     return after;
@@ -52,15 +55,20 @@ std::vector<state> states_of(const trace& operations, std::uint64_t seed) {
     std::size_t unsynced = 0; // changes since the last sync
     for (std::uint32_t k = 0;; k++) {
         const bool at_end = k == operations.size();
-        if (at_end || operations[k].is_change() || operations[k].is_sync()) all.push_back({.position = k});
+        if (at_end || operations[k].is_change() || operations[k].is_sync())
+            all.push_back({.position = k});
         if ((at_end || (operations[k].is_sync() && !operations[k].failed)) && events > 0) {
             all.push_back({.position = k, .kept = state::form::synced});
             events = 0;
         }
-        if (at_end) return all;
-        if (!operations[k].is_sync()) events++;
-        if (operations[k].is_sync()) unsynced = 0;
-        if (operations[k].is_change() && unsynced++ > 0) all.push_back({.position = k + 1, .kept = state::form::newest});
+        if (at_end)
+            return all;
+        if (!operations[k].is_sync())
+            events++;
+        if (operations[k].is_sync())
+            unsynced = 0;
+        if (operations[k].is_change() && unsynced++ > 0)
+            all.push_back({.position = k + 1, .kept = state::form::newest});
         if (operations[k].is_change() && operations[k].is_write())
             for (const std::uint32_t n : tears(operations[k].sectors(), random))
                 all.push_back({.position = k + 1, .kept = state::form::torn, .sectors = n});
@@ -71,14 +79,16 @@ std::vector<state> states_of(const trace& operations, std::uint64_t seed) {
 std::vector<state> sample(const std::vector<state>& all, std::uint64_t wanted, generator& random) {
     std::vector<state> chosen;
     for (std::size_t i = 0; i < all.size(); i++) {
-        if (random.below(all.size() - i) >= wanted - chosen.size()) continue;
+        if (random.below(all.size() - i) >= wanted - chosen.size())
+            continue;
         chosen.push_back(all[i]);
     }
     return chosen;
 }
 
 /// The promise that holds after each number of operations.
-std::vector<promise> promises_by_position(const trace& operations, const promise& first, const std::vector<promise>& made) {
+std::vector<promise> promises_by_position(const trace& operations, const promise& first,
+                                          const std::vector<promise>& made) {
     std::vector<promise> at{first};
     for (const auto& operation : operations)
         at.push_back(operation.what == os::disk_operation::kind::marker ? made[operation.bytes] : at.back());
@@ -92,18 +102,23 @@ std::string excerpt(const trace& operations, const state& where, const std::vect
         const bool unsynced = std::find(pending.begin(), pending.end(), i) != pending.end();
         text += "    " + std::to_string(i) + (unsynced ? " (not synced) " : " ") + operations[i].describe() + '\n';
     }
-    if (where.kept == state::form::torn) text += "    … of the last one only the first " + std::to_string(where.sectors) + " sectors\n";
-    if (where.kept == state::form::newest) text += "    … and of what is not synced only the last one persisted\n";
-    if (where.kept == state::form::synced) text += "    … and what is not synced is lost\n";
+    if (where.kept == state::form::torn)
+        text += "    … of the last one only the first " + std::to_string(where.sectors) + " sectors\n";
+    if (where.kept == state::form::newest)
+        text += "    … and of what is not synced only the last one persisted\n";
+    if (where.kept == state::form::synced)
+        text += "    … and what is not synced is lost\n";
     return text;
 }
 
 class explorer {
 public:
     explorer(const workload& tested, const exploration& how) : tested_(tested), how_(how), random_(how.seed) {
-        if (!how.dropped_sync.empty()) disk_.drop_syncs_at(how.dropped_sync);
+        if (!how.dropped_sync.empty())
+            disk_.drop_syncs_at(how.dropped_sync);
         std::uint64_t runs_of_phase = 1;
-        for (std::size_t phase = 0; phase < tested.phases.size(); phase++, runs_of_phase *= tested.restarts) runs_ += runs_of_phase;
+        for (std::size_t phase = 0; phase < tested.phases.size(); phase++, runs_of_phase *= tested.restarts)
+            runs_ += runs_of_phase;
     }
 
     exploration_report run() {
@@ -112,8 +127,8 @@ public:
             past.promises = {promise{}};
             run_phase(0, past);
         } catch (const violation& found) {
-            report_.violation = std::string(found.what()) + "\n  replay with --replay='" + current_state() + "' and seed " +
-                                std::to_string(how_.seed) + '\n';
+            report_.violation = std::string(found.what()) + "\n  replay with --replay='" + current_state() +
+                                "' and seed " + std::to_string(how_.seed) + '\n';
         }
         return std::move(report_);
     }
@@ -134,7 +149,8 @@ private:
         const std::vector<state> all = states_of(operations, how_.seed + phase);
         const std::uint64_t share = how_.states / runs_;
         try_states(operations, promises, past, all, share, prefix);
-        if (phase + 1 == tested_.phases.size()) return;
+        if (phase + 1 == tested_.phases.size())
+            return;
 
         // The next phase goes on from some of these states.
         for (const state& from : sample(all, tested_.restarts, random_)) {
@@ -169,7 +185,8 @@ private:
 
     static void build(os::crash_walk& walk, const state& wanted) {
         walk.advance_to(wanted.position);
-        if (wanted.kept == form::synced) return walk.build_synced();
+        if (wanted.kept == form::synced)
+            return walk.build_synced();
         if (wanted.kept == form::newest && !walk.pending().empty()) {
             const os::persisted_part newest{.operation = walk.pending().back()};
             return walk.build({&newest, 1});
@@ -189,10 +206,13 @@ private:
             const std::uint64_t quota = second_level_due / chosen.size();
             second_level_due %= chosen.size();
             const std::string name = prefix + tried.name();
-            if (!is_wanted(name)) continue;
-            if (how_.only_reordered && tried.kept != form::synced && tried.kept != form::newest) continue;
+            if (!is_wanted(name))
+                continue;
+            if (how_.only_reordered && tried.kept != form::synced && tried.kept != form::newest)
+                continue;
             build(walk, tried);
-            try_level_1(promises[tried.position], past, quota, name, [&] { return excerpt(operations, tried, walk.pending()); });
+            try_level_1(promises[tried.position], past, quota, name,
+                        [&] { return excerpt(operations, tried, walk.pending()); });
         }
     }
 
@@ -201,7 +221,8 @@ private:
     }
 
     template <class Describe>
-    void try_level_1(const promise& given, const history& past, std::uint64_t quota, const std::string& name, const Describe& describe) {
+    void try_level_1(const promise& given, const history& past, std::uint64_t quota, const std::string& name,
+                     const Describe& describe) {
         history second = history_for(given, past);
         trace recovery;
         try {
@@ -209,7 +230,8 @@ private:
         } catch (const violation& found) {
             throw violation(std::string(found.what()) + "\n  after these operations of the workload:\n" + describe());
         }
-        if (!how_.level_2) return;
+        if (!how_.level_2)
+            return;
 
         // What the first recovery found is the most that a later one may find while nobody has seen it.
         promise start = given;
@@ -222,14 +244,16 @@ private:
         os::crash_walk walk(disk_, recovery);
         for (const state& tried : chosen) {
             const std::string second_name = name + ':' + tried.name();
-            if (alone && how_.only != second_name) continue;
+            if (alone && how_.only != second_name)
+                continue;
             build(walk, tried);
             history third = history_for(promises[tried.position], second);
             try {
                 check(1, promises[tried.position], third, second_name);
             } catch (const violation& found) {
-                throw violation(std::string(found.what()) + "\n  after these operations of the workload:\n" + describe() +
-                                "  and then these of the recovery:\n" + excerpt(recovery, tried, walk.pending()));
+                throw violation(std::string(found.what()) + "\n  after these operations of the workload:\n" +
+                                describe() + "  and then these of the recovery:\n" +
+                                excerpt(recovery, tried, walk.pending()));
             }
         }
     }
@@ -256,10 +280,14 @@ private:
             program.open();
             const std::uint64_t version = program.opened().version();
             counts.states++;
-            if (absent) counts.absent++;
-            else if (!given.created) counts.created++;
-            else if (version == given.acknowledged) counts.acknowledged++;
-            else counts.in_flight++;
+            if (absent)
+                counts.absent++;
+            else if (!given.created)
+                counts.created++;
+            else if (version == given.acknowledged)
+                counts.acknowledged++;
+            else
+                counts.in_flight++;
             program.verify();
 
             program.change_anything();
@@ -274,7 +302,9 @@ private:
         return operations;
     }
 
-    static void name_state(const std::string& name) { std::snprintf(g_current_state, sizeof g_current_state, "%s", name.c_str()); }
+    static void name_state(const std::string& name) {
+        std::snprintf(g_current_state, sizeof g_current_state, "%s", name.c_str());
+    }
 
     const workload& tested_;
     const exploration& how_;
@@ -299,10 +329,11 @@ std::string exploration_report::summary(std::string_view name) const {
     std::string text = std::string(name) + ": " + std::to_string(operations) + " operations\n";
     for (std::size_t i = 0; i < levels.size(); i++) {
         const level_counts& of = levels[i];
-        text += "  level " + std::to_string(i + 1) + ": " + std::to_string(of.states) + " of " + std::to_string(of.possible) +
-                " states tried: last acknowledged commit " + std::to_string(of.acknowledged) + ", the one in flight " +
-                std::to_string(of.in_flight) + ", created unacknowledged " + std::to_string(of.created) + ", absent " +
-                std::to_string(of.absent) + '\n';
+        text += "  level " + std::to_string(i + 1) + ": " + std::to_string(of.states) + " of " +
+                std::to_string(of.possible) + " states tried: last acknowledged commit " +
+                std::to_string(of.acknowledged) + ", the one in flight " + std::to_string(of.in_flight) +
+                ", created unacknowledged " + std::to_string(of.created) + ", absent " + std::to_string(of.absent) +
+                '\n';
     }
     return text;
 }

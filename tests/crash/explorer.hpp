@@ -5,8 +5,8 @@
 //   torn:n  all of them, of the last one (a write) only the first n sectors;
 //   synced  only what was synced;
 //   newest  what was synced, and of the rest only the last operation: it overtook the others.
-// Level 1 states are those of the workload. From each, the store is opened and goes on for one commit; the states of that
-// trace are level 2. A full name is "workload#phase:state" or "workload#phase:state:state".
+// Level 1 states are those of the workload. From each, the store is opened and goes on for one commit; the states of
+// that trace are level 2. A full name is "workload#phase:state" or "workload#phase:state:state".
 #pragma once
 
 #include "session.hpp"
@@ -37,9 +37,10 @@ struct exploration {
     std::uint64_t seed = 1;
     std::uint64_t states = 2000; // to be tried, about, at both levels together; the rest are left out at random
     bool level_2 = true;
-    std::string only{};          // full name of the one state to be tried; empty: all
-    std::string dropped_sync{};  // name of a site whose syncs are not done
-    bool only_reordered = false; // only the forms that lose an operation and keep a later one, or lose all: synced, newest
+    std::string only{};         // full name of the one state to be tried; empty: all
+    std::string dropped_sync{}; // name of a site whose syncs are not done
+    bool only_reordered =
+        false; // only the forms that lose an operation and keep a later one, or lose all: synced, newest
 };
 
 /// How the states of one level ended.

@@ -1,5 +1,5 @@
-// crash [--replay=<state>] [--seed=<n>] and GoogleTest's options. REMANENCE_CRASH_STATES: how many states to try for each
-// workload. A fatal signal, or a state that takes too long, names the state before the program ends.
+// crash [--replay=<state>] [--seed=<n>] and GoogleTest's options. REMANENCE_CRASH_STATES: how many states to try for
+// each workload. A fatal signal, or a state that takes too long, names the state before the program ends.
 #include "explorer.hpp"
 #include "options.hpp"
 
@@ -25,7 +25,8 @@ namespace {
 #if defined(NDEBUG)
 constexpr std::uint64_t k_states_default = 5000;
 #else
-constexpr std::uint64_t k_states_default = 400; // sanitizers and debug builds are slow; the optimized one tries them all
+constexpr std::uint64_t k_states_default =
+    400; // sanitizers and debug builds are slow; the optimized one tries them all
 #endif
 
 void say(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
@@ -40,11 +41,14 @@ extern "C" void name_the_state(int signal) {
 
 void parse(int argc, char** argv) {
     options().states = k_states_default;
-    if (const char* states = std::getenv("REMANENCE_CRASH_STATES")) options().states = std::strtoull(states, nullptr, 10);
+    if (const char* states = std::getenv("REMANENCE_CRASH_STATES"))
+        options().states = std::strtoull(states, nullptr, 10);
     for (int i = 1; i < argc; i++) {
         const std::string_view argument = argv[i];
-        if (argument.starts_with("--replay=")) options().replay = argument.substr(9);
-        else if (argument.starts_with("--seed=")) options().seed = std::strtoull(argv[i] + 7, nullptr, 10);
+        if (argument.starts_with("--replay="))
+            options().replay = argument.substr(9);
+        else if (argument.starts_with("--seed="))
+            options().seed = std::strtoull(argv[i] + 7, nullptr, 10);
         else {
             std::cerr << "unknown argument " << argument << '\n';
             std::exit(2);
@@ -61,6 +65,7 @@ int main(int argc, char** argv) {
     ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
     testing::InitGoogleTest(&argc, argv);
     remanence::crash::parse(argc, argv);
-    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM}) std::signal(signal, remanence::crash::name_the_state);
+    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM})
+        std::signal(signal, remanence::crash::name_the_state);
     return RUN_ALL_TESTS();
 }

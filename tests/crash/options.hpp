@@ -9,7 +9,7 @@ namespace remanence::crash {
 struct test_options {
     std::uint64_t states = 0; // per workload, about
     std::uint64_t seed = 1;
-    std::string replay;       // full name of a state
+    std::string replay; // full name of a state
 };
 
 /// Set by main().

@@ -10,7 +10,8 @@ namespace remanence::crash {
 namespace {
 
 void require(result<void> done, const char* what) {
-    if (!done) throw violation(std::string(what) + " failed: " + done.why().message + " (" + done.why().path + ")");
+    if (!done)
+        throw violation(std::string(what) + " failed: " + done.why().message + " (" + done.why().path + ")");
 }
 
 } // namespace
@@ -27,13 +28,17 @@ void session::open() {
     REM_CHECK(!past_.promises.empty());
     const promise before = past_.promises.back();
     const bool absent = !*disk_.exists(k_path);
-    if (absent && before.created) throw violation("the heap is gone, although its creation was acknowledged");
+    if (absent && before.created)
+        throw violation("the heap is gone, although its creation was acknowledged");
     auto opened = open_(disk_, k_path);
-    if (!opened) throw violation("open failed: " + opened.why().message + " (" + opened.why().path + ")");
+    if (!opened)
+        throw violation("open failed: " + opened.why().message + " (" + opened.why().path + ")");
     store_ = std::move(*opened);
     const std::uint64_t version = store_->version();
-    if (past_.versions.empty()) past_.versions[version] = std::make_shared<content>(); // creation makes it, empty
-    if (!before.created) past_.promises.front().in_flight = past_.promises.front().acknowledged = past_.versions.begin()->first;
+    if (past_.versions.empty())
+        past_.versions[version] = std::make_shared<content>(); // creation makes it, empty
+    if (!before.created)
+        past_.promises.front().in_flight = past_.promises.front().acknowledged = past_.versions.begin()->first;
 
     const promise allowed = before.created ? before : past_.promises.front();
     if (version < allowed.acknowledged)
@@ -41,8 +46,8 @@ void session::open() {
                         std::to_string(allowed.acknowledged));
     const auto found = past_.versions.find(version);
     if (version > allowed.in_flight || found == past_.versions.end())
-        throw violation("found version " + std::to_string(version) + ", which was never committed; the last one begun is " +
-                        std::to_string(allowed.in_flight));
+        throw violation("found version " + std::to_string(version) +
+                        ", which was never committed; the last one begun is " + std::to_string(allowed.in_flight));
     if (auto different = found->second->difference(store_->base()))
         throw violation("version " + std::to_string(version) + " does not hold what was committed: " + *different);
     committed_ = current_ = *found->second;
@@ -55,7 +60,8 @@ void session::commit() {
     past_.versions[version + 1] = std::make_shared<const content>(current_);
     require(store_->commit(), "commit");
     if (store_->version() != version + 1)
-        throw violation("a commit led from version " + std::to_string(version) + " to " + std::to_string(store_->version()));
+        throw violation("a commit led from version " + std::to_string(version) + " to " +
+                        std::to_string(store_->version()));
     committed_ = current_;
     promised({.created = true, .acknowledged = version + 1, .in_flight = version + 1}, "commit acknowledged");
 }
@@ -63,7 +69,8 @@ void session::commit() {
 void session::rollback() {
     require(store_->rollback(), "rollback");
     current_ = committed_;
-    if (auto different = current_.difference(store_->base())) throw violation("after a rollback " + *different);
+    if (auto different = current_.difference(store_->base()))
+        throw violation("after a rollback " + *different);
 }
 
 void session::checkpoint() { require(store_->checkpoint(), "checkpoint"); }
@@ -81,8 +88,10 @@ void session::die() {
 
 void session::verify() {
     auto problems = store_->verify();
-    if (!problems) throw violation("verify failed: " + problems.why().message);
-    if (!problems->empty()) throw violation("verify found " + std::to_string(problems->size()) + " problems, first: " + problems->front());
+    if (!problems)
+        throw violation("verify failed: " + problems.why().message);
+    if (!problems->empty())
+        throw violation("verify found " + std::to_string(problems->size()) + " problems, first: " + problems->front());
 }
 
 void session::write(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -92,10 +101,12 @@ void session::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 std::uint64_t session::allocate(std::uint64_t bytes) {
     void* block = store_->allocate(bytes);
-    if (block == nullptr) throw violation("cannot allocate " + std::to_string(bytes) + " bytes");
+    if (block == nullptr)
+        throw violation("cannot allocate " + std::to_string(bytes) + " bytes");
     const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(block) - store_->base());
     if (current_.overlaps(offset, bytes))
-        throw violation("a new block of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) + " lies over one in use");
+        throw violation("a new block of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                        " lies over one in use");
     return offset;
 }
 
@@ -106,7 +117,8 @@ list_block* session::address_of(std::size_t index) {
 void session::add_root() {
     const std::uint64_t offset = allocate(sizeof(list_root));
     current_.set_root(offset);
-    write_object(offset, list_root{.magic = content::k_root_magic, .serial = 0, .count = 0, .first = nullptr, .scratch = {}});
+    write_object(offset,
+                 list_root{.magic = content::k_root_magic, .serial = 0, .count = 0, .first = nullptr, .scratch = {}});
 }
 
 void session::set_root_fields() {
@@ -125,7 +137,8 @@ void session::add_block(std::uint64_t bytes) {
     const std::uint64_t offset = allocate(bytes);
     std::vector<std::byte> all(bytes);
     random_.fill(all);
-    const list_block header{.next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
+    const list_block header{
+        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
     const auto raw = std::as_bytes(std::span(&header, 1));
     std::copy(raw.begin(), raw.end(), all.begin());
     write(offset, all);
@@ -134,7 +147,9 @@ void session::add_block(std::uint64_t bytes) {
 
 void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written) {
     const std::uint64_t offset = allocate(bytes);
-    write_object(offset, list_block{.next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes});
+    write_object(
+        offset,
+        list_block{.next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes});
     std::vector<std::byte> piece(written);
     for (std::uint64_t at = every; at + written <= bytes; at += every) {
         random_.fill(piece);
@@ -146,7 +161,8 @@ void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::ui
 void session::remove_block(std::size_t index) {
     const content::block gone = current_.blocks()[index];
     list_block* after = address_of(index)->next;
-    if (index > 0) write_object(current_.blocks()[index - 1].offset + offsetof(list_block, next), after);
+    if (index > 0)
+        write_object(current_.blocks()[index - 1].offset + offsetof(list_block, next), after);
     current_.erase(index);
     set_root_fields();
     store_->deallocate(store_->base() + gone.offset, gone.bytes);
@@ -154,8 +170,10 @@ void session::remove_block(std::size_t index) {
 
 void session::remove_largest() {
     const auto& all = current_.blocks();
-    const auto largest = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-    if (largest != all.end()) remove_block(static_cast<std::size_t>(largest - all.begin()));
+    const auto largest =
+        std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    if (largest != all.end())
+        remove_block(static_cast<std::size_t>(largest - all.begin()));
 }
 
 void session::poke(std::size_t index, std::uint64_t offset, std::uint64_t bytes) {
@@ -167,9 +185,11 @@ void session::poke(std::size_t index, std::uint64_t offset, std::uint64_t bytes)
 void session::poke(std::uint64_t bytes) {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < current_.blocks().size(); i++) {
-        if (current_.filled_bytes(i) >= sizeof(list_block) + bytes) candidates.push_back(i);
+        if (current_.filled_bytes(i) >= sizeof(list_block) + bytes)
+            candidates.push_back(i);
     }
-    if (candidates.empty()) return change_serial();
+    if (candidates.empty())
+        return change_serial();
     const std::size_t index = candidates[random_.below(candidates.size())];
     const std::uint64_t room = current_.filled_bytes(index) - sizeof(list_block) - bytes;
     poke(index, sizeof(list_block) + random_.below(room + 1), bytes);
@@ -178,8 +198,10 @@ void session::poke(std::uint64_t bytes) {
 void session::change_serial() { write_object(current_.root() + offsetof(list_root, serial), random_.next()); }
 
 void session::change_anything() {
-    if (!current_.has_root()) add_root();
-    if (current_.blocks().size() > 2) remove_block(current_.blocks().size() / 2);
+    if (!current_.has_root())
+        add_root();
+    if (current_.blocks().size() > 2)
+        remove_block(current_.blocks().size() / 2);
     add_block(24 + random_.below(600));
     add_block(24 + random_.below(6000));
     change_serial();

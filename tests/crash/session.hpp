@@ -28,7 +28,8 @@ struct promise {
     std::uint64_t in_flight = 0;
 };
 
-/// What each version holds, and the promises in the order in which they were made; the trace's markers give their index.
+/// What each version holds, and the promises in the order in which they were made; the trace's markers give their
+/// index.
 struct history {
     std::map<std::uint64_t, std::shared_ptr<const content>> versions; // the first is what creation makes
     std::vector<promise> promises;
@@ -74,7 +75,9 @@ public:
 private:
     void write(std::uint64_t offset, std::span<const std::byte> bytes);
     template <class T>
-    void write_object(std::uint64_t offset, const T& object) { write(offset, std::as_bytes(std::span(&object, 1))); }
+    void write_object(std::uint64_t offset, const T& object) {
+        write(offset, std::as_bytes(std::span(&object, 1)));
+    }
     std::uint64_t allocate(std::uint64_t bytes);
     void link_block(content::block added);
     void set_root_fields();

@@ -24,7 +24,8 @@ struct record_header {
 
 std::uint64_t sum_of(std::span<const std::byte> bytes, std::uint64_t seed) {
     std::uint64_t h = seed ^ 0xcbf29ce484222325;
-    for (const std::byte b : bytes) h = (h ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
+    for (const std::byte b : bytes)
+        h = (h ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
     return h;
 }
 
@@ -42,10 +43,13 @@ public:
 
     result<void> open() {
         auto there = files_.exists(path_);
-        if (!there) return there.error();
-        if (!*there) return create();
+        if (!there)
+            return there.error();
+        if (!*there)
+            return create();
         auto opened = files_.open(path_, os::access::read_write);
-        if (!opened) return opened.error();
+        if (!opened)
+            return opened.error();
         file_ = std::move(*opened);
         return recover();
     }
@@ -63,13 +67,15 @@ public:
         return {};
     }
     result<void> rollback() override {
-        if (!mistakes_.forgets_rollback) restore();
+        if (!mistakes_.forgets_rollback)
+            restore();
         return {};
     }
     result<void> checkpoint() override { return {}; }
     result<void> close() override { return write_late(); }
     void* allocate(std::uint64_t bytes) override {
-        if (*used() + bytes > k_memory_bytes) return nullptr;
+        if (*used() + bytes > k_memory_bytes)
+            return nullptr;
         return memory_ + std::exchange(*used(), *used() + align_up(bytes, 8));
     }
     void deallocate(void*, std::uint64_t) override {}
@@ -99,7 +105,8 @@ private:
     }
 
     result<void> write_late() {
-        if (late_.empty()) return {};
+        if (late_.empty())
+            return {};
         return append(std::exchange(late_, {}));
     }
 
@@ -107,7 +114,8 @@ private:
         const std::string fresh = path_ + "-new";
         REM_TRY(files_.remove(toy_sites::k_new_file, fresh));
         auto created = files_.open_or_create(fresh, 0600);
-        if (!created) return created.error();
+        if (!created)
+            return created.error();
         file_ = std::move(*created);
         const std::vector<std::byte> record = next_record();
         REM_TRY(file_->write(toy_sites::k_new_file, 0, record));
@@ -121,24 +129,30 @@ private:
 
     result<void> recover() {
         auto size = file_->size();
-        if (!size) return size.error();
+        if (!size)
+            return size.error();
         std::vector<std::byte> all(*size);
         REM_TRY(file_->read(0, all));
         record_header header{};
         while (all.size() - end_ >= sizeof header) {
             std::memcpy(&header, all.data() + end_, sizeof header);
             const std::uint64_t room = all.size() - end_ - sizeof header;
-            if (header.bytes == 0 || (header.bytes > room && !mistakes_.no_checksum) || header.bytes > k_memory_bytes) break;
-            if (header.version != version_ + 1 && !mistakes_.no_version_check) break;
+            if (header.bytes == 0 || (header.bytes > room && !mistakes_.no_checksum) || header.bytes > k_memory_bytes)
+                break;
+            if (header.version != version_ + 1 && !mistakes_.no_version_check)
+                break;
             const std::span bytes = std::span(all).subspan(end_ + sizeof header, std::min(header.bytes, room));
-            if (!mistakes_.no_checksum && header.sum != sum_of(bytes, header.version)) break;
+            if (!mistakes_.no_checksum && header.sum != sum_of(bytes, header.version))
+                break;
             committed_.assign(bytes.begin(), bytes.end());
             version_ = header.version;
             end_ = std::min<std::uint64_t>(all.size(), end_ + align_up(sizeof header + header.bytes, k_sector_bytes));
         }
-        if (version_ == 0) return fail(errc::corrupt, "the toy has no valid record", path_);
+        if (version_ == 0)
+            return fail(errc::corrupt, "the toy has no valid record", path_);
         restore();
-        if (!mistakes_.rewrites_to_recover) return {};
+        if (!mistakes_.rewrites_to_recover)
+            return {};
         all.resize(end_);
         REM_TRY(file_->resize(toy_sites::k_recovery, 0));
         REM_TRY(file_->write(toy_sites::k_recovery, 0, all));
@@ -161,7 +175,8 @@ private:
 open_function toy(toy_mistakes mistakes) {
     return [mistakes](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
         auto opened = std::make_unique<toy_store>(files, path, mistakes);
-        if (auto done = opened->open(); !done) return done.error();
+        if (auto done = opened->open(); !done)
+            return done.error();
         return std::unique_ptr<store>(std::move(opened));
     };
 }

@@ -1,5 +1,5 @@
-// A naive store: each commit appends the whole memory, with a checksum, to one file. It is right as it stands, and can be
-// made wrong in known ways, so that the harness can show that it notices.
+// A naive store: each commit appends the whole memory, with a checksum, to one file. It is right as it stands, and can
+// be made wrong in known ways, so that the harness can show that it notices.
 #pragma once
 
 #include "store.hpp"

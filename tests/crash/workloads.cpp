@@ -14,7 +14,8 @@ open_function engine_with(std::uint64_t log_limit_bytes) {
 
 void begin(session& program) {
     program.open();
-    if (!program.current().has_root()) program.add_root();
+    if (!program.current().has_root())
+        program.add_root();
     program.commit();
 }
 
@@ -107,11 +108,14 @@ void growth(session& program) {
 void checkpoints(session& program) {
     begin(program);
     for (std::uint64_t i = 0; i < 12; i++) {
-        if (i < 6) program.add_block(500 + 1000 * i);
-        else program.poke(300);
+        if (i < 6)
+            program.add_block(500 + 1000 * i);
+        else
+            program.poke(300);
         program.change_serial();
         program.commit();
-        if (i % 5 == 4) program.checkpoint();
+        if (i % 5 == 4)
+            program.checkpoint();
     }
     program.checkpoint();
     program.checkpoint(); // with nothing to fold
@@ -211,7 +215,10 @@ std::vector<workload> engine_workloads() {
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
-        {.name = "crash_and_go_on", .open = engine_with(k_tight), .phases = {go_on, go_on, go_on_and_close}, .restarts = 2},
+        {.name = "crash_and_go_on",
+         .open = engine_with(k_tight),
+         .phases = {go_on, go_on, go_on_and_close},
+         .restarts = 2},
     };
 }
 

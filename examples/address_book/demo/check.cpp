@@ -30,6 +30,7 @@ content_check check_content(const address_book& people, const address_data::sour
     for (std::uint64_t i = 0; i < count; ++i)
         made.push_back(source[i]);
     std::vector<record> expected;
+    expected.reserve(made.size());
     for (const address_data::entry& entry : made)
         expected.push_back({entry.name, entry.street, entry.city, entry.phone});
     std::vector<record> stored;

@@ -1,13 +1,13 @@
 #include "importer.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -57,6 +57,7 @@ importer::importer(const std::filesystem::path& tool, const std::filesystem::pat
                                       std::to_string(k_report_descriptor)};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);

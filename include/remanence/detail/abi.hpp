@@ -22,7 +22,8 @@ struct abi_text {
     std::size_t size = 0;
 
     constexpr abi_text& operator+=(std::string_view text) {
-        for (const char character : text) characters[size++] = character; // too long: does not compile
+        for (const char character : text)
+            characters[size++] = character; // too long: does not compile
         return *this;
     }
     constexpr abi_text& operator+=(std::size_t number) {
@@ -32,7 +33,8 @@ struct abi_text {
             digits[count++] = static_cast<char>('0' + number % 10);
             number /= 10;
         } while (number != 0);
-        while (count != 0) characters[size++] = digits[--count];
+        while (count != 0)
+            characters[size++] = digits[--count];
         return *this;
     }
 };

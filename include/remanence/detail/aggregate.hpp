@@ -81,8 +81,8 @@ template <class T, std::size_t... P, std::size_t... B, std::size_t... A>
           {std::declval<repeated<any_part<T>, B>>()...},
           std::declval<repeated<any_part<T>, A>>()...};
     }
-inline constexpr bool accepts_braced<T, std::index_sequence<P...>, std::index_sequence<B...>,
-                                     std::index_sequence<A...>> = true;
+inline constexpr bool
+    accepts_braced<T, std::index_sequence<P...>, std::index_sequence<B...>, std::index_sequence<A...>> = true;
 
 /// Whether the one initialiser at `Position`, among `Slots`, may be of type `Probe`.
 template <class T, class Probe, class Before, class After>

@@ -25,8 +25,8 @@ namespace remanence::detail {
 
 /// How an object gets the allocator into its parts.
 enum class composition {
-    plain,     ///< has no part that uses the allocator
-    aware,     ///< takes the allocator in its constructors (std::uses_allocator)
+    plain, ///< has no part that uses the allocator
+    aware, ///< takes the allocator in its constructors (std::uses_allocator)
     pair,
     tuple,
     optional,
@@ -208,7 +208,8 @@ template <class... Members>
 consteval std::size_t slots_before(std::size_t member, type_list<Members...>) {
     constexpr std::array<std::size_t, sizeof...(Members) + 1> extents{flat_extent<std::remove_cv_t<Members>>..., 0};
     std::size_t slots = 0;
-    for (std::size_t i = 0; i < member; ++i) slots += extents[i];
+    for (std::size_t i = 0; i < member; ++i)
+        slots += extents[i];
     return slots;
 }
 
@@ -216,7 +217,8 @@ template <class... Members>
 consteval slot_place place_of_slot(std::size_t slot, type_list<Members...>) {
     constexpr std::array<std::size_t, sizeof...(Members) + 1> extents{flat_extent<std::remove_cv_t<Members>>..., 0};
     std::size_t member = 0;
-    while (slot >= extents[member]) slot -= extents[member++];
+    while (slot >= extents[member])
+        slot -= extents[member++];
     return {member, slot};
 }
 
@@ -269,10 +271,11 @@ template <class T, class Alloc, class... Given>
 T make_from_members(const Alloc& alloc, Given&&... given) {
     static_assert(sizeof...(Given) <= member_count<T>, "more initialisers than the aggregate has members");
     [[maybe_unused]] std::tuple<Given&&...> references(std::forward<Given>(given)...);
-    return [&]<std::size_t... B, std::size_t... S>(std::index_sequence<B...>, std::index_sequence<S...>) -> T {
+    return [&]<std::size_t... B, std::size_t... S>(std::index_sequence<B...>, std::index_sequence<S...>)
+               -> T {
         return T{repeated<default_base, B>{}..., make_slot<T, S>(alloc, references)...};
     }(std::make_index_sequence<aggregate_shape_of<T>.bases>{},
-      std::make_index_sequence<slots_before(sizeof...(Given), member_types<T>{})>{});
+               std::make_index_sequence<slots_before(sizeof...(Given), member_types<T>{})>{});
 }
 
 #if defined(__GNUC__)
@@ -290,9 +293,8 @@ T make_aggregate_from(const Alloc& alloc, T&& source) {
 }
 template <class T, class Alloc>
 T make_aggregate_from(const Alloc& alloc, const T& source) {
-    return visit_members(source, [&alloc](const auto&... members) -> T {
-        return make_from_members<T>(alloc, members...);
-    });
+    return visit_members(source,
+                         [&alloc](const auto&... members) -> T { return make_from_members<T>(alloc, members...); });
 }
 
 template <class T, class Alloc, class... Args>
@@ -376,9 +378,8 @@ T make_optional_using(const Alloc& alloc, First&& first, Rest&&... rest) {
 
 template <std::size_t Index, class T, class Alloc, class... Args>
 T make_alternative(const Alloc& alloc, Args&&... args) {
-    return std::apply(
-        [](auto&&... all) { return T(std::in_place_index<Index>, std::forward<decltype(all)>(all)...); },
-        construction_args<std::variant_alternative_t<Index, T>>(alloc, std::forward<Args>(args)...));
+    return std::apply([](auto&&... all) { return T(std::in_place_index<Index>, std::forward<decltype(all)>(all)...); },
+                      construction_args<std::variant_alternative_t<Index, T>>(alloc, std::forward<Args>(args)...));
 }
 
 template <std::size_t Index, class Alloc, class Source>
@@ -387,7 +388,8 @@ std::remove_cvref_t<Source> make_same_alternative(const Alloc& alloc, Source&& s
     if constexpr (Index == std::variant_size_v<variant>) {
         return variant(std::forward<Source>(source)); // valueless
     } else {
-        if (source.index() != Index) return make_same_alternative<Index + 1>(alloc, std::forward<Source>(source));
+        if (source.index() != Index)
+            return make_same_alternative<Index + 1>(alloc, std::forward<Source>(source));
         return make_alternative<Index, variant>(alloc, std::get<Index>(std::forward<Source>(source)));
     }
 }
@@ -444,8 +446,8 @@ inline constexpr bool is_nothrow_constructible_using =
 
 /// Constructs a T in the raw memory at `where`, all its parts using `alloc`. When it throws, nothing is left behind.
 template <class T, class Alloc, class... Args>
-void construct_using(T* where, const Alloc& alloc, Args&&... args) noexcept(
-    is_nothrow_constructible_using<T, Alloc, Args...>) {
+void construct_using(T* where, const Alloc& alloc,
+                     Args&&... args) noexcept(is_nothrow_constructible_using<T, Alloc, Args...>) {
     if constexpr (composition_v<T, Alloc> == composition::plain) {
         std::construct_at(where, std::forward<Args>(args)...);
     } else {

@@ -90,7 +90,8 @@ void write_list(structure_writer& out, std::string_view open, std::string_view c
         }
     };
     (write(std::type_identity<Ts>{}), ...);
-    if (separator != open) out.text(close);
+    if (separator != open)
+        out.text(close);
 }
 
 template <class... Ts>
@@ -104,7 +105,8 @@ struct class_contents {
     static void write(structure_writer& out) {
         if constexpr (requires { typename T::value_type; }) {
             // Some class template with arguments that are no types.
-            if constexpr (!std::is_same_v<typename T::value_type, T>) write_list<typename T::value_type>(out, " <", ">");
+            if constexpr (!std::is_same_v<typename T::value_type, T>)
+                write_list<typename T::value_type>(out, " <", ">");
         }
     }
 };
@@ -130,14 +132,16 @@ template <class T>
 void write_class(structure_writer& out) {
     static_assert(!std::is_polymorphic_v<T>,
                   "Remanence cannot store objects with virtual functions yet: they point into the running program.");
-    if (!out.type(typeid(T), sizeof(T), alignof(T))) return;
+    if (!out.type(typeid(T), sizeof(T), alignof(T)))
+        return;
     if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !is_std_array<T>) {
         if constexpr (!std::is_empty_v<T>) {
             constexpr aggregate_obstacle obstacle = aggregate_shape_of<T>.obstacle;
             static_assert(obstacle != aggregate_obstacle::too_many,
                           "Remanence looks into aggregates up to 32 members (and 1024 elements of C arrays): group "
                           "some of this one's members into structs, use std::array, or give it a constructor.");
-            if constexpr (obstacle == aggregate_obstacle::none) write_members(out, member_types<T>{});
+            if constexpr (obstacle == aggregate_obstacle::none)
+                write_members(out, member_types<T>{});
         }
     } else if constexpr (!std::is_empty_v<T>) {
         class_contents<T>::write(out);

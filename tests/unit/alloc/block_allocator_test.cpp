@@ -19,15 +19,20 @@ std::uint64_t new_seed() {
 
 using random_engine = std::mt19937_64;
 
-std::size_t random_below(random_engine& random, std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); }
+std::size_t random_below(random_engine& random, std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+}
 
 // Mostly small, at times many pages.
 std::size_t random_size(random_engine& random) {
-    return random_below(random, (std::size_t{1} << (1 + random_below(random, random_below(random, 20) == 0 ? 23 : 13))) + 1);
+    return random_below(random,
+                        (std::size_t{1} << (1 + random_below(random, random_below(random, 20) == 0 ? 23 : 13))) + 1);
 }
 
 std::size_t random_alignment(random_engine& random) {
-    return random_below(random, 8) != 0 ? k_slot_bytes : std::size_t{1} << random_below(random, random_below(random, 8) == 0 ? 22 : 13);
+    return random_below(random, 8) != 0
+               ? k_slot_bytes
+               : std::size_t{1} << random_below(random, random_below(random, 8) == 0 ? 22 : 13);
 }
 
 // What the program believes to have: blocks by offset, filled with a pattern of their own.
@@ -41,8 +46,12 @@ public:
         ASSERT_GE(begin, k_page_bytes);
         ASSERT_LE(begin + bytes, heap_.accessible_bytes());
         const auto next = blocks_.lower_bound(begin);
-        if (next != blocks_.end()) { ASSERT_LE(begin + std::max<std::size_t>(bytes, 1), next->first); }
-        if (next != blocks_.begin()) { ASSERT_LE(std::prev(next)->first + std::prev(next)->second.bytes, begin); }
+        if (next != blocks_.end()) {
+            ASSERT_LE(begin + std::max<std::size_t>(bytes, 1), next->first);
+        }
+        if (next != blocks_.begin()) {
+            ASSERT_LE(std::prev(next)->first + std::prev(next)->second.bytes, begin);
+        }
         blocks_[begin] = {address, bytes, alignment};
         fill(blocks_[begin]);
     }
@@ -55,9 +64,10 @@ public:
     }
     [[nodiscard]] std::size_t count() const { return blocks_.size(); }
     [[nodiscard]] std::uint64_t allocated_bytes() const {
-        return std::accumulate(blocks_.begin(), blocks_.end(), std::uint64_t{0}, [](std::uint64_t sum, const auto& entry) {
-            return sum + block_allocator::block_bytes(entry.second.bytes, entry.second.alignment);
-        });
+        return std::accumulate(
+            blocks_.begin(), blocks_.end(), std::uint64_t{0}, [](std::uint64_t sum, const auto& entry) {
+                return sum + block_allocator::block_bytes(entry.second.bytes, entry.second.alignment);
+            });
     }
     void expect_same_blocks() const {
         auto at = blocks_.begin();
@@ -75,16 +85,20 @@ public:
     }
 
 private:
-    static unsigned char mark_of(const live_block& of) { return static_cast<unsigned char>(reinterpret_cast<std::uintptr_t>(of.address) >> 4 | 1); }
+    static unsigned char mark_of(const live_block& of) {
+        return static_cast<unsigned char>(reinterpret_cast<std::uintptr_t>(of.address) >> 4 | 1);
+    }
     static void fill(const live_block& of) {
         std::memset(of.address, mark_of(of), std::min<std::size_t>(of.bytes, 64));
-        if (of.bytes > 64) std::memset(static_cast<std::byte*>(of.address) + of.bytes - 64, mark_of(of), 64);
+        if (of.bytes > 64)
+            std::memset(static_cast<std::byte*>(of.address) + of.bytes - 64, mark_of(of), 64);
     }
     static bool is_filled(const live_block& of) {
         const auto* const bytes = static_cast<const unsigned char*>(of.address);
         const std::size_t edge = std::min<std::size_t>(of.bytes, 64);
         const auto is_mark = [&](unsigned char c) { return c == mark_of(of); };
-        return std::all_of(bytes, bytes + edge, is_mark) && std::all_of(bytes + of.bytes - edge, bytes + of.bytes, is_mark);
+        return std::all_of(bytes, bytes + edge, is_mark) &&
+               std::all_of(bytes + of.bytes - edge, bytes + of.bytes, is_mark);
     }
 
     test_heap& heap_;
@@ -104,7 +118,8 @@ bool is_empty(const test_heap& heap) {
 
 std::vector<void*> allocate_many(test_heap& heap, std::size_t count, std::size_t bytes) {
     std::vector<void*> blocks(count);
-    for (void*& at : blocks) at = heap->allocate(bytes);
+    for (void*& at : blocks)
+        at = heap->allocate(bytes);
     return blocks;
 }
 
@@ -162,7 +177,8 @@ TEST(block_allocator, the_lowest_free_slot_is_reused_first) {
 TEST(block_allocator, a_few_small_blocks_touch_few_pages) {
     test_heap heap;
     for (const std::size_t bytes : {16U, 40U, 100U, 200U}) {
-        for (int i = 0; i < 4; ++i) std::memset(heap->allocate(bytes), 0xff, bytes);
+        for (int i = 0; i < 4; ++i)
+            std::memset(heap->allocate(bytes), 0xff, bytes);
     }
     EXPECT_EQ(heap.nonzero_pages(), 3U + 4U) << "the header, descriptors, bitmaps, and one page per class";
     EXPECT_LE(heap.accessible_bytes(), 64 * KiB);
@@ -172,8 +188,10 @@ TEST(block_allocator, allocating_and_freeing_touch_no_data_page) {
     test_heap heap;
     const auto blocks = allocate_many(heap, 20'000, 40);
     void* const large = heap->allocate(500 * KiB);
-    EXPECT_EQ(heap.nonzero_pages(), 5U) << "the header, descriptors in two sections, bitmaps for 512 KiB a page in the first";
-    for (void* at : blocks) heap->deallocate(at, 40);
+    EXPECT_EQ(heap.nonzero_pages(), 5U)
+        << "the header, descriptors in two sections, bitmaps for 512 KiB a page in the first";
+    for (void* at : blocks)
+        heap->deallocate(at, 40);
     heap->deallocate(large, 500 * KiB);
     heap->release_empty_slabs();
     EXPECT_EQ(heap.nonzero_pages(), 1U);
@@ -224,7 +242,8 @@ TEST(block_allocator, freeing_all_returns_the_wilderness_exactly) {
         test_heap heap;
         auto blocks = allocate_many(heap, 2000, bytes);
         std::shuffle(blocks.begin(), blocks.end(), random);
-        for (void* at : blocks) heap->deallocate(at, bytes);
+        for (void* at : blocks)
+            heap->deallocate(at, bytes);
         heap->release_empty_slabs();
         ASSERT_TRUE(is_sound(*heap));
         EXPECT_TRUE(is_empty(heap)) << bytes;
@@ -245,7 +264,8 @@ TEST(block_allocator, a_large_block_is_found_from_each_of_its_pages) {
         static_cast<void>(heap->allocate(3 * k_page_bytes, k_page_bytes * 2));
         auto* const start = static_cast<std::byte*>(heap->allocate(pages * k_page_bytes, 2 * k_page_bytes));
         const block expected{start, pages * k_page_bytes};
-        for (std::size_t i = 0; i < pages; ++i) ASSERT_EQ(heap->block_of(start + i * k_page_bytes + 5), expected) << i << " of " << pages;
+        for (std::size_t i = 0; i < pages; ++i)
+            ASSERT_EQ(heap->block_of(start + i * k_page_bytes + 5), expected) << i << " of " << pages;
         EXPECT_NE(heap->block_of(start - 1), expected);
         EXPECT_NE(heap->block_of(start + expected.bytes), expected);
     }
@@ -260,7 +280,8 @@ TEST(block_allocator, no_block_is_found_where_there_is_none) {
     heap->deallocate(small, 100);
     heap->deallocate(large, MiB / 2);
     EXPECT_EQ(heap->block_of(small), std::nullopt);
-    for (std::uint64_t at = 0; at < MiB / 2; at += k_page_bytes) EXPECT_EQ(heap->block_of(static_cast<std::byte*>(large) + at), std::nullopt);
+    for (std::uint64_t at = 0; at < MiB / 2; at += k_page_bytes)
+        EXPECT_EQ(heap->block_of(static_cast<std::byte*>(large) + at), std::nullopt);
     EXPECT_EQ(heap->block_of(heap.base()), std::nullopt);
     EXPECT_EQ(heap->block_of(heap.base() + k_page_bytes), std::nullopt);
     EXPECT_EQ(heap->block_of(heap.base() - 1), std::nullopt);
@@ -276,10 +297,13 @@ TEST(block_allocator, steady_churn_does_not_grow_the_heap) {
     std::uint64_t bytes_after_warm_up = 0;
     for (std::size_t step = 0; step < 400'000; ++step) {
         live_block& at = blocks[random_below(random, blocks.size())];
-        if (at.address != nullptr) heap->deallocate(at.address, at.bytes);
-        const std::size_t bytes = random_below(random, 100) == 0 ? random_below(random, 200 * KiB) : 16 + random_below(random, 500);
+        if (at.address != nullptr)
+            heap->deallocate(at.address, at.bytes);
+        const std::size_t bytes =
+            random_below(random, 100) == 0 ? random_below(random, 200 * KiB) : 16 + random_below(random, 500);
         at = {heap->allocate(bytes), bytes, k_slot_bytes};
-        if (step == 200'000) bytes_after_warm_up = heap.accessible_bytes();
+        if (step == 200'000)
+            bytes_after_warm_up = heap.accessible_bytes();
     }
     EXPECT_LE(heap.accessible_bytes(), bytes_after_warm_up + bytes_after_warm_up / 8);
     ASSERT_TRUE(is_sound(*heap));
@@ -324,7 +348,8 @@ TEST(block_allocator, a_restored_snapshot_continues_as_before) {
         heap.restore(committed);
         ASSERT_TRUE(heap->check_state());
         ASSERT_TRUE(is_sound(*heap));
-        if (round == 1) heap.open();
+        if (round == 1)
+            heap.open();
         auto live = committed_blocks;
         random_engine same = again;
         EXPECT_EQ(churn(same, live), trace);
@@ -360,10 +385,12 @@ TEST(block_allocator, a_failed_extension_leaves_the_heap_as_it_was) {
 TEST(block_allocator, an_exhausted_heap_is_used_to_the_last_page) {
     test_heap heap({.limit_bytes = 4 * MiB});
     std::vector<void*> blocks;
-    for (void* at = nullptr; (at = heap->allocate(k_page_bytes)) != nullptr;) blocks.push_back(at);
+    for (void* at = nullptr; (at = heap->allocate(k_page_bytes)) != nullptr;)
+        blocks.push_back(at);
     EXPECT_GT(blocks.size(), (4 * MiB - 60 * KiB) / k_page_bytes - 16);
     ASSERT_TRUE(is_sound(*heap));
-    for (void* at : blocks) heap->deallocate(at, k_page_bytes);
+    for (void* at : blocks)
+        heap->deallocate(at, k_page_bytes);
     EXPECT_NE(heap->allocate(MiB), nullptr);
     ASSERT_TRUE(is_sound(*heap));
 }
@@ -372,11 +399,13 @@ TEST(block_allocator, a_reopened_heap_makes_accessible_what_it_uses) {
     test_heap heap;
     void* const large = heap->allocate(10 * MiB);
     block_allocator again(
-        heap.base(), heap.state(), [](std::uint64_t end) -> result<std::uint64_t> { return end; }, 4 * GiB, k_page_bytes);
+        heap.base(), heap.state(), [](std::uint64_t end) -> result<std::uint64_t> { return end; }, 4 * GiB,
+        k_page_bytes);
     ASSERT_TRUE(again.check_state());
     EXPECT_EQ(again.block_of(large), (block{large, 10 * MiB}));
     block_allocator refused(
-        heap.base(), heap.state(), [](std::uint64_t) -> result<std::uint64_t> { return fail(errc::no_space, "no"); }, 4 * GiB, k_page_bytes);
+        heap.base(), heap.state(), [](std::uint64_t) -> result<std::uint64_t> { return fail(errc::no_space, "no"); },
+        4 * GiB, k_page_bytes);
     const auto state = refused.check_state();
     ASSERT_FALSE(state);
     EXPECT_EQ(state.why().code, errc::no_space);
@@ -387,11 +416,15 @@ std::uint64_t steps_to_free(std::size_t count, std::size_t bytes, int order) {
     random_engine random(count);
     test_heap heap;
     auto blocks = allocate_many(heap, count, bytes);
-    if (order == 1) std::reverse(blocks.begin(), blocks.end());
-    if (order == 2) std::shuffle(blocks.begin(), blocks.end(), random);
-    if (order == 3) std::stable_partition(blocks.begin(), blocks.end(), [&](void* at) { return heap.offset_of(at) / bytes % 2 == 0; });
+    if (order == 1)
+        std::reverse(blocks.begin(), blocks.end());
+    if (order == 2)
+        std::shuffle(blocks.begin(), blocks.end(), random);
+    if (order == 3)
+        std::partition(blocks.begin(), blocks.end(), [&](void* at) { return heap.offset_of(at) / bytes % 2 == 0; });
     const std::uint64_t before = heap->tree_step_count();
-    for (void* at : blocks) heap->deallocate(at, bytes);
+    for (void* at : blocks)
+        heap->deallocate(at, bytes);
     EXPECT_EQ(heap->allocated_bytes(), 0U);
     return heap->tree_step_count() - before;
 }
@@ -402,7 +435,8 @@ TEST(block_allocator, freeing_in_any_order_costs_a_logarithm_each) {
             const std::uint64_t few = steps_to_free(10'000, bytes, order);
             const std::uint64_t many = steps_to_free(100'000, bytes, order);
             EXPECT_LE(many, 100'000U * 100) << bytes << ", order " << order;
-            EXPECT_LE(many, few * 10 * 2 + 1000) << bytes << ", order " << order << ": ten times the blocks, one more third of depth";
+            EXPECT_LE(many, few * 10 * 2 + 1000)
+                << bytes << ", order " << order << ": ten times the blocks, one more third of depth";
         }
     }
 }

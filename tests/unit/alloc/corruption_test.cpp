@@ -1,4 +1,5 @@
-// The allocator over damaged memory: whatever its bytes say, it must not crash, hang, or write outside what is accessible.
+// The allocator over damaged memory: whatever its bytes say, it must not crash, hang, or write outside what is
+// accessible.
 #include "alloc/block_allocator.hpp"
 
 #include "test_heap.hpp"
@@ -11,9 +12,13 @@ namespace {
 
 using random_engine = std::mt19937_64;
 
-std::size_t random_below(random_engine& random, std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); }
+std::size_t random_below(random_engine& random, std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+}
 
-std::size_t random_size(random_engine& random) { return random_below(random, (std::size_t{1} << (1 + random_below(random, 17))) + 1); }
+std::size_t random_size(random_engine& random) {
+    return random_below(random, (std::size_t{1} << (1 + random_below(random, 17))) + 1);
+}
 
 // A heap with something of everything: slabs of all kinds, large blocks, free runs, three sections.
 void populate(test_heap& heap, random_engine& random) {
@@ -23,7 +28,8 @@ void populate(test_heap& heap, random_engine& random) {
         blocks.push_back({heap->allocate(bytes), bytes, k_slot_bytes});
     }
     std::shuffle(blocks.begin(), blocks.end(), random);
-    for (std::size_t i = 0; i < blocks.size() * 2 / 3; ++i) heap->deallocate(blocks[i].address, blocks[i].bytes);
+    for (std::size_t i = 0; i < blocks.size() * 2 / 3; ++i)
+        heap->deallocate(blocks[i].address, blocks[i].bytes);
 }
 
 // The metadata in use: the state, and both arrays of each plane that is accessible.
@@ -31,7 +37,8 @@ std::vector<byte_range> metadata_of(const test_heap& heap) {
     std::vector<byte_range> ranges{{test_heap::k_state_offset, sizeof(format::alloc_state)}};
     for (std::uint32_t i = 0; i < k_section_count; ++i) {
         const section& at = section_at(i);
-        if (heap.state().used_pages[i] == 0) continue;
+        if (heap.state().used_pages[i] == 0)
+            continue;
         const std::uint32_t pages = at.first_data_page - at.first_page + heap.state().used_pages[i];
         ranges.push_back({at.descriptor_offset(at.first_page), pages * sizeof(format::page_descriptor)});
         ranges.push_back({at.bitmap_offset(at.first_page), pages * k_bitmap_bytes});
@@ -58,7 +65,9 @@ void damage_something(test_heap& heap, const std::vector<byte_range>& ranges, ra
     } else {
         std::byte* const from = random_byte(heap, ranges, random);
         const std::size_t bytes = 16 * (1 + random_below(random, 8));
-        std::memmove(at, from, std::min<std::size_t>({bytes, heap.accessible_bytes() - heap.offset_of(at), heap.accessible_bytes() - heap.offset_of(from)}));
+        std::memmove(at, from,
+                     std::min<std::size_t>({bytes, heap.accessible_bytes() - heap.offset_of(at),
+                                            heap.accessible_bytes() - heap.offset_of(from)}));
     }
 }
 
@@ -68,17 +77,24 @@ void use(test_heap& heap, random_engine& random) {
     for (int step = 0; step < 60; ++step) {
         const std::size_t bytes = random_size(random);
         void* const got = heap->allocate(bytes, random_below(random, 10) == 0 ? 8 * KiB : k_slot_bytes);
-        if (got == nullptr) continue;
+        if (got == nullptr)
+            continue;
         ASSERT_LE(heap.offset_of(got), heap.accessible_bytes() - bytes) << "a block outside the heap";
         blocks.push_back({got, bytes, k_slot_bytes});
     }
     heap->for_each_block([&](block found) { static_cast<void>(heap->block_of(found.start)); });
-    for (int i = 0; i < 100; ++i) static_cast<void>(heap->block_of(heap.base() + random_below(random, heap.accessible_bytes())));
+    for (int i = 0; i < 100; ++i)
+        static_cast<void>(heap->block_of(heap.base() + random_below(random, heap.accessible_bytes())));
     std::vector<block> found;
-    heap->for_each_block([&](block each) { if (random_below(random, 4) == 0) found.push_back(each); });
+    heap->for_each_block([&](block each) {
+        if (random_below(random, 4) == 0)
+            found.push_back(each);
+    });
     for (const block& each : found) {
-        const bool is_ambiguous = each.bytes <= k_small_bytes_max && is_aligned(each.bytes, k_page_bytes); // a slot, or pages for their alignment
-        if (is_ambiguous || heap->block_of(each.start) != each) continue; // freeing it might be refused, and rightly so
+        const bool is_ambiguous = each.bytes <= k_small_bytes_max &&
+                                  is_aligned(each.bytes, k_page_bytes); // a slot, or pages for their alignment
+        if (is_ambiguous || heap->block_of(each.start) != each)
+            continue; // freeing it might be refused, and rightly so
         heap->deallocate(each.start, each.bytes);
     }
     heap->release_empty_slabs();
@@ -99,10 +115,13 @@ TEST_P(corruption, never_crashes_hangs_or_leads_outside_the_heap) {
     constexpr std::size_t k_tries = 300;
     for (std::size_t i = 0; i < k_tries; ++i) {
         heap.restore(committed);
-        for (int n = 0; n < GetParam(); ++n) damage_something(heap, ranges, random);
+        for (int n = 0; n < GetParam(); ++n)
+            damage_something(heap, ranges, random);
         const bool is_changed = heap.snapshot() != committed;
         const auto state = heap->check_state();
-        if (!state) { ASSERT_TRUE(state.why().code == errc::corrupt || state.why().code == errc::exhausted); }
+        if (!state) {
+            ASSERT_TRUE(state.why().code == errc::corrupt || state.why().code == errc::exhausted);
+        }
         const std::size_t problems = heap->check_invariants([](std::uint64_t, std::string_view) {});
         noticed += problems != 0;
         EXPECT_LE(problems != 0, is_changed);
@@ -142,12 +161,14 @@ TEST(check_invariants, every_changed_byte_of_the_metadata_is_noticed) {
     populate(heap, random);
     ASSERT_TRUE(is_sound(*heap));
     for (const byte_range& range : metadata_of(heap)) {
-        for (std::uint64_t at = range.offset; at < range.end(); at += 1 + random_below(random, range.bytes < 2000 ? 1 : 41)) {
+        for (std::uint64_t at = range.offset; at < range.end();
+             at += 1 + random_below(random, range.bytes < 2000 ? 1 : 41)) {
             std::byte& changed = heap.base()[at];
             const std::byte was = changed;
             const restore_byte at_end{changed, was};
             changed ^= std::byte{1} << random_below(random, 8);
-            if (is_hint(heap, at) && was > changed) continue; // may begin further ahead, it costs time only
+            if (is_hint(heap, at) && was > changed)
+                continue; // may begin further ahead, it costs time only
             std::size_t reports = 0;
             const std::size_t problems = heap->check_invariants([&](std::uint64_t, std::string_view) { ++reports; });
             EXPECT_NE(problems, 0U) << "at " << at;

@@ -35,7 +35,8 @@ TEST(size_classes, slabs_waste_at_most_an_eighth) {
 }
 
 TEST(size_classes, the_bitmap_of_a_slab_fits_that_of_its_first_page) {
-    for (const size_class& of : k_size_classes) EXPECT_LE(of.word_count * 8, k_bitmap_bytes);
+    for (const size_class& of : k_size_classes)
+        EXPECT_LE(of.word_count * 8, k_bitmap_bytes);
 }
 
 TEST(size_classes, reciprocals_divide_exactly_within_a_slab) {
@@ -48,7 +49,8 @@ TEST(size_classes, reciprocals_divide_exactly_within_a_slab) {
 
 TEST(size_classes, classes_that_divide_a_cache_line_never_straddle_one) {
     for (const size_class& of : k_size_classes) {
-        if (64 % of.bytes != 0) continue;
+        if (64 % of.bytes != 0)
+            continue;
         for (std::uint32_t slot = 0; slot < of.slot_count; ++slot) {
             EXPECT_EQ(slot * of.bytes / 64, ((slot + 1) * of.bytes - 1) / 64);
         }
@@ -62,7 +64,8 @@ TEST(size_classes, an_aligned_request_gets_a_multiple_of_its_alignment) {
             ASSERT_LT(index, k_class_count);
             ASSERT_GE(k_size_classes[index].bytes, bytes);
             ASSERT_TRUE(is_aligned(k_size_classes[index].bytes, alignment));
-            ASSERT_EQ(size_class_of(k_size_classes[index].bytes, alignment), index) << "asking for the block's size gives the same class";
+            ASSERT_EQ(size_class_of(k_size_classes[index].bytes, alignment), index)
+                << "asking for the block's size gives the same class";
         }
     }
 }

@@ -1,4 +1,5 @@
-// A range of reserved addresses with an allocator over it, which becomes accessible in small steps: whatever strays outside is trapped.
+// A range of reserved addresses with an allocator over it, which becomes accessible in small steps: whatever strays
+// outside is trapped.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -29,8 +30,10 @@ public:
     static constexpr std::uint64_t k_state_offset = 1024;
 
     explicit test_heap(options chosen = {}) : options_(chosen) {
-        reserved_ = ::mmap(nullptr, chosen.limit_bytes + k_alignment_max, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (reserved_ == MAP_FAILED) throw std::bad_alloc();
+        reserved_ = ::mmap(nullptr, chosen.limit_bytes + k_alignment_max, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (reserved_ == MAP_FAILED)
+            throw std::bad_alloc();
         base_ = reinterpret_cast<std::byte*>(align_up(reinterpret_cast<std::uintptr_t>(reserved_), k_alignment_max));
         make_accessible(k_page_bytes);
         block_allocator::format(state());
@@ -49,7 +52,9 @@ public:
     block_allocator& operator*() { return *allocator_; }
     block_allocator* operator->() { return allocator_.get(); }
     [[nodiscard]] std::byte* base() const { return base_; }
-    [[nodiscard]] format::alloc_state& state() const { return *reinterpret_cast<format::alloc_state*>(base_ + k_state_offset); }
+    [[nodiscard]] format::alloc_state& state() const {
+        return *reinterpret_cast<format::alloc_state*>(base_ + k_state_offset);
+    }
     [[nodiscard]] std::uint64_t accessible_bytes() const { return accessible_bytes_; }
     [[nodiscard]] std::uint64_t offset_of(const void* address) const {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
@@ -71,20 +76,23 @@ public:
     [[nodiscard]] std::uint64_t nonzero_pages() const {
         std::uint64_t count = 0;
         const std::vector<std::byte> zeros(k_page_bytes);
-        for (std::uint64_t at = 0; at < accessible_bytes_; at += k_page_bytes) count += std::memcmp(base_ + at, zeros.data(), k_page_bytes) != 0;
+        for (std::uint64_t at = 0; at < accessible_bytes_; at += k_page_bytes)
+            count += std::memcmp(base_ + at, zeros.data(), k_page_bytes) != 0;
         return count;
     }
 
 private:
     result<std::uint64_t> extend(std::uint64_t end) {
         EXPECT_GT(end, accessible_bytes_) << "asked for what it had";
-        if (++extension_count_ >= failing_from_) return fail(errc::no_space, "the test lets no more be had");
+        if (++extension_count_ >= failing_from_)
+            return fail(errc::no_space, "the test lets no more be had");
         make_accessible(align_up(end, options_.step_bytes));
         return accessible_bytes_;
     }
     void make_accessible(std::uint64_t end) {
         accessible_bytes_ = std::min(end, options_.limit_bytes);
-        if (::mprotect(base_, accessible_bytes_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+        if (::mprotect(base_, accessible_bytes_, PROT_READ | PROT_WRITE) != 0)
+            throw std::bad_alloc();
     }
 
     options options_;
@@ -101,7 +109,8 @@ inline testing::AssertionResult is_sound(const block_allocator& allocator) {
     const auto count = allocator.check_invariants([&](std::uint64_t offset, std::string_view what) {
         problems.append("\n  ").append(std::to_string(offset)).append(": ").append(what);
     });
-    if (count == 0 && !allocator.damaged()) return testing::AssertionSuccess();
+    if (count == 0 && !allocator.damaged())
+        return testing::AssertionSuccess();
     return testing::AssertionFailure() << count << " problems" << problems;
 }
 

@@ -348,7 +348,9 @@ TEST(roots, thousands_survive_removal_and_reopening) {
     for (std::uint64_t i = 0; i < k_count; ++i) {
         auto* found = h.find_root<std::uint64_t>(name(i));
         ASSERT_EQ(found != nullptr, i % 2 == 1) << i;
-        if (found != nullptr) EXPECT_EQ(*found, i);
+        if (found != nullptr) {
+            EXPECT_EQ(*found, i);
+        }
     }
     EXPECT_TRUE(h.verify().clean());
     h.write([&] {

@@ -117,8 +117,11 @@ TEST(sections_threads, try_lock_and_close_meet_other_threads_sections) {
                 meeting.arrive_and_wait();
                 meeting.arrive_and_wait();
             };
-            if (writing) h.write(body);
-            else h.read(body);
+            if (writing) {
+                h.write(body);
+            } else {
+                h.read(body);
+            }
         });
         meeting.arrive_and_wait();
         EXPECT_FALSE(h.try_lock());

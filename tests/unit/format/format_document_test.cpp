@@ -41,50 +41,61 @@ struct layout {
     std::vector<field> fields;
 };
 
-#define FIELD(type, member) field{#member, offsetof(type, member), sizeof(type::member)}
-#define LAYOUT(type, ...) layout{#type, sizeof(type), {__VA_ARGS__}}
+#define FIELD(type, member)                                                                                            \
+    field { #member, offsetof(type, member), sizeof(type::member) }
+#define LAYOUT(type, ...)                                                                                              \
+    layout {                                                                                                           \
+        #type, sizeof(type), { __VA_ARGS__ }                                                                           \
+    }
 
 std::vector<layout> all_layouts() {
     return {
         LAYOUT(superblock, FIELD(superblock, magic), FIELD(superblock, format_version), FIELD(superblock, endianness),
                FIELD(superblock, uuid), FIELD(superblock, sequence), FIELD(superblock, features_compat),
-               FIELD(superblock, features_ro_compat), FIELD(superblock, features_incompat), FIELD(superblock, checksum_algorithm),
-               FIELD(superblock, flags), FIELD(superblock, chunk_bytes), FIELD(superblock, base), FIELD(superblock, epoch),
-               FIELD(superblock, checkpoint_version), FIELD(superblock, chain), FIELD(superblock, image_bytes),
-               FIELD(superblock, map), FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
+               FIELD(superblock, features_ro_compat), FIELD(superblock, features_incompat),
+               FIELD(superblock, checksum_algorithm), FIELD(superblock, flags), FIELD(superblock, chunk_bytes),
+               FIELD(superblock, base), FIELD(superblock, epoch), FIELD(superblock, checkpoint_version),
+               FIELD(superblock, chain), FIELD(superblock, image_bytes), FIELD(superblock, map),
+               FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
                FIELD(superblock, regions), FIELD(superblock, zero), FIELD(superblock, checksum)),
-        LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset), FIELD(region, home_offset),
-               FIELD(region, root)),
-        LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot), FIELD(node_reference, zero)),
-        LAYOUT(map_reference, FIELD(map_reference, area_offset), FIELD(map_reference, slot_bytes), FIELD(map_reference, count),
-               FIELD(map_reference, checksum), FIELD(map_reference, slot), FIELD(map_reference, zero)),
-        LAYOUT(chunk_exception, FIELD(chunk_exception, chunk), FIELD(chunk_exception, run_length), FIELD(chunk_exception, location),
-               FIELD(chunk_exception, birth_version), FIELD(chunk_exception, encoding), FIELD(chunk_exception, zero),
-               FIELD(chunk_exception, stored_bytes)),
+        LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset),
+               FIELD(region, home_offset), FIELD(region, root)),
+        LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot),
+               FIELD(node_reference, zero)),
+        LAYOUT(map_reference, FIELD(map_reference, area_offset), FIELD(map_reference, slot_bytes),
+               FIELD(map_reference, count), FIELD(map_reference, checksum), FIELD(map_reference, slot),
+               FIELD(map_reference, zero)),
+        LAYOUT(chunk_exception, FIELD(chunk_exception, chunk), FIELD(chunk_exception, run_length),
+               FIELD(chunk_exception, location), FIELD(chunk_exception, birth_version),
+               FIELD(chunk_exception, encoding), FIELD(chunk_exception, zero), FIELD(chunk_exception, stored_bytes)),
         LAYOUT(log_header, FIELD(log_header, magic), FIELD(log_header, format_version), FIELD(log_header, zero),
-               FIELD(log_header, uuid), FIELD(log_header, epoch), FIELD(log_header, superblock_sequence), FIELD(log_header, checksum)),
+               FIELD(log_header, uuid), FIELD(log_header, epoch), FIELD(log_header, superblock_sequence),
+               FIELD(log_header, checksum)),
         LAYOUT(record_header, FIELD(record_header, magic), FIELD(record_header, uuid), FIELD(record_header, epoch),
                FIELD(record_header, version), FIELD(record_header, predecessor), FIELD(record_header, durable_through),
-               FIELD(record_header, payload_bytes), FIELD(record_header, image_bytes), FIELD(record_header, fresh_count),
-               FIELD(record_header, page_count), FIELD(record_header, features), FIELD(record_header, checksum)),
+               FIELD(record_header, payload_bytes), FIELD(record_header, image_bytes),
+               FIELD(record_header, fresh_count), FIELD(record_header, page_count), FIELD(record_header, features),
+               FIELD(record_header, checksum)),
         LAYOUT(fresh_chunk, FIELD(fresh_chunk, chunk)),
-        LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high), FIELD(page_change, range_count),
-               FIELD(page_change, checksum)),
+        LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high),
+               FIELD(page_change, range_count), FIELD(page_change, checksum)),
         LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
         LAYOUT(heap_header, FIELD(heap_header, magic), FIELD(heap_header, version), FIELD(heap_header, zero),
                FIELD(heap_header, root_word), FIELD(heap_header, reserved), FIELD(heap_header, allocator)),
-        LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, class_count), FIELD(alloc_state, allocated_bytes),
-               FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count), FIELD(alloc_state, free_run_root),
-               FIELD(alloc_state, used_pages), FIELD(alloc_state, slab_head), FIELD(alloc_state, slab_kept),
-               FIELD(alloc_state, reserved)),
-        LAYOUT(page_descriptor, FIELD(page_descriptor, kind), FIELD(page_descriptor, size_class), FIELD(page_descriptor, back),
-               FIELD(page_descriptor, hint), FIELD(page_descriptor, count), FIELD(page_descriptor, before),
-               FIELD(page_descriptor, after)),
-        LAYOUT(root_directory, FIELD(root_directory, magic), FIELD(root_directory, version), FIELD(root_directory, zero),
-               FIELD(root_directory, count), FIELD(root_directory, capacity), FIELD(root_directory, table)),
-        LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes), FIELD(root_entry, object_alignment),
-               FIELD(root_entry, fingerprint_hash), FIELD(root_entry, fingerprint_algorithm), FIELD(root_entry, name_bytes),
-               FIELD(root_entry, type_bytes), FIELD(root_entry, zero)),
+        LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, class_count),
+               FIELD(alloc_state, allocated_bytes), FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count),
+               FIELD(alloc_state, free_run_root), FIELD(alloc_state, used_pages), FIELD(alloc_state, slab_head),
+               FIELD(alloc_state, slab_kept), FIELD(alloc_state, reserved)),
+        LAYOUT(page_descriptor, FIELD(page_descriptor, kind), FIELD(page_descriptor, size_class),
+               FIELD(page_descriptor, back), FIELD(page_descriptor, hint), FIELD(page_descriptor, count),
+               FIELD(page_descriptor, before), FIELD(page_descriptor, after)),
+        LAYOUT(root_directory, FIELD(root_directory, magic), FIELD(root_directory, version),
+               FIELD(root_directory, zero), FIELD(root_directory, count), FIELD(root_directory, capacity),
+               FIELD(root_directory, table)),
+        LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes),
+               FIELD(root_entry, object_alignment), FIELD(root_entry, fingerprint_hash),
+               FIELD(root_entry, fingerprint_algorithm), FIELD(root_entry, name_bytes), FIELD(root_entry, type_bytes),
+               FIELD(root_entry, zero)),
     };
 }
 
@@ -92,7 +103,8 @@ std::vector<layout> all_layouts() {
 std::string printed(const layout& of) {
     std::ostringstream out;
     out << "| field | offset | size |\n|---|---|---|\n";
-    for (const field& f : of.fields) out << "| `" << f.name << "` | " << f.offset << " | " << f.size << " |\n";
+    for (const field& f : of.fields)
+        out << "| `" << f.name << "` | " << f.offset << " | " << f.size << " |\n";
     out << "| *all* | | " << of.size << " |\n";
     return out.str();
 }
@@ -103,7 +115,8 @@ std::string hexadecimal(const std::array<char, N>& bytes) {
     std::string text;
     for (const char c : bytes) {
         const auto byte = static_cast<unsigned char>(c);
-        if (!text.empty()) text += ' ';
+        if (!text.empty())
+            text += ' ';
         text += digits[byte >> 4];
         text += digits[byte & 15];
     }
@@ -120,7 +133,9 @@ std::string magic_word(std::uint64_t word) {
 std::string printed_constants() {
     std::ostringstream out;
     out << "| constant | value |\n|---|---|\n";
-    const auto line = [&](std::string_view name, const auto& value) { out << "| `" << name << "` | " << value << " |\n"; };
+    const auto line = [&](std::string_view name, const auto& value) {
+        out << "| `" << name << "` | " << value << " |\n";
+    };
     line("k_heap_magic", hexadecimal(k_heap_magic));
     line("k_log_magic", hexadecimal(k_log_magic));
     line("k_record_magic", magic_word(k_record_magic));
@@ -158,7 +173,8 @@ std::vector<std::string> document_lines() {
     std::ifstream file(FORMAT_DOCUMENT);
     EXPECT_TRUE(file) << "cannot read " FORMAT_DOCUMENT;
     std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    for (std::string line; std::getline(file, line);)
+        lines.push_back(line);
     return lines;
 }
 
@@ -169,7 +185,8 @@ std::vector<std::string> section(const std::string& marker) {
     EXPECT_EQ(std::count(lines.begin(), lines.end(), begin), 1) << "docs/format.md must have one line " << begin;
     const auto from = std::find(lines.begin(), lines.end(), begin);
     const auto to = std::find(from, lines.end(), "<!-- end -->");
-    if (to == lines.end()) return {};
+    if (to == lines.end())
+        return {};
     return {from + 1, to};
 }
 
@@ -205,19 +222,26 @@ TEST(format_document, has_every_constant_as_the_code_has_it) {
     EXPECT_EQ(without_last_column(section("constants")), printed_constants());
 }
 
-/// The bytes of a listing as `hexdump -C` prints it, from the offset of its first line; lines left out are zeros.
-std::vector<std::byte> dumped(const std::string& marker) {
+/// The bytes of a listing as `hexdump -C` prints it, its first line at offset `first`; lines left out are zeros.
+std::vector<std::byte> dumped(const std::string& marker, std::size_t first) {
     std::vector<std::byte> bytes;
-    std::size_t first = std::string::npos;
+    bool gap = false;
     for (const std::string& line : section(marker)) {
-        if (line.empty() || line.starts_with("```") || line == "*") continue;
+        if (line.empty() || line.starts_with("```"))
+            continue;
+        if (line == "*") {
+            gap = true;
+            continue;
+        }
         std::istringstream in(line.substr(0, line.find('|')));
         std::size_t offset = 0;
         in >> std::hex >> offset;
         EXPECT_TRUE(in) << line;
-        if (first == std::string::npos) first = offset;
-        bytes.resize(offset - first);
-        for (unsigned byte = 0; in >> std::hex >> byte;) bytes.push_back(static_cast<std::byte>(byte));
+        EXPECT_TRUE(gap ? offset > first + bytes.size() : offset == first + bytes.size()) << line;
+        gap = false;
+        bytes.resize(std::max(offset, first) - first);
+        for (unsigned byte = 0; in >> std::hex >> byte;)
+            bytes.push_back(static_cast<std::byte>(byte));
     }
     return bytes;
 }
@@ -226,18 +250,26 @@ template <class T>
 T decoded(const std::vector<std::byte>& bytes) {
     T value{};
     EXPECT_GE(bytes.size(), sizeof value);
-    if (bytes.size() >= sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
+    if (bytes.size() >= sizeof value)
+        std::memcpy(&value, bytes.data(), sizeof value);
     return value;
 }
 
+void expect_zeros(const std::vector<std::byte>& bytes, std::size_t from) {
+    for (std::size_t i = from; i < bytes.size(); ++i)
+        EXPECT_EQ(bytes[i], std::byte{0}) << "padding, byte " << i;
+}
+
 TEST(format_document, shows_a_superblock_and_a_log_header_that_are_valid) {
-    const auto block = decoded<superblock>(dumped("dump of the superblock"));
+    const auto block = decoded<superblock>(dumped("dump of the superblock", k_superblock_bytes));
     EXPECT_EQ(block.magic, k_heap_magic);
     EXPECT_EQ(block.format_version, k_format_version);
     const auto of_block = std::as_bytes(std::span(&block, 1)).first(offsetof(superblock, checksum));
     EXPECT_EQ(block.checksum, checksum64(of_block, block.sequence % 2));
 
-    const auto header = decoded<log_header>(dumped("dump of the log header"));
+    const std::vector<std::byte> bytes = dumped("dump of the log header", 0);
+    const auto header = decoded<log_header>(bytes);
+    expect_zeros(bytes, sizeof header);
     EXPECT_EQ(header.magic, k_log_magic);
     EXPECT_EQ(header.uuid, block.uuid);
     EXPECT_EQ(header.epoch, block.epoch);
@@ -246,10 +278,11 @@ TEST(format_document, shows_a_superblock_and_a_log_header_that_are_valid) {
 }
 
 TEST(format_document, shows_a_record_that_is_intact_and_changes_one_word) {
-    const auto block = decoded<superblock>(dumped("dump of the superblock"));
-    const std::vector<std::byte> bytes = dumped("dump of the record");
+    const auto block = decoded<superblock>(dumped("dump of the superblock", k_superblock_bytes));
+    const std::vector<std::byte> bytes = dumped("dump of the record", k_log_header_bytes + k_record_alignment);
     const auto header = decoded<record_header>(bytes);
     ASSERT_TRUE(log::record_is_intact(std::span(bytes).first(sizeof header + header.payload_bytes)));
+    expect_zeros(bytes, sizeof header + header.payload_bytes);
     EXPECT_EQ(header.uuid, block.uuid);
     EXPECT_EQ(header.epoch, block.epoch);
     EXPECT_EQ(header.durable_through + 1, header.version);

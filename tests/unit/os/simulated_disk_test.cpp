@@ -16,21 +16,27 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 
 std::string text_of(file_system& files, const std::string& path) {
     auto opened = files.open(path, access::read_only);
-    if (!opened) return "<absent>";
+    if (!opened)
+        return "<absent>";
     std::vector<std::byte> bytes(*(*opened)->size());
-    if (!(*opened)->read(0, bytes)) return "<unreadable>";
+    if (!(*opened)->read(0, bytes))
+        return "<unreadable>";
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Performs writes, one per letter: 'a' writes a sector of a's at the end, and so on; 's' syncs the file, 'd' its directory.
+// Performs writes, one per letter: 'a' writes a sector of a's at the end, and so on; 's' syncs the file, 'd' its
+// directory.
 std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_view script) {
     const auto start = disk.now();
     {
         auto file = std::move(*disk.open_or_create("dir/file", 0600));
         for (const char c : script) {
-            if (c == 's') EXPECT_TRUE(file->sync("sync"));
-            else if (c == 'd') EXPECT_TRUE(disk.sync_directory("directory", "dir/file"));
-            else EXPECT_TRUE(file->write("write", *file->size(), bytes_of(std::string(512, c))));
+            if (c == 's')
+                EXPECT_TRUE(file->sync("sync"));
+            else if (c == 'd')
+                EXPECT_TRUE(disk.sync_directory("directory", "dir/file"));
+            else
+                EXPECT_TRUE(file->write("write", *file->size(), bytes_of(std::string(512, c))));
         }
     }
     auto trace = disk.take_trace();
@@ -41,9 +47,11 @@ std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_view scri
 // First letter of each sector.
 std::string sectors_of(file_system& files, const std::string& path = "dir/file") {
     const std::string text = text_of(files, path);
-    if (text.starts_with('<')) return text;
+    if (text.starts_with('<'))
+        return text;
     std::string letters;
-    for (std::size_t i = 0; i < text.size(); i += 512) letters += text[i] == '\0' ? '0' : text[i];
+    for (std::size_t i = 0; i < text.size(); i += 512)
+        letters += text[i] == '\0' ? '0' : text[i];
     return letters;
 }
 
@@ -192,14 +200,22 @@ TEST(simulated_disk, rewinding_random_operations_restores_every_byte) {
                 const std::uint64_t offset = random(300 * KiB);
                 const std::uint64_t bytes = random(i % 4 == 0 ? 200 * KiB : 2000);
                 switch (random(5)) {
-                case 0: ASSERT_TRUE(file->punch("p", offset, bytes)); break;
-                case 1: ASSERT_TRUE(file->resize("s", offset)); break;
-                case 2: ASSERT_TRUE(file->reserve("r", offset, bytes)); break;
-                default: ASSERT_TRUE(file->write("w", offset, bytes_of(std::string(bytes, static_cast<char>('a' + i)))));
+                case 0:
+                    ASSERT_TRUE(file->punch("p", offset, bytes));
+                    break;
+                case 1:
+                    ASSERT_TRUE(file->resize("s", offset));
+                    break;
+                case 2:
+                    ASSERT_TRUE(file->reserve("r", offset, bytes));
+                    break;
+                default:
+                    ASSERT_TRUE(file->write("w", offset, bytes_of(std::string(bytes, static_cast<char>('a' + i)))));
                 }
             }
         }
-        if (round % 2 == 0) continue; // keep, and go on from here
+        if (round % 2 == 0)
+            continue; // keep, and go on from here
         disk.rewind(point);
         ASSERT_EQ(text_of(disk, "f"), before);
         ASSERT_EQ(disk.space_used(), used);
@@ -223,7 +239,8 @@ TEST(simulated_disk, performing_a_trace_again_gives_the_same_files) {
     const auto trace = disk.take_trace();
     disk.rewind(start);
     EXPECT_EQ(disk.describe_files(), "");
-    for (const auto& operation : trace) disk.apply(operation);
+    for (const auto& operation : trace)
+        disk.apply(operation);
     EXPECT_EQ(text_of(disk, "g"), expected);
     EXPECT_EQ(text_of(disk, "h"), "<absent>");
     EXPECT_TRUE(disk.trace().empty());
@@ -235,7 +252,8 @@ TEST(simulated_disk, the_nth_operation_fails_without_effect_and_only_that_one) {
         disk.fail_at(n, errc::io);
         const bool created = static_cast<bool>(disk.open_or_create("f", 0600));
         EXPECT_EQ(created, n != 0);
-        if (!created) continue;
+        if (!created)
+            continue;
         auto file = std::move(*disk.open("f", access::read_write));
         const auto written = file->write("w", 0, bytes_of("abc"));
         const auto synced = file->sync("s");
@@ -246,7 +264,8 @@ TEST(simulated_disk, the_nth_operation_fails_without_effect_and_only_that_one) {
         EXPECT_EQ(static_cast<bool>(synced), n != 2);
         EXPECT_EQ(text_of(disk, "f"), n == 1 ? "" : "abc");
         EXPECT_EQ(disk.trace().size(), 3U);
-        if (disk.failure_is_ahead()) break;
+        if (disk.failure_is_ahead())
+            break;
     }
 }
 
@@ -270,7 +289,10 @@ TEST(simulated_disk, a_full_disk_refuses_new_blocks_but_takes_writes_into_reserv
 TEST(simulated_disk, sectors_are_those_of_the_file_not_of_the_write) {
     simulated_disk disk;
     const auto write = [](std::uint64_t offset, std::uint64_t bytes) {
-        return disk_operation{.what = disk_operation::kind::write, .offset = offset, .bytes = bytes, .data = std::vector<std::byte>(bytes, std::byte{'w'})};
+        return disk_operation{.what = disk_operation::kind::write,
+                              .offset = offset,
+                              .bytes = bytes,
+                              .data = std::vector<std::byte>(bytes, std::byte{'w'})};
     };
     EXPECT_EQ(write(0, 512).sectors(), 1U);
     EXPECT_EQ(write(511, 2).sectors(), 2U);
@@ -279,11 +301,15 @@ TEST(simulated_disk, sectors_are_those_of_the_file_not_of_the_write) {
     disk.apply(write(500, 600), {.operation = 0, .sectors_end = 1});
     EXPECT_EQ(text_of(disk, "f"), std::string(500, '\0') + std::string(12, 'w'));
     disk.apply(write(500, 600), {.operation = 0, .sectors_begin = 2});
-    EXPECT_EQ(text_of(disk, "f"), std::string(500, '\0') + std::string(12, 'w') + std::string(512, '\0') + std::string(76, 'w'));
+    EXPECT_EQ(text_of(disk, "f"),
+              std::string(500, '\0') + std::string(12, 'w') + std::string(512, '\0') + std::string(76, 'w'));
 }
 
 TEST(simulated_disk, data_and_size_of_a_write_may_persist_apart) {
-    const disk_operation write{.what = disk_operation::kind::write, .offset = 0, .bytes = 4, .data = std::vector<std::byte>(4, std::byte{'w'})};
+    const disk_operation write{.what = disk_operation::kind::write,
+                               .offset = 0,
+                               .bytes = 4,
+                               .data = std::vector<std::byte>(4, std::byte{'w'})};
     simulated_disk disk;
     disk.apply({.what = disk_operation::kind::create, .path = "f"});
     disk.apply({.what = disk_operation::kind::resize, .bytes = 2});

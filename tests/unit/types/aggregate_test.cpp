@@ -112,7 +112,7 @@ enum class colour { red };
 struct scalars {
     colour a;
     const char* b;
-    int one::*c;
+    int one::* c;
     void (*d)(int);
     std::nullptr_t e;
     long double f;
@@ -223,11 +223,12 @@ TEST(aggregate, members_of_an_rvalue_can_be_moved_from) {
 
 TEST(aggregate, arrays_arrive_as_arrays) {
     const arrays object{1, "name", {{1, 2, 3}, {4, 5, 6}}, {}, {}};
-    visit_members(object, [&](int, const char(&name)[16], const double(&matrix)[2][3], const auto& parts, const inner&) {
-        EXPECT_STREQ(name, "name");
-        EXPECT_EQ(matrix[1][2], 6);
-        EXPECT_EQ(std::size(parts), 2U);
-    });
+    visit_members(object,
+                  [&](int, const char(&name)[16], const double(&matrix)[2][3], const auto& parts, const inner&) {
+                      EXPECT_STREQ(name, "name");
+                      EXPECT_EQ(matrix[1][2], 6);
+                      EXPECT_EQ(std::size(parts), 2U);
+                  });
 }
 
 TEST(aggregate, bit_fields_arrive_as_values) {

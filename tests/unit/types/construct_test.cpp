@@ -124,7 +124,8 @@ public:
     built(const built&) = delete;
     built& operator=(const built&) = delete;
     ~built() {
-        if (alive_) std::destroy_at(object());
+        if (alive_)
+            std::destroy_at(object());
         EXPECT_EQ(memory_.live, 0U);
     }
 
@@ -226,14 +227,17 @@ TEST_F(construct, goes_through_nested_aggregates) {
 }
 
 TEST_F(construct, goes_through_arrays_of_any_dimension) {
-    with_arrays source{1, {k_street, k_city, k_phone}, "code", {{k_street, k_city}, {k_phone, k_street}}, {{k_city, k_phone}}};
+    with_arrays source{
+        1, {k_street, k_city, k_phone}, "code", {{k_street, k_city}, {k_phone, k_street}}, {{k_city, k_phone}}};
     const auto check = [&](built<with_arrays>& object) {
         EXPECT_EQ(object->before, 1);
         EXPECT_STREQ(object->code, "code");
-        for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(object.owns(object->lines[i]));
+        for (std::size_t i = 0; i < 3; ++i)
+            EXPECT_TRUE(object.owns(object->lines[i]));
         EXPECT_EQ(object->lines[2], k_phone);
         for (const auto& row : object->grid) {
-            for (const string& cell : row) EXPECT_TRUE(object.owns(cell));
+            for (const string& cell : row)
+                EXPECT_TRUE(object.owns(cell));
         }
         EXPECT_EQ(object->grid[1][0], k_phone);
         EXPECT_TRUE(object.owns(object->pair[0]) && object.owns(object->pair[1]));
@@ -450,22 +454,26 @@ TEST_F(in_containers, nested_maps_work_by_index) {
     lists[string(k_city)].push_back(string(k_street));
     lists[string(k_city)].emplace_back(k_phone);
     lists[string(k_city)].insert(lists.begin()->second.begin(), 3, string(k_city));
-    for (const string& text : lists.begin()->second) EXPECT_TRUE(owns(text));
+    for (const string& text : lists.begin()->second)
+        EXPECT_TRUE(owns(text));
 
     map<string, string> texts(here);
     texts[string(k_city)] = k_street;
     texts.insert_or_assign(string(k_phone), string(k_street));
-    for (const auto& [key, value] : texts) EXPECT_TRUE(owns(key) && owns(value));
+    for (const auto& [key, value] : texts)
+        EXPECT_TRUE(owns(key) && owns(value));
 }
 
 TEST_F(in_containers, a_vector_keeps_its_elements_home_when_it_grows) {
     vector<address> list(here);
-    for (int i = 0; i < 100; ++i) list.push_back(foreign_address());
+    for (int i = 0; i < 100; ++i)
+        list.push_back(foreign_address());
     list.insert(list.begin() + 10, foreign_address());
     list.erase(list.begin());
     list.resize(200);
     list.emplace_back(k_street, k_city, k_phone);
-    for (const address& each : list) EXPECT_TRUE(owns(each));
+    for (const address& each : list)
+        EXPECT_TRUE(owns(each));
 }
 
 template <class Container>
@@ -504,15 +512,16 @@ TEST_F(in_containers, copies_and_moves_between_arenas_are_whole) {
     struct text_hash {
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     };
-    expect_whole_copies(std::unordered_map<string, address, text_hash, std::equal_to<>, tagged<entry>>(
-                            {{k_city, a}, {k_phone, a}}),
-                        memory, check);
+    expect_whole_copies(
+        std::unordered_map<string, address, text_hash, std::equal_to<>, tagged<entry>>({{k_city, a}, {k_phone, a}}),
+        memory, check);
     EXPECT_EQ(memory.live, 0U);
 }
 
 TEST_F(in_containers, take_types_that_only_move) {
     vector<with_unique> list(here);
-    for (int i = 0; i < 10; ++i) list.push_back(with_unique{k_street, std::make_unique<int>(i)});
+    for (int i = 0; i < 10; ++i)
+        list.push_back(with_unique{k_street, std::make_unique<int>(i)});
     EXPECT_TRUE(owns(list[9].name));
     vector<std::unique_ptr<int>> pointers(here);
     pointers.push_back(std::make_unique<int>(1));

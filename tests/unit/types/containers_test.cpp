@@ -119,7 +119,8 @@ void expect_no_allocation_by_look_up() {
     tagged_test::arena memory;
     {
         Set set{tagged_test::tagged<std::byte>(memory)};
-        for (int i = 0; i < 100; ++i) set.emplace(k_key + std::to_string(i));
+        for (int i = 0; i < 100; ++i)
+            set.emplace(k_key + std::to_string(i));
         const std::size_t before = memory.allocations;
         const std::string key = k_key + "50";
         EXPECT_TRUE(set.contains(std::string_view(key)));

@@ -95,7 +95,9 @@ struct holder {
 struct ZE {};
 struct Z4mainE {};
 struct UlvE_ {};
-struct _GLOBAL { int Z; }; // NOLINT(bugprone-reserved-identifier)
+struct _GLOBAL {
+    int Z;
+}; // NOLINT(bugprone-reserved-identifier)
 template <int N>
 struct numbered {};
 template <auto Value>
@@ -245,7 +247,7 @@ TEST(fingerprint, types_that_others_can_name_are_nameable) {
     EXPECT_TRUE(nameable<fp::address>());
     EXPECT_TRUE((nameable<rem::multimap<rem::string, fp::address>>()));
     EXPECT_TRUE((nameable<std::unordered_map<std::string, std::vector<int (*)(char, ...)>>>()));
-    EXPECT_TRUE(nameable<std::function<void(fp::address&, int fp::base::*) >>());
+    EXPECT_TRUE(nameable<std::function<void(fp::address&, int fp::base::*)>>());
     EXPECT_TRUE((nameable<std::array<rem::string[3], 12>>()));
     EXPECT_TRUE(nameable<std::chrono::nanoseconds>());
     EXPECT_TRUE(nameable<std::nullptr_t>());

@@ -20,7 +20,8 @@ struct arena {
     std::size_t fail_after = ~std::size_t{0}; // this many allocations succeed from now on
 
     void* allocate(std::size_t bytes) {
-        if (fail_after == 0) throw std::bad_alloc();
+        if (fail_after == 0)
+            throw std::bad_alloc();
         --fail_after;
         ++allocations;
         ++live;

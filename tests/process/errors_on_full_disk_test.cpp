@@ -1,0 +1,244 @@
+// A disk that is really full, and a file system that is really read-only: small ext4 images, mounted through a loop
+// device. Needs the right to mount; where that is missing the tests are skipped, and say so.
+
+#include "unit/api/fixture.hpp"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <cstdlib>
+
+namespace remanence::test {
+namespace {
+
+class small_disk : public testing::Test {
+protected:
+    void SetUp() override {
+        if (::geteuid() != 0) GTEST_SKIP() << "mounting a file system needs root";
+        ASSERT_EQ(run("truncate -s 48M '" + image() + "' && mkfs.ext4 -q -m 0 -O ^has_journal '" + image() + "' > /dev/null 2>&1"), 0);
+        fs::create_directory(disk_);
+        if (run("mount -o loop '" + image() + "' '" + disk_.string() + "' 2> /dev/null") != 0) {
+            GTEST_SKIP() << "this machine or container does not let us mount a loop device";
+        }
+        mounted_ = true;
+    }
+    void TearDown() override {
+        if (mounted_) {
+            EXPECT_EQ(run("umount '" + disk_.string() + "'"), 0);
+        }
+    }
+
+    static int run(const std::string& command) { return std::system(command.c_str()); } // NOLINT(cert-env33-c,bugprone-command-processor)
+    [[nodiscard]] std::string image() const { return (dir_ / "image").string(); }
+    [[nodiscard]] fs::path filler() const { return disk_ / "filler"; }
+    [[nodiscard]] fs::path heap_path() const { return disk_ / "h"; }
+
+    std::uint64_t free_bytes() const {
+        struct statvfs info {};
+        ::statvfs(disk_.c_str(), &info);
+        return std::uint64_t{info.f_bavail} * info.f_frsize;
+    }
+    /// Leaves `bytes` free, or less.
+    void fill(std::uint64_t leave) const {
+        int fd = ::open(filler().c_str(), O_WRONLY | O_CREAT, 0600);
+        for (std::uint64_t step = 4 * MiB; step >= 4 * KiB; step /= 2) {
+            while (free_bytes() >= leave + step) {
+                struct stat info {};
+                ::fstat(fd, &info);
+                if (::fallocate(fd, 0, info.st_size, static_cast<off_t>(step)) != 0) break;
+            }
+        }
+        ::close(fd);
+    }
+    void make_room() const { fs::remove(filler()); }
+
+    temp_dir dir_;
+    fs::path disk_ = dir_ / "disk";
+    bool mounted_ = false;
+};
+class errors_on_full_disk : public small_disk {};
+class read_only_disk : public small_disk {};
+
+TEST_F(errors_on_full_disk, creating_leaves_nothing_behind) {
+    fill(0);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto got = error_of([&] { heap::open(heap_path(), small_heap()); });
+        EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
+        EXPECT_EQ(got->os_error, ENOSPC);
+        EXPECT_FALSE(fs::exists(heap_path()) || fs::exists(new_of(heap_path())) || fs::exists(log_of(heap_path())));
+    }
+    make_room();
+    make_heap(heap_path());
+    EXPECT_TRUE(file_has_contents(heap_path()));
+}
+
+TEST_F(errors_on_full_disk, the_first_commit_may_be_repeated) {
+    heap h = heap::open(heap_path(), small_heap());
+    for (std::uint64_t leave : {0 * KiB, 300 * KiB, 900 * KiB}) { // too little for the pages, or for the log
+        fill(leave);
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            auto got = error_of([&] {
+                if (attempt == 0) {
+                    put_contents(h); // rolls back
+                } else {
+                    h.root<numbers>("numbers");
+                }
+            });
+            EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk")) << leave;
+            EXPECT_TRUE(h.roots().empty());
+            EXPECT_EQ(h.version(), 0U);
+            EXPECT_FALSE(fs::exists(log_of(heap_path())));
+        }
+        make_room();
+    }
+    put_contents(h);
+    h.close();
+    EXPECT_TRUE(file_has_contents(heap_path()));
+}
+
+TEST_F(errors_on_full_disk, a_commit_keeps_memory_and_may_be_repeated) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    auto& list = *h.find_root<numbers>("numbers");
+    h.write([&] { list[5] = 1; });
+    fill(0);
+    list[5] = 26;
+    numbers& big = *h.make<numbers>(MiB, 3U);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        auto got = error_of([&] { h.commit(); });
+        EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
+        EXPECT_EQ(list[5], 26U);
+        EXPECT_EQ(std::count(big.begin(), big.end(), 3U), static_cast<std::ptrdiff_t>(MiB));
+        big.push_back(3); // the heap is as usable as before
+        big.pop_back();
+    }
+    make_room();
+    list[5] = 25;
+    h.commit();
+    const void* where = &big;
+    h.close();
+    h = heap::open(heap_path(), small_heap());
+    EXPECT_TRUE(has_contents(h));
+    const auto& again = *static_cast<const numbers*>(where); // the base address stays
+    EXPECT_EQ(std::count(again.begin(), again.end(), 3U), static_cast<std::ptrdiff_t>(MiB));
+}
+
+TEST_F(errors_on_full_disk, growing_fails_is_rolled_back_and_gives_the_space_back) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    h.write([&] { h.root<std::uint64_t>("first"); });
+    const std::uint64_t before = free_bytes();
+    auto grow = [&](std::uint64_t bytes) {
+        return error_of([&] { h.write([&] { h.root<numbers>("big").assign(bytes / 8, 1); }); });
+    };
+    EXPECT_TRUE(is_error(grow(60 * MiB), errc::no_space, heap_path(), "Make room on the disk"));
+    EXPECT_EQ(h.find_root<numbers>("big"), nullptr);
+    EXPECT_TRUE(has_contents(h));
+    EXPECT_GT(free_bytes() + 2 * MiB, before);
+    EXPECT_FALSE(grow(16 * MiB));
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+    h = heap::open(heap_path(), small_heap());
+    EXPECT_TRUE(has_contents(h));
+    EXPECT_EQ(h.find_root<numbers>("big")->size(), 2 * MiB);
+}
+
+TEST_F(errors_on_full_disk, a_log_that_cannot_grow) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    h.write([&] { h.root<numbers>("big").assign(512 * KiB, 1); });
+    fill(0);
+    auto& big = *h.find_root<numbers>("big");
+    auto change = [&](std::uint64_t value) { return error_of([&] { h.write([&] { big.assign(big.size(), value); }); }); };
+    auto got = change(2); // 4 MiB for a log that has room for 1
+    EXPECT_TRUE(is_error(got, errc::no_space, log_of(heap_path()), "Make room on the disk"));
+    EXPECT_EQ(std::count(big.begin(), big.end(), 1U), static_cast<std::ptrdiff_t>(big.size()));
+    h.write([&] { big[0] = 9; }); // a small one has room
+    make_room();
+    EXPECT_FALSE(change(3));
+    h.close();
+    h = heap::open(heap_path(), small_heap());
+    EXPECT_TRUE(has_contents(h));
+    EXPECT_EQ(h.find_root<numbers>("big")->back(), 3U);
+}
+
+TEST_F(errors_on_full_disk, checkpoint_and_close_succeed_since_their_space_was_reserved) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    auto& list = *h.find_root<numbers>("numbers");
+    auto& big = h.root<numbers>("big");
+    h.write([&] {
+        big.assign(64 * KiB, 1);
+        list[7] = 0;
+    });
+    h.write([&] { big[500] = 2; });
+    fill(0);
+    h.checkpoint();
+    h.write([&] { list[7] = 1; });
+    h.checkpoint();
+    h.write([&] { list[7] = 49; });
+    h.close();
+    EXPECT_FALSE(fs::exists(log_of(heap_path())));
+    EXPECT_TRUE(file_has_contents(heap_path()));
+    EXPECT_LT(free_bytes(), 2 * MiB); // it is still full: but for the log's space
+}
+
+// A copy has holes where nothing was written yet, for which no space is reserved on this disk.
+TEST_F(errors_on_full_disk, checkpoint_of_a_copied_heap_succeeds_too) {
+    make_heap(dir_ / "original");
+    ASSERT_EQ(run("cp --sparse=always '" + (dir_ / "original").string() + "' '" + heap_path().string() + "'"), 0);
+    heap h = heap::open(heap_path(), small_heap());
+    auto& list = *h.find_root<numbers>("numbers");
+    for (int round = 0; round < 3; ++round) {
+        h.write([&] { list[7] = 1; });
+        if (round == 0) fill(0);
+        h.checkpoint();
+        h.write([&] { list[7] = 49; });
+        h.checkpoint();
+    }
+    h.close();
+    EXPECT_TRUE(file_has_contents(heap_path()));
+}
+
+TEST_F(errors_on_full_disk, recovery_needs_no_space) {
+    make_crashed_heap(heap_path(), 4);
+    fill(0);
+    EXPECT_TRUE(file_has_contents(heap_path()));
+}
+
+TEST_F(errors_on_full_disk, close_with_commit_at_close_stays_open_and_may_be_repeated) {
+    make_heap(heap_path());
+    heap_options options = small_heap();
+    options.commit_at_close = true;
+    heap h = heap::open(heap_path(), options);
+    fill(0);
+    h.find_root<numbers>("numbers")->push_back(1);
+    auto got = error_of([&] { h.close(); });
+    EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
+    ASSERT_TRUE(h.is_open());
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1001U);
+    make_room();
+    h.close();
+    h = heap::open(heap_path(), small_heap());
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1001U);
+}
+
+TEST_F(read_only_disk, is_read_and_refuses_to_be_written) {
+    make_heap(heap_path());
+    ASSERT_EQ(run("mount -o remount,ro '" + disk_.string() + "'"), 0);
+    EXPECT_TRUE(is_error(error_of_opening(heap_path()), errc::read_only_file_system, heap_path(), "mount the file system writable"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::create(disk_ / "new", small_heap()); }), errc::read_only_file_system, disk_ / "new", "mount the file system writable"));
+    {
+        heap_options options = small_heap();
+        options.read_only = true;
+        heap h = heap::open(heap_path(), options);
+        EXPECT_TRUE(has_contents(h));
+        h.close();
+    }
+    ASSERT_EQ(run("mount -o remount,rw '" + disk_.string() + "'"), 0);
+    EXPECT_TRUE(file_has_contents(heap_path()));
+}
+
+
+} // namespace
+} // namespace remanence::test

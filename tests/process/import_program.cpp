@@ -1,0 +1,94 @@
+// import_program HEAP PAGE_FD PIPE_FD ACKNOWLEDGED LAST VERIFY: goes on with an import, commit by commit, and tells of
+// each through the pipe once it has returned. Its end is to be killed; when LAST is not 0, it closes the heap after that
+// commit. Checks first that the heap holds all acknowledged commits, perhaps one more, and nothing partial.
+#include "address_import.hpp"
+#include "commit_phases.hpp"
+
+#include "api/heap_impl.hpp"
+#include "store/heap_file.hpp"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+namespace {
+
+using namespace address_import;
+using remanence::test::phase;
+using remanence::test::phase_recorder;
+using remanence::test::progress_page;
+
+struct arguments {
+    std::string path;
+    int pipe;
+    std::uint64_t acknowledged;
+    std::uint64_t last;
+    bool verify;
+};
+
+bool say(const std::string& fault) {
+    std::cerr << "import_program: " << fault << std::endl;
+    return false;
+}
+
+bool check(rem::heap& heap, const address_book& book, const position& where, const arguments& with) {
+    if (where.commits < with.acknowledged || where.commits > with.acknowledged + 1) {
+        return say("acknowledged are " + std::to_string(with.acknowledged) + " commits, there are " + std::to_string(where.commits));
+    }
+    if (auto fault = find_fault(book, where)) return say(*fault);
+    if (!with.verify) return true;
+    const auto report = heap.verify();
+    for (const auto& problem : report.problems) say("verify: " + problem.what + " at byte " + std::to_string(problem.offset));
+    return report.clean();
+}
+
+bool import(const arguments& with, progress_page& page) {
+    phase_recorder recorder(page);
+    remanence::test::observed_file_system files(remanence::os::posix_file_system(), recorder);
+    recorder.enter(std::filesystem::exists(remanence::store::log_path(with.path)) ? phase::recovery : phase::opening);
+    const remanence::detail::file_system_for_tests use(files);
+    rem::heap heap = rem::heap::open(with.path, options());
+    recorder.enter(phase::opening);
+    auto& book = heap.root<address_book>("book");
+    auto& where = heap.root<position>("position");
+    if (!check(heap, book, where, with)) return false;
+
+    page.importing.store(true);
+    while (with.last == 0 || where.commits < with.last) {
+        recorder.enter(phase::working);
+        heap.write([&] {
+            add_batch(book, where);
+            recorder.enter(phase::computing);
+        });
+        recorder.enter(phase::working);
+        if (::write(with.pipe, &where.commits, sizeof where.commits) != sizeof where.commits) return say("the pipe is broken");
+    }
+    page.importing.store(false);
+    recorder.enter(phase::closing);
+    heap.close();
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // never outlives the test
+    if (argc != 7) return 2;
+    void* page = ::mmap(nullptr, sizeof(progress_page), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(argv[2]), 0);
+    if (page == MAP_FAILED) return 2;
+    const arguments with{argv[1], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10), std::strtoull(argv[5], nullptr, 10), argv[6][0] == '1'};
+    try {
+        return import(with, *static_cast<progress_page*>(page)) ? 0 : 1;
+    } catch (const std::exception& why) {
+        say(why.what());
+        return 1;
+    }
+}

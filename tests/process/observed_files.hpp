@@ -1,0 +1,107 @@
+// The files of another file system, with somebody told of each operation that changes them, before and after it.
+#pragma once
+
+#include "os/file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace remanence::test {
+
+class operation_observer {
+public:
+    operation_observer() = default;
+    operation_observer(const operation_observer&) = delete;
+    operation_observer& operator=(const operation_observer&) = delete;
+    virtual ~operation_observer() = default;
+    virtual void begins(os::site where) noexcept = 0;
+    virtual void ends(os::site where) noexcept = 0;
+};
+
+class observed_file final : public os::file {
+public:
+    observed_file(std::unique_ptr<os::file> below, operation_observer& observer) : below_(std::move(below)), observer_(observer) {}
+
+    result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
+    result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return observed(where, [&] { return below_->write(where, offset, bytes); });
+    }
+    result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return observed(where, [&] { return below_->write_direct(where, offset, bytes); });
+    }
+    result<void> sync(os::site where) override {
+        return observed(where, [&] { return below_->sync(where); });
+    }
+    result<std::uint64_t> size() override { return below_->size(); }
+    result<void> resize(os::site where, std::uint64_t bytes) override {
+        return observed(where, [&] { return below_->resize(where, bytes); });
+    }
+    result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+        return observed(where, [&] { return below_->reserve(where, offset, bytes); });
+    }
+    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+        return observed(where, [&] { return below_->punch(where, offset, bytes); });
+    }
+    result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }
+    void unlock() override { below_->unlock(); }
+    result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
+        return below_->map_private(where, bytes, offset, protection);
+    }
+    result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
+    [[nodiscard]] const std::string& path() const override { return below_->path(); }
+
+private:
+    template <class F>
+    result<void> observed(os::site where, F&& f) {
+        observer_.begins(where);
+        auto done = f();
+        observer_.ends(where);
+        return done;
+    }
+    std::unique_ptr<os::file> below_;
+    operation_observer& observer_;
+};
+
+class observed_file_system final : public os::file_system {
+public:
+    /// Both must outlive it.
+    observed_file_system(os::file_system& below, operation_observer& observer) : below_(below), observer_(observer) {}
+
+    result<std::unique_ptr<os::file>> open(const std::string& path, os::access mode) override { return wrap(below_.open(path, mode)); }
+    result<std::unique_ptr<os::file>> open_or_create(const std::string& path, unsigned mode) override {
+        return wrap(below_.open_or_create(path, mode));
+    }
+    result<bool> exists(const std::string& path) override { return below_.exists(path); }
+    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
+        observer_.begins(where);
+        auto done = below_.rename_to_new(where, from, to);
+        observer_.ends(where);
+        return done;
+    }
+    result<void> remove(os::site where, const std::string& path) override {
+        observer_.begins(where);
+        auto done = below_.remove(where, path);
+        observer_.ends(where);
+        return done;
+    }
+    result<void> sync_directory(os::site where, const std::string& path) override {
+        observer_.begins(where);
+        auto done = below_.sync_directory(where, path);
+        observer_.ends(where);
+        return done;
+    }
+
+private:
+    result<std::unique_ptr<os::file>> wrap(result<std::unique_ptr<os::file>> opened) {
+        if (!opened) return opened.error();
+        return std::unique_ptr<os::file>(std::make_unique<observed_file>(std::move(*opened), observer_));
+    }
+    os::file_system& below_;
+    operation_observer& observer_;
+};
+
+} // namespace remanence::test

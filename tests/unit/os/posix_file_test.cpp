@@ -1,0 +1,178 @@
+#include "os/file.hpp"
+
+#include "support/temp_dir.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+namespace remanence::os {
+namespace {
+
+using test::temp_dir;
+
+class posix_file : public testing::Test {
+protected:
+    std::unique_ptr<file> open_or_create(const std::string& name) {
+        auto opened = files_.open_or_create(path(name), 0644);
+        EXPECT_TRUE(opened) << opened.why().message;
+        return std::move(*opened);
+    }
+    [[nodiscard]] std::string path(const std::string& name) const { return dir_.path() / name; }
+    static std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
+        std::vector<std::byte> made(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>((i * 31 + seed) & 0xff);
+        return made;
+    }
+    static std::vector<std::byte> contents(file& f, std::uint64_t offset, std::size_t bytes) {
+        std::vector<std::byte> into(bytes);
+        auto done = f.read(offset, into);
+        EXPECT_TRUE(done) << done.why().message;
+        return into;
+    }
+    static std::uint64_t allocated(const std::string& path) {
+        struct stat info {};
+        ::stat(path.c_str(), &info);
+        return static_cast<std::uint64_t>(info.st_blocks) * 512;
+    }
+
+    temp_dir dir_;
+    file_system& files_ = posix_file_system();
+};
+
+TEST_F(posix_file, a_file_that_ends_early_is_truncated_with_its_end_as_offset) {
+    auto f = open_or_create("f");
+    ASSERT_TRUE(f->write("test", 10, pattern(90)));
+    EXPECT_EQ(*f->size(), 100U);
+    EXPECT_EQ(contents(*f, 10, 90), pattern(90));
+    std::vector<std::byte> more(200);
+    for (std::uint64_t from : {0U, 50U, 100U}) {
+        auto read = f->read(from, more);
+        ASSERT_FALSE(read);
+        EXPECT_EQ(read.why().code, errc::truncated);
+        EXPECT_EQ(read.why().offset, 100U);
+        EXPECT_EQ(read.why().path, path("f"));
+    }
+    EXPECT_EQ(f->read(500, more).why().offset, 500U);
+}
+
+TEST_F(posix_file, direct_writes_and_buffered_ones_see_each_other) {
+    auto f = open_or_create("f");
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(4096, 3 * 4096));
+    auto bytes = pattern(3 * 4096);
+    std::copy(bytes.begin(), bytes.end(), memory);
+    ASSERT_TRUE(f->write("test", 0, pattern(4 * 4096, 9)));
+    ASSERT_TRUE(f->write_direct("test", 4096, {memory, 3 * 4096}));
+    EXPECT_EQ(contents(*f, 4096, 3 * 4096), bytes);
+    EXPECT_EQ(contents(*f, 0, 4096), std::vector<std::byte>(pattern(4 * 4096, 9).begin(), pattern(4 * 4096, 9).begin() + 4096));
+    ASSERT_TRUE(f->write("test", 4096 + 100, pattern(50, 3)));
+    ASSERT_TRUE(f->sync("test"));
+    EXPECT_EQ(contents(*f, 4096 + 100, 50), pattern(50, 3));
+    std::free(memory);
+}
+
+TEST_F(posix_file, the_lock_belongs_to_the_open_file) {
+    auto a = open_or_create("f");
+    auto b = open_or_create("f");
+    EXPECT_TRUE(*a->try_lock(lock_kind::exclusive));
+    EXPECT_FALSE(*b->try_lock(lock_kind::exclusive));
+    EXPECT_FALSE(*b->try_lock(lock_kind::shared));
+    a->unlock();
+    EXPECT_TRUE(*b->try_lock(lock_kind::shared));
+    EXPECT_TRUE(*a->try_lock(lock_kind::shared));
+    EXPECT_FALSE(*a->try_lock(lock_kind::exclusive));
+    b.reset(); // the destructor releases it
+    EXPECT_TRUE(*a->try_lock(lock_kind::exclusive));
+    a.reset();
+    EXPECT_TRUE(*open_or_create("f")->try_lock(lock_kind::exclusive));
+}
+
+TEST_F(posix_file, rename_to_new_refuses_to_replace) {
+    ASSERT_TRUE(open_or_create("from")->write("test", 0, pattern(5)));
+    ASSERT_TRUE(open_or_create("to")->write("test", 0, pattern(7)));
+    auto renamed = files_.rename_to_new("test", path("from"), path("to"));
+    ASSERT_FALSE(renamed);
+    EXPECT_EQ(renamed.why().code, errc::exists);
+    EXPECT_EQ(*open_or_create("from")->size(), 5U);
+    EXPECT_EQ(*open_or_create("to")->size(), 7U);
+    ASSERT_TRUE(files_.remove("test", path("to")));
+    ASSERT_TRUE(files_.rename_to_new("test", path("from"), path("to")));
+    EXPECT_FALSE(*files_.exists(path("from")));
+    EXPECT_EQ(files_.rename_to_new("test", path("from"), path("other")).why().code, errc::not_found);
+    EXPECT_TRUE(files_.sync_directory("test", path("to")));
+    EXPECT_EQ(files_.sync_directory("test", path("missing/x")).why().code, errc::not_found);
+}
+
+TEST_F(posix_file, reserving_extends_with_zeros_and_keeps_contents) {
+    auto f = open_or_create("f");
+    ASSERT_TRUE(f->write("test", 0, pattern(100)));
+    ASSERT_TRUE(f->reserve("test", 50, 1 << 20));
+    EXPECT_EQ(*f->size(), 50U + (1 << 20));
+    EXPECT_EQ(contents(*f, 0, 100), pattern(100));
+    EXPECT_EQ(contents(*f, 100, 5000), std::vector<std::byte>(5000));
+    EXPECT_GE(allocated(path("f")), std::uint64_t{1} << 20);
+    ASSERT_TRUE(f->reserve("test", 0, 10)); // within what is there: nothing changes
+    EXPECT_EQ(*f->size(), 50U + (1 << 20));
+}
+
+TEST_F(posix_file, punching_reads_as_zeros_and_never_extends) {
+    auto f = open_or_create("f");
+    ASSERT_TRUE(f->write("test", 0, pattern(64 * 1024)));
+    const auto before = allocated(path("f"));
+    ASSERT_TRUE(f->punch("test", 4096 + 100, 32 * 1024));
+    EXPECT_EQ(contents(*f, 4196, 32 * 1024), std::vector<std::byte>(32 * 1024));
+    EXPECT_EQ(contents(*f, 0, 4196), std::vector<std::byte>(pattern(64 * 1024).begin(), pattern(64 * 1024).begin() + 4196));
+    ASSERT_TRUE(f->sync("test"));
+    EXPECT_LT(allocated(path("f")), before + 1);
+    ASSERT_TRUE(f->punch("test", 60 * 1024, 1 << 20));
+    EXPECT_EQ(*f->size(), 64U * 1024);
+}
+
+TEST_F(posix_file, knows_whether_a_name_is_still_its_own) {
+    auto f = open_or_create("f");
+    EXPECT_TRUE(*f->is_at(path("f")));
+    EXPECT_FALSE(*f->is_at(path("g")));
+    ASSERT_TRUE(files_.rename_to_new("test", path("f"), path("g")));
+    EXPECT_TRUE(*f->is_at(path("g")));
+    open_or_create("f");
+    EXPECT_FALSE(*f->is_at(path("f")));
+}
+
+TEST_F(posix_file, a_private_mapping_shows_the_file_and_keeps_writes_to_itself) {
+    auto f = open_or_create("f");
+    ASSERT_TRUE(f->write("test", 0, pattern(8192)));
+    void* place = ::mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE(f->map_private(place, 8192, 0, access::read_write));
+    auto* memory = static_cast<std::byte*>(place);
+    memory[5000] ^= std::byte{1};
+    EXPECT_EQ(contents(*f, 0, 8192), pattern(8192));
+    f.reset(); // the mapping outlives it
+    EXPECT_EQ(memory[17], pattern(8192)[17]);
+    ::munmap(place, 8192);
+}
+
+TEST_F(posix_file, what_is_no_regular_file_is_no_heap) {
+    EXPECT_EQ((*files_.open("/dev/null", access::read_only))->size().why().code, errc::not_a_heap);
+    EXPECT_EQ(files_.open(dir_.path(), access::read_write).why().code, errc::not_a_heap);
+    EXPECT_EQ(files_.open(path("missing"), access::read_only).why().code, errc::not_found);
+    EXPECT_FALSE(*files_.exists(path("missing")));
+    EXPECT_TRUE(files_.remove("test", path("missing")));
+}
+
+TEST_F(posix_file, writing_to_a_full_device_is_no_space_and_names_the_place) {
+    auto f = files_.open("/dev/full", access::read_write);
+    ASSERT_TRUE(f);
+    auto written = (*f)->write("test", 4096, pattern(10));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.why().code, errc::no_space);
+    EXPECT_EQ(written.why().offset, 4096U);
+    EXPECT_NE(written.why().message.find("/dev/full"), std::string::npos);
+}
+
+} // namespace
+} // namespace remanence::os
