@@ -65,6 +65,13 @@ std::string counted(std::uint64_t number, std::string_view noun) {
     return grouped(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
+std::string right_aligned(std::string_view text, std::size_t width) {
+    // In UTF-8, a character has one byte that is not of the form 10xxxxxx.
+    const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
+    const auto characters = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+    return std::string(width > characters ? width - characters : 0, ' ').append(text);
+}
+
 style::style(int descriptor) : colours_(::isatty(descriptor) == 1 && wants_colour()) {}
 
 std::string style::wrapped(std::string_view code, std::string_view text) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ std::string duration(std::chrono::nanoseconds time);
 std::string bytes(std::uint64_t count);
 /// "1 commit", "2 commits".
 std::string counted(std::uint64_t number, std::string_view noun);
+/// Filled with blanks from the left, up to so many characters.
+std::string right_aligned(std::string_view text, std::size_t width);
 
 /// Colours for a descriptor: none unless it is a terminal, and none when NO_COLOR is set.
 class style {

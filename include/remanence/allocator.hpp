@@ -89,8 +89,9 @@ public:
     /// pairs, tuples, optionals, variants and arrays. What was built elsewhere is copied; what was built in this heap
     /// is moved, when it is an rvalue. Aggregates also take their members' values: `construct(p, "a", "b")`.
     template <class U, class... Args>
-    void construct(U* where,
-                   Args&&... args) noexcept(detail::is_nothrow_constructible_using<U, allocator<std::byte>, Args...>) {
+    void
+    construct(U* where,
+              Args&&... args) noexcept(detail::is_nothrow_constructible_using_v<U, allocator<std::byte>, Args...>) {
         // One allocator type for all, so that there is one instance for each U.
         detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
     }

@@ -169,6 +169,12 @@ result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& 
         auto intact = read_record(log, *size, offset, store.super().uuid, record, header);
         if (!intact) return intact.error();
         if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 || header.predecessor != predecessor) break;
+        if (header.features != 0) {
+            return fail(errc::unsupported_format,
+                        "the redo log " + log.path() + " uses features that this release lacks (" + std::to_string(header.features) +
+                            " at byte " + std::to_string(offset) + "). Open the heap with the release that wrote it.",
+                        log.path(), 0, offset);
+        }
         version = header.version;
         predecessor = header.checksum;
         offset += align_up(record.bytes.size(), format::k_record_alignment);

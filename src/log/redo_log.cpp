@@ -55,7 +55,10 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     std::uint64_t end = end_ + record_bytes;
     if (end <= size_) return {};
     std::uint64_t grown = align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
-    REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
+    if (auto reserved = file_->reserve("log: reserve segments", size_, grown - size_); !reserved) {
+        (void)file_->resize("log: reserve segments", size_); // best effort: gives back what there was room for
+        return reserved.error();
+    }
     // Written before use, so that later commits change no metadata; the record at hand writes its own part. Nothing
     // depends on these zeros being durable.
     REM_TRY(write_zeros(*file_, end, grown));

@@ -71,6 +71,15 @@ unexpected tracker_failure(const char* operation) {
                 {}, code);
 }
 
+unexpected no_pagemap() {
+    const int code = errno;
+    if (code != EACCES && code != EPERM) return tracker_failure("cannot open /proc/self/pagemap");
+    return fail(errc::permission_denied,
+                "page tracking: the system does not let this process open its own /proc/self/pagemap. If it has changed its user, "
+                "call prctl(PR_SET_DUMPABLE, 1) afterwards, or open heaps before.",
+                "/proc/self/pagemap", code);
+}
+
 void append(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes) {
     if (!runs.empty() && runs.back().end() == offset) {
         runs.back().bytes += bytes;
@@ -91,7 +100,7 @@ public:
         api.features = kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated;
         if (::ioctl(fault.get(), UFFDIO_API, &api) != 0) return tracker_failure("asynchronous write-protection is missing");
         descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-        if (!pagemap.valid()) return tracker_failure("cannot open /proc/self/pagemap");
+        if (!pagemap.valid()) return no_pagemap();
         return std::unique_ptr<page_scanner>(new write_protect_scanner(base, std::move(fault), std::move(pagemap)));
     }
 
@@ -149,7 +158,7 @@ class private_copy_scanner final : public page_scanner {
 public:
     static result<std::unique_ptr<page_scanner>> create(std::byte* base) {
         descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-        if (!pagemap.valid()) return tracker_failure("cannot open /proc/self/pagemap");
+        if (!pagemap.valid()) return no_pagemap();
         return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(pagemap)));
     }
 

@@ -89,7 +89,13 @@ public:
 
     result<void> sync(site) override {
         while (::fdatasync(descriptor_) != 0) {
-            if (errno != EINTR) return system_failure(errno, "cannot sync", path_);
+            if (errno == EINTR) continue;
+            // Whatever the reason, a lack of space included: what reached the disk is unknown, so it may not be repeated (I5).
+            int code = errno;
+            return fail(errc::io,
+                        "cannot sync " + path_ + ": " + std::strerror(code) +
+                            ". Close the heap and open it again, then it is as of its last durable commit; see the system's log.",
+                        path_, code);
         }
         return {};
     }

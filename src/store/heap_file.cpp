@@ -345,6 +345,11 @@ result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t co
     return tables_[index].reserve(first + count - 1);
 }
 
+result<void> heap_file::reserve_checksums(std::uint64_t page) {
+    std::size_t index = region_index(page * k_page_bytes);
+    return tables_[index].reserve(page - super_.regions[index].heap_offset / k_page_bytes);
+}
+
 result<void> heap_file::reserve_map(std::uint64_t fresh) {
     // A fresh chunk splits one run in two at most, or leaves one behind.
     std::uint64_t bytes = (map_.exceptions().size() + 2 * fresh) * sizeof(format::chunk_exception);

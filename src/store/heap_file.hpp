@@ -97,6 +97,8 @@ public:
     result<void> add_regions(std::uint64_t heap_bytes);
     /// Room on the disk for these pages (contiguous in the heap, within one chunk) and their checksums. errc::no_space.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
+    /// Room for another checksum of a page that has its own place already. errc::no_space.
+    result<void> reserve_checksums(std::uint64_t page);
     /// Room for the chunk map after up to `fresh` more chunks.
     result<void> reserve_map(std::uint64_t fresh);
     /// Writes pages of a chunk that is not stored to its home.

@@ -154,6 +154,8 @@ result<void> engine::usable() const {
 }
 
 unexpected engine::poison(unexpected why) {
+    // errc::no_space promises that nothing was written and that the call may be repeated: not so any more.
+    if (why.why().code == errc::no_space) why.why().code = errc::io;
     if (!poisoned_) poisoned_ = why.why(); // I5
     return why;
 }
@@ -206,7 +208,11 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
         for (const view::changed_page& page : changes.pages) {
             auto checksum = store_->checksum_of(page.page);
             if (!checksum) return checksum.error();
-            if (*checksum == 0) REM_TRY(store_->reserve_pages(page.page, 1)); // a hole so far; the fold will fill it
+            if (*checksum == 0) {
+                REM_TRY(store_->reserve_pages(page.page, 1)); // a hole so far; the fold will fill it
+            } else {
+                REM_TRY(store_->reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
+            }
         }
         if (!log_) REM_TRY(begin_session());
         return log_->reserve(record.record_bytes());
@@ -215,6 +221,7 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
     if (done) return {};
     errc code = done.why().code;
     if (code == errc::io || code == errc::truncated) return poison(done.error());
+    if (code == errc::no_space) (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
     return done.error();
 }
 

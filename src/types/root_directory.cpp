@@ -97,7 +97,7 @@ result<void*> root_directory::allocate(std::uint64_t bytes) {
 result<void> root_directory::add(std::string_view name, const detail::type_fingerprint& type, void* object) {
     if (!type.nameable) {
         return fail(errc::unnameable_type,
-                    "the root \"" + std::string(name) + "\" cannot be of type " + type.name +
+                    "the root \"" + std::string(name) + "\" of " + engine_.path() + " cannot be of type " + type.name +
                         ": it is local to a function or a file, so no other program could name it. Declare it in a named namespace.",
                     engine_.path());
     }

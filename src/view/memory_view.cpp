@@ -41,6 +41,7 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
     view->core_dump_ = options.core_dump;
     auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     REM_TRY(view->place_.extend(store.image_bytes()));
+    view->reserved_ = view->place_.bytes();
     if (!options.core_dump) os::exclude_from_core(view->base(), view->place_.bytes());
     for (const store::extent& e : store.extents()) REM_TRY(view->map(e, protection));
     view->accessible_ = store.image_bytes();
@@ -80,6 +81,7 @@ result<void> memory_view::make_accessible(std::uint64_t bytes) {
                         store_.path(), why.os_error);
         }
     }
+    reserved_ = place_.bytes();
     REM_TRY(os::map_anonymous(base() + accessible_, wanted - accessible_));
     if (!core_dump_) os::exclude_from_core(base() + accessible_, wanted - accessible_);
     if (wanted > k_huge_pages_from) os::prefer_huge_pages(base() + accessible_, wanted - accessible_);
@@ -139,15 +141,17 @@ result<void> memory_view::collect_stored(byte_range range, change_set& changes) 
         // The image's pages become twins at once where they differ: their content is committed either way.
         std::byte* image = twins_.allocate((end - at) / k_page_bytes);
         auto read = store_.read_pages(page, {image, static_cast<std::size_t>(end - at)});
+        unchanged_.clear();
         for (; at < end; at += k_page_bytes, image += k_page_bytes) {
             std::size_t before = changes.pages.size();
             if (read) REM_TRY(compare(at / k_page_bytes, image, changes));
             if (changes.pages.size() != before) {
                 twins_.insert(at / k_page_bytes, image);
             } else {
-                twins_.discard(image);
+                unchanged_.push_back(image);
             }
         }
+        for (auto page_image = unchanged_.rbegin(); page_image != unchanged_.rend(); ++page_image) twins_.discard(*page_image);
         if (!read) return read.error();
     }
     return {};

@@ -14,6 +14,7 @@
 #include "store/heap_file.hpp"
 #include "view/twins.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,7 +60,8 @@ public:
     static result<std::unique_ptr<memory_view>> open(store::heap_file& store, os::reservation place, const view_options& options);
 
     [[nodiscard]] std::byte* base() const { return place_.base(); }
-    [[nodiscard]] std::uint64_t reserved_bytes() const { return place_.bytes(); }
+    /// The one thing that other threads may ask while the view grows.
+    [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
     /// Bytes from the base that may be used.
     [[nodiscard]] std::uint64_t accessible_bytes() const { return accessible_; }
     /// Extends them to at least `bytes`, in larger steps; and the reservation, while the addresses behind it are free.
@@ -84,7 +86,8 @@ public:
     result<void> settle();
 
 private:
-    memory_view(store::heap_file& store, os::reservation place) : store_(store), place_(std::move(place)), twins_(store.chunk_pages()) {}
+    memory_view(store::heap_file& store, os::reservation place)
+        : store_(store), place_(std::move(place)), reserved_(place_.bytes()), twins_(store.chunk_pages()) {}
     result<void> map(const store::extent& e, os::access protection);
     result<void> gather_written();
     result<void> collect_stored(byte_range range, change_set& changes);
@@ -94,11 +97,13 @@ private:
 
     store::heap_file& store_;
     os::reservation place_;
+    std::atomic<std::uint64_t> reserved_; // its bytes
     twins twins_;
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
     std::vector<os::page_run> written_; // sorted; reported by the scanner since the last accept() or rollback()
+    std::vector<std::byte*> unchanged_; // scratch of collect_stored()
     std::vector<bool> maps_file_;       // for each chunk: a file mapping, else anonymous memory
 };
 

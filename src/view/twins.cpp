@@ -38,6 +38,15 @@ std::byte* twins::allocate(std::uint64_t count) {
     return pages;
 }
 
+void twins::discard(std::byte* page) {
+    if (page + k_page_bytes == next_) {
+        next_ = page;
+        ++block_pages_left_;
+    } else {
+        free_.push_back(page);
+    }
+}
+
 void twins::insert(std::uint64_t page, std::byte* bytes) {
     std::vector<slot>& chunk = chunks_[page / chunk_pages_];
     chunk.resize(chunk_pages_);

@@ -21,7 +21,8 @@ public:
     [[nodiscard]] std::byte* find(std::uint64_t page) const;
     /// Memory for `count` pages in a row, to become twins by insert() or to be given back by discard().
     std::byte* allocate(std::uint64_t count);
-    void discard(std::byte* page) { free_.push_back(page); }
+    /// Last page first: then runs of which nothing became a twin are whole again, and no memory gathers.
+    void discard(std::byte* page);
     void insert(std::uint64_t page, std::byte* bytes);
     /// The twin has newer content than the image, with this checksum.
     void set_checksum(std::uint64_t page, std::uint32_t checksum);

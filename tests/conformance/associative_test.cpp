@@ -37,11 +37,11 @@ std::string seen(const Iterator& result) {
 }
 
 template <class C>
-typename C::value_type made(const std::string& key, [[maybe_unused]] const std::string& text) {
+typename C::value_type made(const std::string& key, [[maybe_unused]] const std::string& text, bool foreign) {
     if constexpr (is_map<C>) {
-        return {make_element<typename C::key_type>(key), make_element<mapped_of<C>>(text)};
+        return {make_element<typename C::key_type>(key, foreign), make_element<mapped_of<C>>(text, foreign)};
     } else {
-        return make_element<typename C::key_type>(key);
+        return make_element<typename C::key_type>(key, foreign);
     }
 }
 
@@ -57,16 +57,16 @@ struct associative {
         case 0:
         case 1:
         case 2:
-            return seen(c.insert(made<C>(key, o.text())));
+            return seen(c.insert(made<C>(key, o.text(), o.is_foreign())));
         case 3: {
-            const typename C::value_type copied = made<C>(key, o.text());
+            const typename C::value_type copied = made<C>(key, o.text(), o.is_foreign());
             return seen(c.insert(copied));
         }
         case 4:
         case 5:
             return emplace(c, key, o);
         case 6:
-            return seen(c.emplace_hint(c.begin(), made<C>(key, o.text())));
+            return seen(c.emplace_hint(c.begin(), made<C>(key, o.text(), o.is_foreign())));
         case 7:
             return std::to_string(c.erase(make_element<typename C::key_type>(key)));
         case 8: {
@@ -80,15 +80,15 @@ struct associative {
                 // In a multimap the first or any of the equal ones: change all.
                 const auto [from, to] = c.equal_range(std::string_view(key));
                 for (auto each = from; each != to; ++each)
-                    each->second = make_element<mapped_of<C>>(o.text());
+                    each->second = make_element<mapped_of<C>>(o.text(), o.is_foreign());
             }
             break;
         case 10:
             return by_index(c, key, o);
         case 11: {
             C outside = empty_outside<C>();
-            outside.insert(made<C>(key, o.text()));
-            outside.insert(made<C>(o.text(), key));
+            outside.insert(made<C>(key, o.text(), o.is_foreign()));
+            outside.insert(made<C>(o.text(), key, o.is_foreign()));
             if (o.position % 8 == 0)
                 c = std::move(outside);
             else
@@ -97,7 +97,7 @@ struct associative {
         }
         case 12: {
             C copy(c, c.get_allocator());
-            copy.insert(made<C>(key, o.text()));
+            copy.insert(made<C>(key, o.text(), o.is_foreign()));
             if (o.position % 2 == 0)
                 c = copy;
             else
@@ -106,7 +106,7 @@ struct associative {
         }
         case 13: {
             C other(empty_like(c));
-            other.insert(made<C>(key, o.text()));
+            other.insert(made<C>(key, o.text(), o.is_foreign()));
             if (o.position % 4 == 0)
                 c.swap(other);
             else
@@ -150,7 +150,7 @@ private:
             return seen(c.emplace(key));
         } else if constexpr (std::is_same_v<mapped_of<C>, record>) {
             return seen(c.emplace(std::piecewise_construct, std::forward_as_tuple(key),
-                                  std::forward_as_tuple(make_element<record>(o.text()))));
+                                  std::forward_as_tuple(make_element<record>(o.text(), o.is_foreign()))));
         } else if (o.position % 2 == 0) {
             return seen(c.emplace(key, o.text()));
         } else {
@@ -167,12 +167,14 @@ private:
             case 0:
                 return text_of(c[make_element<typename C::key_type>(key)]);
             case 1:
-                return text_of(c[make_element<typename C::key_type>(key)] = make_element<mapped>(o.text()));
+                return text_of(c[make_element<typename C::key_type>(key)] =
+                                   make_element<mapped>(o.text(), o.is_foreign()));
             case 2:
-                return seen(c.try_emplace(make_element<typename C::key_type>(key), make_element<mapped>(o.text())));
+                return seen(c.try_emplace(make_element<typename C::key_type>(key),
+                                          make_element<mapped>(o.text(), o.is_foreign())));
             default:
-                return seen(
-                    c.insert_or_assign(make_element<typename C::key_type>(key), make_element<mapped>(o.text())));
+                return seen(c.insert_or_assign(make_element<typename C::key_type>(key),
+                                               make_element<mapped>(o.text(), o.is_foreign())));
             }
         }
         return {};

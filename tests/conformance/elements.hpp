@@ -75,16 +75,23 @@ struct record {
 
 // text -> element, and back.
 
+/// Built in the default heap, or where no heap is.
 template <class T>
-T make_element(const std::string& text) {
-    if constexpr (std::is_same_v<T, record>) {
-        const std::string_view all(text);
-        const std::size_t third = text.size() / 3;
-        record made{string(all.substr(0, third)), {string(all.substr(third, third)), {}}};
-        made.tail.second.emplace_back(all.substr(2 * third));
-        return made;
+T make_element(const std::string& text, bool foreign = false) {
+    if constexpr (std::is_same_v<T, std::string>) {
+        return text;
     } else {
-        return T(text);
+        const allocator<char> where = foreign ? allocator<char>(nullptr) : allocator<char>();
+        const std::string_view all(text);
+        if constexpr (std::is_same_v<T, record>) {
+            const std::size_t third = text.size() / 3;
+            record made{string(all.substr(0, third), where),
+                        {string(all.substr(third, third), where), vector<string>(where)}};
+            made.tail.second.emplace_back(all.substr(2 * third));
+            return made;
+        } else {
+            return T(all, where);
+        }
     }
 }
 

@@ -41,6 +41,9 @@ struct operation {
     [[nodiscard]] std::string key_text() const { return pattern(key * 37 % 201, key); }
     [[nodiscard]] std::string text() const { return pattern(text_bytes, text_bytes * 7 + choice); }
 
+    /// Whether elements come from outside all heaps.
+    [[nodiscard]] bool is_foreign() const { return key % 2 == 0; }
+
     friend std::ostream& operator<<(std::ostream& out, const operation& o) {
         return out << "{kind " << static_cast<int>(o.what) << ", choice " << o.choice << ", position " << o.position
                    << ", key " << o.key << ", text " << o.text_bytes << ", fuse " << o.fuse << '}';

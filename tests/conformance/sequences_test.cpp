@@ -25,8 +25,8 @@ template <class C>
 C built_outside(const operation& o) {
     using element = typename C::value_type;
     C outside = empty_outside<C>();
-    outside.insert(outside.end(), make_element<element>(o.text()));
-    outside.insert(outside.end(), make_element<element>(o.key_text()));
+    outside.insert(outside.end(), make_element<element>(o.text(), o.is_foreign()));
+    outside.insert(outside.end(), make_element<element>(o.key_text(), true));
     return outside;
 }
 
@@ -37,7 +37,7 @@ struct sequence {
     template <class C>
     static std::string apply(C& c, const operation& o) {
         using element = typename C::value_type;
-        const auto made = [&] { return make_element<element>(o.text()); };
+        const auto made = [&] { return make_element<element>(o.text(), o.is_foreign()); };
         switch (o.choice % choices) {
         case 0:
         case 1:
@@ -162,7 +162,7 @@ struct forward_sequence {
     static std::string apply(C& c, const operation& o) {
         using element = typename C::value_type;
         const auto size = static_cast<unsigned>(std::distance(c.begin(), c.end()));
-        const auto made = [&] { return make_element<element>(o.text()); };
+        const auto made = [&] { return make_element<element>(o.text(), o.is_foreign()); };
         const auto before = std::next(c.before_begin(), o.position % (size + 1));
         switch (o.choice % 11) {
         case 0:

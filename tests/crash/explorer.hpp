@@ -30,6 +30,7 @@ struct workload {
     /// From how many states of a phase the next one is tried.
     std::uint32_t restarts = 2;
 
+    // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
     friend void PrintTo(const workload& each, std::ostream* out) { *out << each.name; } // for GoogleTest
 };
 

@@ -28,8 +28,11 @@ struct position {
 };
 
 constexpr std::uint64_t k_batch = 500;
-constexpr std::uint64_t k_large_batch = 3000;
+constexpr std::uint64_t k_large_batch = 2000;
 constexpr std::uint64_t k_large_every = 12;
+
+/// The import's last one; some 60,000 entries, as the address book without duplicates has.
+constexpr std::uint64_t k_commits = 96;
 
 constexpr std::uint64_t batch_of(std::uint64_t commit) { return commit % k_large_every == k_large_every - 1 ? k_large_batch : k_batch; }
 constexpr std::uint64_t entries_after(std::uint64_t commits) {

@@ -135,7 +135,7 @@ TEST_F(errors_on_full_disk, growing_fails_is_rolled_back_and_gives_the_space_bac
     EXPECT_EQ(h.find_root<numbers>("big"), nullptr);
     EXPECT_TRUE(has_contents(h));
     EXPECT_GT(free_bytes() + 2 * MiB, before);
-    EXPECT_FALSE(grow(16 * MiB));
+    ASSERT_FALSE(grow(16 * MiB));
     EXPECT_TRUE(h.verify().clean());
     h.close();
     h = heap::open(heap_path(), small_heap());

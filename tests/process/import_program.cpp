@@ -1,6 +1,6 @@
-// import_program HEAP PAGE_FD PIPE_FD ACKNOWLEDGED LAST VERIFY: goes on with an import, commit by commit, and tells of
-// each through the pipe once it has returned. Its end is to be killed; when LAST is not 0, it closes the heap after that
-// commit. Checks first that the heap holds all acknowledged commits, perhaps one more, and nothing partial.
+// import_program HEAP PAGE_FD PIPE_FD ACKNOWLEDGED VERIFY: goes on with an import, commit by commit, and tells through the
+// pipe how far it found it, and of each commit once it has returned. Checks first that the heap holds all acknowledged
+// commits, perhaps one more, and nothing partial. Closes the heap after the last; rarely, since its fate is to be killed.
 #include "address_import.hpp"
 #include "commit_phases.hpp"
 
@@ -17,6 +17,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 
 namespace {
@@ -30,9 +31,12 @@ struct arguments {
     std::string path;
     int pipe;
     std::uint64_t acknowledged;
-    std::uint64_t last;
     bool verify;
 };
+
+void tell(const arguments& with, std::uint64_t commit) {
+    if (::write(with.pipe, &commit, sizeof commit) != sizeof commit) throw std::runtime_error("the pipe is broken");
+}
 
 bool say(const std::string& fault) {
     std::cerr << "import_program: " << fault << std::endl;
@@ -60,16 +64,17 @@ bool import(const arguments& with, progress_page& page) {
     auto& book = heap.root<address_book>("book");
     auto& where = heap.root<position>("position");
     if (!check(heap, book, where, with)) return false;
+    tell(with, where.commits); // its process was killed before it could, perhaps; what was seen once stays as well
 
     page.importing.store(true);
-    while (with.last == 0 || where.commits < with.last) {
+    while (where.commits < k_commits) {
         recorder.enter(phase::working);
         heap.write([&] {
             add_batch(book, where);
             recorder.enter(phase::computing);
         });
         recorder.enter(phase::working);
-        if (::write(with.pipe, &where.commits, sizeof where.commits) != sizeof where.commits) return say("the pipe is broken");
+        tell(with, where.commits);
     }
     page.importing.store(false);
     recorder.enter(phase::closing);
@@ -81,10 +86,10 @@ bool import(const arguments& with, progress_page& page) {
 
 int main(int argc, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL); // never outlives the test
-    if (argc != 7) return 2;
+    if (argc != 6) return 2;
     void* page = ::mmap(nullptr, sizeof(progress_page), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(argv[2]), 0);
     if (page == MAP_FAILED) return 2;
-    const arguments with{argv[1], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10), std::strtoull(argv[5], nullptr, 10), argv[6][0] == '1'};
+    const arguments with{argv[1], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10), argv[5][0] == '1'};
     try {
         return import(with, *static_cast<progress_page*>(page)) ? 0 : 1;
     } catch (const std::exception& why) {

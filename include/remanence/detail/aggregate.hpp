@@ -19,14 +19,14 @@ inline constexpr std::size_t k_slots_max = 1024; // bounds the time it takes to 
 
 template <class... Ts>
 struct type_list {
-    static constexpr std::size_t size = sizeof...(Ts);
+    static constexpr std::size_t k_size = sizeof...(Ts);
 };
 
 /// How many elements an array has over all its dimensions; 1 for other types.
 template <class T>
-inline constexpr std::size_t flat_extent = 1;
+inline constexpr std::size_t flat_extent_v = 1;
 template <class T, std::size_t N>
-inline constexpr std::size_t flat_extent<T[N]> = N * flat_extent<T>;
+inline constexpr std::size_t flat_extent_v<T[N]> = N * flat_extent_v<T>;
 
 // Initialisers for unevaluated use. Their conversions are const so that a greedy converting constructor, such as that
 // of std::any, is the better match and there is no ambiguity.
@@ -67,14 +67,14 @@ using repeated = Initialiser;
 
 /// Whether `T{first..., any...}` is well-formed, with so many of each.
 template <class T, class First, class Firsts, class Rest>
-inline constexpr bool accepts = false;
+inline constexpr bool accepts_v = false;
 template <class T, class First, std::size_t... F, std::size_t... R>
     requires requires { T{std::declval<repeated<First, F>>()..., std::declval<repeated<any_part<T>, R>>()...}; }
-inline constexpr bool accepts<T, First, std::index_sequence<F...>, std::index_sequence<R...>> = true;
+inline constexpr bool accepts_v<T, First, std::index_sequence<F...>, std::index_sequence<R...>> = true;
 
 /// Whether `T{any..., {any...}, any...}` is well-formed.
 template <class T, class Before, class Braced, class After>
-inline constexpr bool accepts_braced = false;
+inline constexpr bool accepts_braced_v = false;
 template <class T, std::size_t... P, std::size_t... B, std::size_t... A>
     requires requires {
         T{std::declval<repeated<any_part<T>, P>>()...,
@@ -82,31 +82,31 @@ template <class T, std::size_t... P, std::size_t... B, std::size_t... A>
           std::declval<repeated<any_part<T>, A>>()...};
     }
 inline constexpr bool
-    accepts_braced<T, std::index_sequence<P...>, std::index_sequence<B...>, std::index_sequence<A...>> = true;
+    accepts_braced_v<T, std::index_sequence<P...>, std::index_sequence<B...>, std::index_sequence<A...>> = true;
 
 /// Whether the one initialiser at `Position`, among `Slots`, may be of type `Probe`.
 template <class T, class Probe, class Before, class After>
-inline constexpr bool accepts_at = false;
+inline constexpr bool accepts_at_v = false;
 template <class T, class Probe, std::size_t... P, std::size_t... A>
     requires requires {
         T{std::declval<repeated<any_part<T>, P>>()..., std::declval<Probe>(),
           std::declval<repeated<any_part<T>, A>>()...};
     }
-inline constexpr bool accepts_at<T, Probe, std::index_sequence<P...>, std::index_sequence<A...>> = true;
+inline constexpr bool accepts_at_v<T, Probe, std::index_sequence<P...>, std::index_sequence<A...>> = true;
 
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
 
 template <class T, std::size_t N>
-inline constexpr bool accepts_n = accepts<T, any_part<T>, std::index_sequence<>, std::make_index_sequence<N>>;
+inline constexpr bool accepts_n_v = accepts_v<T, any_part<T>, std::index_sequence<>, std::make_index_sequence<N>>;
 
 // Counting slots. The accepted numbers of initialisers are contiguous; the smallest is above 0 when members cannot be
 // initialised from nothing.
 
 template <class T, std::size_t N = 0>
 consteval std::size_t slots_min() {
-    if constexpr (accepts_n<T, N>) {
+    if constexpr (accepts_n_v<T, N>) {
         return N;
     } else if constexpr (N > 2 * k_members_max) {
         return k_slots_max + 1;
@@ -120,7 +120,7 @@ template <class T, std::size_t Low, std::size_t High>
 consteval std::size_t slots_between() {
     if constexpr (High - Low == 1) {
         return Low;
-    } else if constexpr (constexpr std::size_t middle = Low + (High - Low) / 2; accepts_n<T, middle>) {
+    } else if constexpr (constexpr std::size_t middle = Low + (High - Low) / 2; accepts_n_v<T, middle>) {
         return slots_between<T, middle, High>();
     } else {
         return slots_between<T, Low, middle>();
@@ -131,7 +131,7 @@ template <class T, std::size_t Low, std::size_t Step = 1>
 consteval std::size_t slots_from() {
     if constexpr (Low > k_slots_max) {
         return k_slots_max + 1;
-    } else if constexpr (accepts_n<T, Low + Step>) {
+    } else if constexpr (accepts_n_v<T, Low + Step>) {
         return slots_from<T, Low + Step, 2 * Step>();
     } else {
         return slots_between<T, Low, Low + Step>();
@@ -152,15 +152,15 @@ consteval std::size_t count_slots() {
 // The width of one member: how many slots it takes.
 
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Width, std::size_t Braced>
-inline constexpr bool fits = accepts_braced<T, std::make_index_sequence<Position>, std::make_index_sequence<Braced>,
-                                            std::make_index_sequence<Slots - Position - Width>>;
+inline constexpr bool fits_v = accepts_braced_v<T, std::make_index_sequence<Position>, std::make_index_sequence<Braced>,
+                                                std::make_index_sequence<Slots - Position - Width>>;
 
 /// The smallest fitting width in (Low, High], of which Low does not fit and High does.
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Low, std::size_t High>
 consteval std::size_t width_between() {
     if constexpr (High - Low == 1) {
         return High;
-    } else if constexpr (constexpr std::size_t middle = Low + (High - Low) / 2; fits<T, Slots, Position, middle, 0>) {
+    } else if constexpr (constexpr std::size_t middle = Low + (High - Low) / 2; fits_v<T, Slots, Position, middle, 0>) {
         return width_between<T, Slots, Position, Low, middle>();
     } else {
         return width_between<T, Slots, Position, middle, High>();
@@ -172,7 +172,7 @@ template <class T, std::size_t Slots, std::size_t Position, std::size_t Width>
 consteval std::size_t width_empty_braces() {
     if constexpr (Width > Slots - Position) {
         return 0;
-    } else if constexpr (fits<T, Slots, Position, Width, 0>) {
+    } else if constexpr (fits_v<T, Slots, Position, Width, 0>) {
         return Width;
     } else {
         return width_empty_braces<T, Slots, Position, Width + 1>();
@@ -185,7 +185,7 @@ template <class T, std::size_t Slots, std::size_t Position, std::size_t Width>
 consteval std::size_t width_full_braces() {
     if constexpr (Width > Slots - Position) {
         return 1;
-    } else if constexpr (fits<T, Slots, Position, Width, Width> && !fits<T, Slots, Position, Width - 1, Width>) {
+    } else if constexpr (fits_v<T, Slots, Position, Width, Width> && !fits_v<T, Slots, Position, Width - 1, Width>) {
         return Width;
     } else {
         return width_full_braces<T, Slots, Position, Width + 1>();
@@ -195,9 +195,9 @@ consteval std::size_t width_full_braces() {
 template <class T, std::size_t Slots, std::size_t Position>
 consteval std::size_t member_width() {
     constexpr std::size_t left = Slots - Position;
-    if constexpr (left == 1 || fits<T, Slots, Position, 1, 0>) {
+    if constexpr (left == 1 || fits_v<T, Slots, Position, 1, 0>) {
         return 1;
-    } else if constexpr (fits<T, Slots, Position, left, 0>) {
+    } else if constexpr (fits_v<T, Slots, Position, left, 0>) {
         return width_between<T, Slots, Position, 1, left>();
     } else {
         constexpr std::size_t width = width_empty_braces<T, Slots, Position, 2>();
@@ -210,20 +210,18 @@ consteval std::size_t member_width() {
 }
 
 template <class T, std::size_t Slots, std::size_t Position, class Probe>
-inline constexpr bool is_of_kind =
-    accepts_at<T, Probe, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>> &&
-    !accepts_at<T, any_greedy, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>>;
+inline constexpr bool is_of_kind_v =
+    accepts_at_v<T, Probe, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>> &&
+    !accepts_at_v<T, any_greedy, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>>;
 
 /// Bases come before members.
 template <class T, std::size_t Slots, std::size_t Bases = 0>
 consteval std::size_t count_bases() {
-    if constexpr (Bases == Slots) {
-        return Bases;
-    } else if constexpr (is_of_kind<T, Slots, Bases, any_base<T>>) {
-        return count_bases<T, Slots, Bases + 1>();
-    } else {
-        return Bases;
+    if constexpr (Bases < Slots) {
+        if constexpr (is_of_kind_v<T, Slots, Bases, any_base<T>>)
+            return count_bases<T, Slots, Bases + 1>();
     }
+    return Bases;
 }
 
 struct member_count_result {
@@ -237,16 +235,16 @@ consteval member_count_result count_members() {
         return {Members, Union};
     } else {
         return count_members<T, Slots, Position + member_width<T, Slots, Position>(), Members + 1,
-                             Union || is_of_kind<T, Slots, Position, any_union>>();
+                             Union || is_of_kind_v<T, Slots, Position, any_union>>();
     }
 }
 
 /// Why an aggregate cannot be taken apart.
 enum class aggregate_obstacle {
     none,
-    base,     ///< a base class with members: structured bindings stop there
-    union_,   ///< a union: which member lives is not known, and an anonymous one cannot be bound
-    too_many, ///< more than k_members_max members, or k_slots_max array elements
+    base,         ///< a base class with members: structured bindings stop there
+    union_member, ///< a union: which member lives is not known, and an anonymous one cannot be bound
+    too_many,     ///< more than k_members_max members, or k_slots_max array elements
 };
 
 struct aggregate_shape {
@@ -264,7 +262,7 @@ consteval aggregate_shape shape_of_aggregate() {
     } else {
         constexpr std::size_t bases = count_bases<T, slots>();
         constexpr bool empty_bases =
-            accepts<T, any_empty_base<T>, std::make_index_sequence<bases>, std::make_index_sequence<slots - bases>>;
+            accepts_v<T, any_empty_base<T>, std::make_index_sequence<bases>, std::make_index_sequence<slots - bases>>;
         if constexpr (!empty_bases) {
             return {.bases = bases, .obstacle = aggregate_obstacle::base};
         } else {
@@ -272,7 +270,7 @@ consteval aggregate_shape shape_of_aggregate() {
             if constexpr (counted.members > k_members_max) {
                 return {.bases = bases, .obstacle = aggregate_obstacle::too_many};
             } else if constexpr (counted.has_union) {
-                return {.bases = bases, .members = counted.members, .obstacle = aggregate_obstacle::union_};
+                return {.bases = bases, .members = counted.members, .obstacle = aggregate_obstacle::union_member};
             } else {
                 return {.bases = bases, .members = counted.members};
             }
@@ -282,10 +280,10 @@ consteval aggregate_shape shape_of_aggregate() {
 
 /// What is known of aggregate class T. Neither cv-qualified nor a union.
 template <class T>
-inline constexpr aggregate_shape aggregate_shape_of = shape_of_aggregate<T>();
+inline constexpr aggregate_shape aggregate_shape_v = shape_of_aggregate<T>();
 
 template <class T>
-inline constexpr std::size_t member_count = aggregate_shape_of<T>.members;
+inline constexpr std::size_t member_count_v = aggregate_shape_v<T>.members;
 
 // Taking apart. A structured binding cannot introduce a pack in C++20, so there is one case per number of members.
 
@@ -346,7 +344,7 @@ constexpr M&& moved_member(std::remove_reference_t<M>& member) {
 /// Calls `f` with every member of `object`, as const lvalues. Bit-fields arrive as temporaries that live until `f` returns.
 template <class T, class F>
 constexpr decltype(auto) visit_members(const T& object, F&& f) {
-    constexpr std::size_t count = member_count<T>;
+    constexpr std::size_t count = member_count_v<T>;
 #define REM_VISIT(n) if constexpr (count == n) { \
         const auto& [REM_LIST_##n(REM_NAME)] = object; return std::forward<F>(f)(REM_LIST_##n(REM_CONST)); } else
     REM_EVERY_COUNT(REM_VISIT) { static_cast<void>(object); return std::forward<F>(f)(); }
@@ -357,7 +355,7 @@ constexpr decltype(auto) visit_members(const T& object, F&& f) {
 template <class T, class F>
     requires(!std::is_reference_v<T> && !std::is_const_v<T>)
 constexpr decltype(auto) visit_members(T&& object, F&& f) {
-    constexpr std::size_t count = member_count<T>;
+    constexpr std::size_t count = member_count_v<T>;
 #define REM_VISIT(n) if constexpr (count == n) { \
         auto& [REM_LIST_##n(REM_NAME)] = object; return std::forward<F>(f)(REM_LIST_##n(REM_MOVED)); } else
     REM_EVERY_COUNT(REM_VISIT) { static_cast<void>(object); return std::forward<F>(f)(); }
@@ -366,7 +364,7 @@ constexpr decltype(auto) visit_members(T&& object, F&& f) {
 
 template <class T>
 auto member_types_of(T& object) {
-    constexpr std::size_t count = member_count<T>;
+    constexpr std::size_t count = member_count_v<T>;
 #define REM_VISIT(n) if constexpr (count == n) { \
         auto& [REM_LIST_##n(REM_NAME)] = object; return type_list<REM_LIST_##n(REM_TYPE)>{}; } else
     REM_EVERY_COUNT(REM_VISIT) { return type_list<>{}; }

@@ -39,19 +39,19 @@ template <class T, class Alloc>
 consteval composition composition_of();
 
 template <class T, class Alloc>
-inline constexpr bool uses_deeply =
+inline constexpr bool uses_deeply_v =
     composition_of<std::remove_cv_t<std::remove_all_extents_t<T>>, Alloc>() != composition::plain;
 
-/// The types that are taken apart by their template arguments. `kind` is plain for all others.
+/// The types that are taken apart by their template arguments. `k_kind` is plain for all others.
 template <class T>
 struct known_template {
-    static constexpr composition kind = composition::plain;
+    static constexpr composition k_kind = composition::plain;
 };
 template <composition Kind, class... Parts>
 struct known_as {
-    static constexpr composition kind = Kind;
+    static constexpr composition k_kind = Kind;
     template <class Alloc>
-    static constexpr bool uses = (uses_deeply<Parts, Alloc> || ...);
+    static constexpr bool uses_v = (uses_deeply_v<Parts, Alloc> || ...);
 };
 template <class First, class Second>
 struct known_template<std::pair<First, Second>> : known_as<composition::pair, First, Second> {};
@@ -66,19 +66,19 @@ struct known_template<std::array<Element, N>> : known_as<composition::array, Ele
 
 template <class Alloc, class... Members>
 consteval bool any_uses_deeply(type_list<Members...>) {
-    return (uses_deeply<Members, Alloc> || ...);
+    return (uses_deeply_v<Members, Alloc> || ...);
 }
 
 template <class T>
 consteval bool can_be_taken_apart() {
-    constexpr aggregate_obstacle obstacle = aggregate_shape_of<T>.obstacle;
+    constexpr aggregate_obstacle obstacle = aggregate_shape_v<T>.obstacle;
     static_assert(obstacle != aggregate_obstacle::too_many,
                   "Remanence takes aggregates apart up to 32 members (and 1024 elements of C arrays): group some of "
                   "this one's members into structs, or give it a constructor and an allocator_type.");
     static_assert(obstacle != aggregate_obstacle::base,
                   "Remanence cannot take an aggregate apart that has a base class with members: make the base a "
                   "member, or give the class a constructor and an allocator_type.");
-    static_assert(obstacle != aggregate_obstacle::union_,
+    static_assert(obstacle != aggregate_obstacle::union_member,
                   "Remanence cannot take an aggregate apart that has a union: use std::variant, or give the class a "
                   "constructor and an allocator_type.");
     return obstacle == aggregate_obstacle::none;
@@ -87,16 +87,17 @@ consteval bool can_be_taken_apart() {
 template <class T, class Alloc>
 consteval composition composition_of() {
     using known = known_template<T>;
-    if constexpr (known::kind != composition::plain) {
-        return known::template uses<Alloc> ? known::kind : composition::plain;
-    } else if constexpr (!std::is_class_v<T>) { // unions included
-        return composition::plain;
-    } else if constexpr (std::uses_allocator_v<T, Alloc>) {
+    if constexpr (known::k_kind != composition::plain) {
+        return known::template uses_v<Alloc> ? known::k_kind : composition::plain;
+    } else if constexpr (std::is_class_v<T> && std::uses_allocator_v<T, Alloc>) {
         return composition::aware;
-    } else if constexpr (!std::is_aggregate_v<T> || std::is_trivially_copyable_v<T>) {
-        return composition::plain;
-    } else if constexpr (can_be_taken_apart<T>()) {
-        return any_uses_deeply<Alloc>(member_types<T>{}) ? composition::aggregate : composition::plain;
+    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> &&
+                         !std::is_trivially_copyable_v<T>) { // no unions
+        if constexpr (can_be_taken_apart<T>()) {
+            return any_uses_deeply<Alloc>(member_types<T>{}) ? composition::aggregate : composition::plain;
+        } else {
+            return composition::plain;
+        }
     } else {
         return composition::plain;
     }
@@ -126,9 +127,9 @@ private:
 };
 
 template <class T, template <class...> class Template>
-inline constexpr bool is_instance = false;
+inline constexpr bool is_instance_v = false;
 template <class... Args, template <class...> class Template>
-inline constexpr bool is_instance<Template<Args...>, Template> = true;
+inline constexpr bool is_instance_v<Template<Args...>, Template> = true;
 
 template <class T, class Alloc, class... Args>
 auto construction_args(const Alloc& alloc, Args&&... args);
@@ -157,7 +158,7 @@ auto pair_construction_args(const Alloc& alloc, First&& first, Second&& second) 
 }
 template <class Pair, class Alloc, class Source>
 auto pair_construction_args(const Alloc& alloc, Source&& source) {
-    if constexpr (is_instance<std::remove_cvref_t<Source>, std::pair>) {
+    if constexpr (is_instance_v<std::remove_cvref_t<Source>, std::pair>) {
         return pair_construction_args<Pair>(alloc, std::get<0>(std::forward<Source>(source)),
                                             std::get<1>(std::forward<Source>(source)));
     } else { // something that converts to the pair
@@ -188,7 +189,7 @@ auto construction_args(const Alloc& alloc, Args&&... args) {
 template <std::size_t I, class Array>
 constexpr decltype(auto) flat_element(Array&& array) {
     using element = std::remove_reference_t<decltype(array[0])>;
-    constexpr std::size_t inner = flat_extent<std::remove_cv_t<element>>;
+    constexpr std::size_t inner = flat_extent_v<std::remove_cv_t<element>>;
     using forwarded = std::conditional_t<std::is_lvalue_reference_v<Array>, element&, element&&>;
     if constexpr (std::is_array_v<element>) {
         return flat_element<I % inner>(static_cast<forwarded>(array[I / inner]));
@@ -206,7 +207,7 @@ struct slot_place {
 
 template <class... Members>
 consteval std::size_t slots_before(std::size_t member, type_list<Members...>) {
-    constexpr std::array<std::size_t, sizeof...(Members) + 1> extents{flat_extent<std::remove_cv_t<Members>>..., 0};
+    constexpr std::array<std::size_t, sizeof...(Members) + 1> extents{flat_extent_v<std::remove_cv_t<Members>>..., 0};
     std::size_t slots = 0;
     for (std::size_t i = 0; i < member; ++i)
         slots += extents[i];
@@ -215,7 +216,7 @@ consteval std::size_t slots_before(std::size_t member, type_list<Members...>) {
 
 template <class... Members>
 consteval slot_place place_of_slot(std::size_t slot, type_list<Members...>) {
-    constexpr std::array<std::size_t, sizeof...(Members) + 1> extents{flat_extent<std::remove_cv_t<Members>>..., 0};
+    constexpr std::array<std::size_t, sizeof...(Members) + 1> extents{flat_extent_v<std::remove_cv_t<Members>>..., 0};
     std::size_t member = 0;
     while (slot >= extents[member])
         slot -= extents[member++];
@@ -242,7 +243,7 @@ decltype(auto) make_slot(const Alloc& alloc, Given& given) {
         using element = std::remove_cv_t<std::remove_all_extents_t<member>>;
         using source = std::remove_cvref_t<argument>;
         static_assert(std::is_array_v<source>, "an array member is initialised from an array");
-        if constexpr (place.element < flat_extent<source>) {
+        if constexpr (place.element < flat_extent_v<source>) {
             return make_using<element>(
                 alloc, flat_element<place.element>(static_cast<argument>(std::get<place.member>(given))));
         } else {
@@ -269,12 +270,12 @@ struct default_base {
 /// T, its first members initialised from `given`, the others by their default.
 template <class T, class Alloc, class... Given>
 T make_from_members(const Alloc& alloc, Given&&... given) {
-    static_assert(sizeof...(Given) <= member_count<T>, "more initialisers than the aggregate has members");
+    static_assert(sizeof...(Given) <= member_count_v<T>, "more initialisers than the aggregate has members");
     [[maybe_unused]] std::tuple<Given&&...> references(std::forward<Given>(given)...);
     return [&]<std::size_t... B, std::size_t... S>(std::index_sequence<B...>, std::index_sequence<S...>)
                -> T {
         return T{repeated<default_base, B>{}..., make_slot<T, S>(alloc, references)...};
-    }(std::make_index_sequence<aggregate_shape_of<T>.bases>{},
+    }(std::make_index_sequence<aggregate_shape_v<T>.bases>{},
                std::make_index_sequence<slots_before(sizeof...(Given), member_types<T>{})>{});
 }
 
@@ -283,10 +284,12 @@ T make_from_members(const Alloc& alloc, Given&&... given) {
 #endif
 
 template <class T, class Arg>
-inline constexpr bool is_same_or_derived = std::is_base_of_v<T, std::remove_cvref_t<Arg>>;
+inline constexpr bool is_same_or_derived_v = std::is_base_of_v<T, std::remove_cvref_t<Arg>>;
 
 template <class T, class Alloc>
-T make_aggregate_from(const Alloc& alloc, T&& source) {
+    requires(!std::is_reference_v<T>)
+T make_aggregate_from(const Alloc& alloc, T&& source) { // T is always given: an rvalue reference
+    // NOLINTNEXTLINE(bugprone-move-forwarding-reference)
     return visit_members(std::move(source), [&alloc](auto&&... members) -> T {
         return make_from_members<T>(alloc, std::forward<decltype(members)>(members)...);
     });
@@ -299,11 +302,11 @@ T make_aggregate_from(const Alloc& alloc, const T& source) {
 
 template <class T, class Alloc, class... Args>
 T make_aggregate(const Alloc& alloc, Args&&... args) {
-    if constexpr (sizeof...(Args) == 1 && (is_same_or_derived<T, Args> && ...)) {
+    if constexpr (sizeof...(Args) == 1 && (is_same_or_derived_v<T, Args> && ...)) {
         return make_aggregate_from<T>(alloc, std::forward<Args>(args)...);
     } else if constexpr (sizeof...(Args) == 1 && (std::is_convertible_v<Args, T> && ...)) {
         return make_aggregate_from<T>(alloc, static_cast<T>(std::forward<Args>(args))...);
-    } else if constexpr (sizeof...(Args) == member_count<T> || !std::is_move_constructible_v<T>) {
+    } else if constexpr (sizeof...(Args) == member_count_v<T> || !std::is_move_constructible_v<T>) {
         return make_from_members<T>(alloc, std::forward<Args>(args)...);
     } else {
         // The members left out take their default member initialisers, which nobody can see; these take the default
@@ -321,7 +324,7 @@ T make_array(const Alloc& alloc, Args&&... args) {
         if constexpr (sizeof...(Args) == 0) {
             return T{{make_using<repeated<element, I>>(alloc)...}};
         } else {
-            static_assert(sizeof...(Args) == 1 && (is_same_or_derived<T, Args> && ...),
+            static_assert(sizeof...(Args) == 1 && (is_same_or_derived_v<T, Args> && ...),
                           "std::array is constructed from nothing or from another one");
             // Each element is forwarded once.
             return T{{make_using<element>(alloc, std::get<I>(std::forward<Args>(args)...))...}};
@@ -330,11 +333,11 @@ T make_array(const Alloc& alloc, Args&&... args) {
 }
 
 template <class T, std::size_t Size>
-inline constexpr bool is_tuple_of_size = false;
+inline constexpr bool is_tuple_of_size_v = false;
 template <class... Ts, std::size_t Size>
-inline constexpr bool is_tuple_of_size<std::tuple<Ts...>, Size> = sizeof...(Ts) == Size;
+inline constexpr bool is_tuple_of_size_v<std::tuple<Ts...>, Size> = sizeof...(Ts) == Size;
 template <class A, class B, std::size_t Size>
-inline constexpr bool is_tuple_of_size<std::pair<A, B>, Size> = Size == 2;
+inline constexpr bool is_tuple_of_size_v<std::pair<A, B>, Size> = Size == 2;
 
 template <class T, class Alloc, class... Args>
 T make_tuple_using(const Alloc& alloc, Args&&... args) {
@@ -342,7 +345,7 @@ T make_tuple_using(const Alloc& alloc, Args&&... args) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) -> T {
         if constexpr (sizeof...(Args) == 0) {
             return T(make_using<std::remove_cv_t<std::tuple_element_t<I, T>>>(alloc)...);
-        } else if constexpr (sizeof...(Args) == 1 && (is_tuple_of_size<std::remove_cvref_t<Args>, size> && ...)) {
+        } else if constexpr (sizeof...(Args) == 1 && (is_tuple_of_size_v<std::remove_cvref_t<Args>, size> && ...)) {
             return T(make_using<std::remove_cv_t<std::tuple_element_t<I, T>>>(
                 alloc, std::get<I>(std::forward<Args>(args)...))...);
         } else {
@@ -369,7 +372,7 @@ T make_optional_using(const Alloc& alloc, First&& first, Rest&&... rest) {
         return make_engaged<T>(alloc, std::forward<Rest>(rest)...);
     } else if constexpr (std::is_same_v<source, std::nullopt_t>) {
         return T();
-    } else if constexpr (is_instance<source, std::optional>) {
+    } else if constexpr (is_instance_v<source, std::optional>) {
         return first ? make_engaged<T>(alloc, *std::forward<First>(first)) : T();
     } else {
         return make_engaged<T>(alloc, std::forward<First>(first), std::forward<Rest>(rest)...);
@@ -433,7 +436,7 @@ T make_using(const Alloc& alloc, Args&&... args) {
     } else if constexpr (kind == composition::variant) {
         return make_variant<T>(alloc, std::forward<Args>(args)...);
     } else if constexpr (kind == composition::pair && sizeof...(Args) == 1 &&
-                         !(is_instance<std::remove_cvref_t<Args>, std::pair> && ...)) {
+                         !(is_instance_v<std::remove_cvref_t<Args>, std::pair> && ...)) {
         return make_using<T>(alloc, T(std::forward<Args>(args)...));
     } else {
         return std::make_from_tuple<T>(construction_args<T>(alloc, std::forward<Args>(args)...));
@@ -441,13 +444,13 @@ T make_using(const Alloc& alloc, Args&&... args) {
 }
 
 template <class T, class Alloc, class... Args>
-inline constexpr bool is_nothrow_constructible_using =
+inline constexpr bool is_nothrow_constructible_using_v =
     composition_v<T, Alloc> == composition::plain && std::is_nothrow_constructible_v<T, Args...>;
 
 /// Constructs a T in the raw memory at `where`, all its parts using `alloc`. When it throws, nothing is left behind.
 template <class T, class Alloc, class... Args>
 void construct_using(T* where, const Alloc& alloc,
-                     Args&&... args) noexcept(is_nothrow_constructible_using<T, Alloc, Args...>) {
+                     Args&&... args) noexcept(is_nothrow_constructible_using_v<T, Alloc, Args...>) {
     if constexpr (composition_v<T, Alloc> == composition::plain) {
         std::construct_at(where, std::forward<Args>(args)...);
     } else {

@@ -73,17 +73,17 @@ void write_structure(structure_writer& out);
 
 /// Containers over an allocator repeat their value type there: left out.
 template <class T>
-inline constexpr bool is_allocator = false;
+inline constexpr bool is_allocator_v = false;
 template <class T>
-inline constexpr bool is_allocator<allocator<T>> = true;
+inline constexpr bool is_allocator_v<allocator<T>> = true;
 template <class T>
-inline constexpr bool is_allocator<std::allocator<T>> = true;
+inline constexpr bool is_allocator_v<std::allocator<T>> = true;
 
 template <class... Ts>
 void write_list(structure_writer& out, std::string_view open, std::string_view close) {
     std::string_view separator = open;
     const auto write = [&]<class T>(std::type_identity<T>) {
-        if constexpr (!is_allocator<T>) {
+        if constexpr (!is_allocator_v<T>) {
             out.text(separator);
             write_structure<T>(out);
             separator = ", ";
@@ -124,9 +124,9 @@ struct class_contents<std::basic_string<Char, Traits, Alloc>> {
 };
 
 template <class T>
-inline constexpr bool is_std_array = false;
+inline constexpr bool is_std_array_v = false;
 template <class Element, std::size_t N>
-inline constexpr bool is_std_array<std::array<Element, N>> = true;
+inline constexpr bool is_std_array_v<std::array<Element, N>> = true;
 
 template <class T>
 void write_class(structure_writer& out) {
@@ -134,9 +134,9 @@ void write_class(structure_writer& out) {
                   "Remanence cannot store objects with virtual functions yet: they point into the running program.");
     if (!out.type(typeid(T), sizeof(T), alignof(T)))
         return;
-    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !is_std_array<T>) {
+    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !is_std_array_v<T>) {
         if constexpr (!std::is_empty_v<T>) {
-            constexpr aggregate_obstacle obstacle = aggregate_shape_of<T>.obstacle;
+            constexpr aggregate_obstacle obstacle = aggregate_shape_v<T>.obstacle;
             static_assert(obstacle != aggregate_obstacle::too_many,
                           "Remanence looks into aggregates up to 32 members (and 1024 elements of C arrays): group "
                           "some of this one's members into structs, use std::array, or give it a constructor.");

@@ -108,8 +108,8 @@ static_assert(kind<std::pair<const int, address>> == composition::pair);
 static_assert(kind<std::array<string, 2>> == composition::array);
 static_assert(kind<std::array<int, 2>> == composition::plain);
 
-static_assert(detail::is_nothrow_constructible_using<int, tagged<std::byte>, int>);
-static_assert(!detail::is_nothrow_constructible_using<string, tagged<std::byte>, string>,
+static_assert(detail::is_nothrow_constructible_using_v<int, tagged<std::byte>, int>);
+static_assert(!detail::is_nothrow_constructible_using_v<string, tagged<std::byte>, string>,
               "a move may have to copy into the heap");
 
 /// One object in raw memory, all its parts in an arena of its own.

@@ -51,7 +51,7 @@ struct tagged {
     void deallocate(T* block, std::size_t) noexcept { where->deallocate(block); }
     template <class U, class... Args>
     void construct(U* at, Args&&... args) noexcept(
-        remanence::detail::is_nothrow_constructible_using<U, tagged<std::byte>, Args...>) {
+        remanence::detail::is_nothrow_constructible_using_v<U, tagged<std::byte>, Args...>) {
         remanence::detail::construct_using(at, tagged<std::byte>(*this), std::forward<Args>(args)...);
     }
     tagged select_on_container_copy_construction() const noexcept { return tagged(); }

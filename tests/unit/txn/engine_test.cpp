@@ -1,0 +1,304 @@
+// The engine on a simulated disk: what a failure of any operation does to commits, and that errc::no_space does nothing.
+
+#include "txn/engine.hpp"
+
+#include "os/simulated_disk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace remanence::txn {
+namespace {
+
+constexpr const char* k_path = "dir/heap";
+
+class engine_on_disk : public testing::Test {
+protected:
+    void open(engine_options options = {}) {
+        engine_.reset();
+        options.reserve_bytes = 64 * MiB;
+        options.chunk_bytes = 64 * KiB;
+        auto opened = engine::open(disk_, k_path, open_mode::open_or_create, options, "abi");
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine_ = std::move(*opened);
+        if (block_ == 0) block_ = offset(allocate(k_block));
+    }
+    std::byte* allocate(std::uint64_t bytes) {
+        std::optional<failure> why;
+        auto* got = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+        EXPECT_NE(got, nullptr) << why->message;
+        return got;
+    }
+    [[nodiscard]] std::uint64_t offset(const void* p) const { return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - engine_->base()); }
+    std::byte* block() { return engine_->base() + block_; }
+    /// Page i of the block says `value`.
+    void put(std::uint64_t i, unsigned value) { block()[i * k_page_bytes] = static_cast<std::byte>(value); }
+    unsigned get(std::uint64_t i) { return static_cast<unsigned>(block()[i * k_page_bytes]); }
+    void commit() {
+        auto done = engine_->commit();
+        ASSERT_TRUE(done) << done.why().message;
+    }
+    std::vector<std::byte> memory() { return {engine_->base(), engine_->base() + engine_->accessible_bytes()}; }
+
+    static constexpr std::uint64_t k_block = 300 * KiB;
+    os::simulated_disk disk_;
+    std::unique_ptr<engine> engine_;
+    std::uint64_t block_ = 0;
+};
+
+// Whatever fails in a commit: either nothing was written, memory keeps its changes and the commit may be repeated; or
+// the heap is poisoned, says so ever after, and the reopened heap is as of this commit or of the one before.
+class engine_failing : public engine_on_disk, public testing::WithParamInterface<std::tuple<errc, bool, std::uint64_t>> {};
+
+TEST_P(engine_failing, operation_by_operation_a_commit_repeats_or_poisons) {
+    const auto [code, first_commit, log_limit] = GetParam();
+    open({.log_limit_bytes = log_limit});
+    if (!first_commit) {
+        put(1, 1);
+        commit();
+    }
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    const auto start = disk_.now();
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE("operation " + std::to_string(n));
+        open({.log_limit_bytes = log_limit});
+        put(1, 2);
+        put(50, 3);
+        const auto changed = memory();
+        const auto version = engine_->version();
+        disk_.fail_at(n, code);
+        auto done = engine_->commit();
+        const bool finished = disk_.failure_is_ahead();
+        ASSERT_EQ(memory(), changed);
+        if (!done) {
+            ASSERT_EQ(engine_->version(), version);
+            if (done.why().code == errc::no_space) {
+                auto repeated = engine_->commit();
+                ASSERT_TRUE(repeated) << repeated.why().message;
+                ASSERT_EQ(engine_->version(), version + 1);
+            } else {
+                ASSERT_EQ(done.why().code, errc::io) << done.why().message;
+            }
+        }
+        put(2, 9);
+        auto next = engine_->commit();
+        if (!next) { // I5: poisoned, and it stays so
+            ASSERT_EQ(next.why().code, errc::poisoned) << next.why().message;
+            ASSERT_EQ(engine_->rollback().why().code, errc::poisoned);
+            ASSERT_EQ(engine_->checkpoint().why().code, errc::poisoned);
+            ASSERT_EQ(engine_->close().why().code, errc::poisoned);
+        } else {
+            ASSERT_TRUE(done || done.why().code == errc::no_space) << "a failed commit must poison";
+        }
+        engine_.reset(); // as the death of the process
+        open();
+        const unsigned found = get(1);
+        if (next) {
+            EXPECT_EQ(get(2), 9U);
+        }
+        EXPECT_TRUE(found == 2 || (!done && found == (first_commit ? 0U : 1U))) << found;
+        EXPECT_EQ(get(50), found == 2 ? 3U : 0U);
+        auto report = engine_->verify();
+        ASSERT_TRUE(report);
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+        engine_.reset();
+        disk_.rewind(start);
+        if (finished) {
+            EXPECT_GT(n, 4U);
+            break;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(each, engine_failing,
+                         testing::Combine(testing::Values(errc::io, errc::no_space), testing::Bool(), testing::Values(1U, 64 * MiB)));
+
+TEST_F(engine_on_disk, a_failed_close_keeps_what_is_committed) {
+    open();
+    put(1, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    const auto start = disk_.now();
+    for (std::uint64_t n = 0;; ++n) {
+        open();
+        put(1, 2);
+        commit();
+        put(1, 3);
+        disk_.fail_at(n, errc::io);
+        auto closed = engine_->close();
+        const bool finished = disk_.failure_is_ahead();
+        EXPECT_EQ(static_cast<bool>(closed), finished) << n;
+        engine_.reset();
+        open();
+        EXPECT_EQ(get(1), 2U) << n;
+        engine_.reset();
+        disk_.rewind(start);
+        if (finished) break;
+    }
+}
+
+TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_there_is) {
+    for (std::uint64_t limit = 16 * KiB; limit < 4 * MiB; limit += 92 * KiB) {
+        SCOPED_TRACE(limit);
+        engine_.reset();
+        os::simulated_disk small;
+        small.limit_space(limit);
+        auto opened = engine::open(small, k_path, open_mode::open_or_create, {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB}, "abi");
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine& heap = **opened;
+        std::optional<failure> why;
+        auto* block = static_cast<std::byte*>(heap.allocate(k_block, 16, why));
+        std::memset(block, 7, k_block);
+        const std::vector<std::byte> before(heap.base(), heap.base() + heap.accessible_bytes());
+        auto done = heap.commit();
+        for (int attempt = 0; attempt < 2 && !done; ++attempt) {
+            ASSERT_EQ(done.why().code, errc::no_space);
+            ASSERT_EQ(std::vector<std::byte>(heap.base(), heap.base() + heap.accessible_bytes()), before);
+            ASSERT_EQ(heap.version(), 0U);
+            done = heap.commit();
+        }
+        if (!done) {
+            small.limit_space(0);
+            ASSERT_TRUE(heap.commit());
+        }
+        small.limit_space(small.space_used()); // not a byte more
+        EXPECT_TRUE(heap.checkpoint());
+        EXPECT_TRUE(heap.close());
+        const auto at = static_cast<std::uint64_t>(block - heap.base());
+        opened->reset();
+        auto again = engine::open(small, k_path, open_mode::open_existing, {.reserve_bytes = 64 * MiB}, "abi");
+        ASSERT_TRUE(again) << again.why().message;
+        EXPECT_EQ(std::count((*again)->base() + at, (*again)->base() + at + k_block, std::byte{7}), static_cast<std::ptrdiff_t>(k_block));
+    }
+}
+
+TEST_F(engine_on_disk, a_checkpoint_after_a_commit_that_failed_folds_only_what_is_committed) {
+    open();
+    put(1, 1);
+    put(2, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    put(1, 2);
+    commit();
+    put(1, 3);
+    put(2, 3); // its image becomes a twin by the collect of the commit that fails
+    disk_.limit_space(disk_.space_used());
+    auto* more = allocate(2 * MiB);
+    std::memset(more, 1, 2 * MiB);
+    ASSERT_EQ(engine_->commit().why().code, errc::no_space);
+    ASSERT_TRUE(engine_->checkpoint());
+    EXPECT_EQ(get(1), 3U);
+    EXPECT_EQ(get(2), 3U);
+    auto report = engine_->verify();
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    ASSERT_TRUE(engine_->rollback());
+    EXPECT_EQ(get(1), 2U);
+    EXPECT_EQ(get(2), 1U);
+    engine_.reset();
+    open();
+    EXPECT_EQ(get(1), 2U);
+    EXPECT_EQ(get(2), 1U);
+}
+
+TEST_F(engine_on_disk, what_inspect_refuses_is_not_written) {
+    bool refuse = true;
+    engine_options options;
+    options.inspect = [&](auto&&...) -> result<void> {
+        if (refuse) return fail(errc::foreign_pointer, "refused");
+        return {};
+    };
+    open(options);
+    disk_.take_trace();
+    put(1, 5);
+    EXPECT_EQ(engine_->commit().why().code, errc::foreign_pointer);
+    EXPECT_TRUE(disk_.trace().empty());
+    EXPECT_EQ(get(1), 5U);
+    refuse = false;
+    commit();
+    EXPECT_EQ(engine_->version(), 1U);
+}
+
+TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_sizes_and_log_limits) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (std::uint64_t log_limit : {std::uint64_t{1}, 8 * KiB, 64 * MiB}) {
+        os::simulated_disk disk;
+        std::unique_ptr<engine> heap;
+        auto reopen = [&] {
+            heap.reset();
+            auto opened = engine::open(disk, k_path, open_mode::open_or_create,
+                                       {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB, .log_limit_bytes = log_limit}, "abi");
+            ASSERT_TRUE(opened) << opened.why().message;
+            heap = std::move(*opened);
+        };
+        reopen();
+        std::vector<std::byte> committed(heap->base(), heap->base() + heap->accessible_bytes());
+        std::vector<std::pair<void*, std::uint64_t>> blocks;
+        auto committed_blocks = blocks;
+        auto expect_committed = [&](const char* after) {
+            auto end = std::min<std::uint64_t>(committed.size(), heap->accessible_bytes());
+            ASSERT_EQ(std::memcmp(heap->base(), committed.data(), end), 0) << after;
+            for (std::uint64_t i = end; i < committed.size(); ++i) ASSERT_EQ(committed[i], std::byte{0});
+            for (std::uint64_t i = end; i < heap->accessible_bytes(); ++i) ASSERT_EQ(heap->base()[i], std::byte{0});
+            blocks = committed_blocks;
+        };
+        for (int step = 0; step < 150; ++step) {
+            for (std::uint64_t i = random() % 20; i > 0; --i) {
+                if (!blocks.empty() && random() % 3 == 0) {
+                    std::swap(blocks[random() % blocks.size()], blocks.back());
+                    heap->deallocate(blocks.back().first, blocks.back().second, 16);
+                    blocks.pop_back();
+                } else {
+                    std::optional<failure> why;
+                    const std::uint64_t bytes = random() % 15 == 0 ? random() % (300 * KiB) + 1 : random() % 300 + 1;
+                    void* got = heap->allocate(bytes, 16, why);
+                    ASSERT_NE(got, nullptr);
+                    std::memset(got, static_cast<int>(random()), bytes);
+                    blocks.emplace_back(got, bytes);
+                }
+            }
+            switch (random() % 6) {
+            case 0:
+                ASSERT_TRUE(heap->rollback());
+                ASSERT_NO_FATAL_FAILURE(expect_committed("rollback"));
+                break;
+            case 1:
+                ASSERT_TRUE(heap->checkpoint());
+                break;
+            case 2: // the process dies
+            case 3: // or closes
+                if (random() % 2 == 0) {
+                    ASSERT_TRUE(heap->close());
+                }
+                ASSERT_NO_FATAL_FAILURE(reopen());
+                if (heap->version() == 0) {
+                    committed.assign(heap->base(), heap->base() + heap->accessible_bytes());
+                    committed_blocks.clear();
+                }
+                ASSERT_NO_FATAL_FAILURE(expect_committed("reopen"));
+                break;
+            default:
+                ASSERT_TRUE(heap->commit());
+                committed.assign(heap->base(), heap->base() + heap->accessible_bytes());
+                committed_blocks = blocks;
+            }
+        }
+        auto report = heap->verify();
+        ASSERT_TRUE(report);
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    }
+}
+
+} // namespace
+} // namespace remanence::txn

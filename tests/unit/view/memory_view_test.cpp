@@ -1,0 +1,253 @@
+// The view over a store on a simulated disk, with each tracker. Commits are made as the engine makes them, less the log.
+
+#include "view/memory_view.hpp"
+
+#include "unit/store/store_fixture.hpp"
+
+#include <fstream>
+#include <random>
+
+namespace remanence::view {
+namespace {
+
+using store::k_chunk;
+using store::k_chunk_pages;
+
+class memory_view : public store::store_on_disk, public testing::WithParamInterface<os::tracker_choice> {
+protected:
+    void SetUp() override {
+        store_on_disk::SetUp();
+        open();
+    }
+    void TearDown() override { view_.reset(); }
+    void open() {
+        auto place = os::reservation::at_random(256 * MiB);
+        ASSERT_TRUE(place);
+        auto opened = view::memory_view::open(*store_, std::move(*place), {GetParam(), false, false});
+        if (!opened && opened.why().code == errc::not_supported) GTEST_SKIP() << opened.why().message;
+        ASSERT_TRUE(opened) << opened.why().message;
+        view_ = std::move(*opened);
+        ASSERT_TRUE(view_->make_accessible(k_bytes));
+    }
+    std::byte* base() { return view_->base(); }
+    std::vector<std::byte> memory() { return {base(), base() + k_bytes}; }
+    void put(std::uint64_t page, std::uint64_t at, std::uint8_t value) { base()[page * k_page_bytes + at] = static_cast<std::byte>(value); }
+    change_set collect() {
+        auto changes = view_->collect();
+        EXPECT_TRUE(changes) << changes.why().message;
+        return std::move(*changes);
+    }
+    /// All of a commit after collect().
+    void make_durable(change_set changes) {
+        for (fresh_chunk& fresh : changes.fresh) {
+            ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
+            ASSERT_TRUE(store_->reserve_map(1));
+            for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
+                const std::uint64_t page = fresh.chunk * k_chunk_pages + i;
+                if (fresh.checksums[i] != 0) {
+                    ASSERT_TRUE(store_->write_fresh(page, {base() + page * k_page_bytes, k_page_bytes}));
+                }
+            }
+            store_->accept_fresh(fresh.chunk, fresh.checksums, ++version_);
+        }
+        view_->accept(changes);
+    }
+    void commit() { make_durable(collect()); }
+    void checkpoint(bool settle) {
+        auto twins = view_->twin_pages();
+        ASSERT_TRUE(store_->fold(twins));
+        ASSERT_TRUE(store_->publish(++version_, 1, 1, true));
+        if (settle) {
+            ASSERT_TRUE(view_->settle());
+        }
+        view_->drop_twins();
+    }
+
+    static constexpr std::uint64_t k_bytes = 4 * MiB;
+    static constexpr std::uint64_t k_pages = k_bytes / k_page_bytes;
+    std::unique_ptr<view::memory_view> view_;
+};
+
+TEST_P(memory_view, random_changes_commits_rollbacks_and_checkpoints_agree_with_a_model) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    auto committed = memory();
+    for (int round = 0; round < 200; ++round) {
+        for (std::uint64_t i = random() % 30; i > 0; --i) {
+            const std::uint64_t page = random() % (round < 20 ? 40 : k_pages);
+            put(page, random() % k_page_bytes, static_cast<std::uint8_t>(random() % 4));
+        }
+        const auto now = memory();
+        switch (random() % 8) {
+        case 0:
+        case 1:
+            ASSERT_NO_FATAL_FAILURE(commit());
+            committed = now;
+            break;
+        case 2:
+            ASSERT_TRUE(view_->rollback());
+            break;
+        case 3: // a commit that fails before it is durable, perhaps repeated, perhaps given up
+            (void)collect();
+            if (random() % 2 == 0) {
+                ASSERT_TRUE(view_->rollback());
+            }
+            break;
+        case 4: // with uncommitted changes: they stay what they are
+            ASSERT_NO_FATAL_FAILURE(checkpoint(false));
+            ASSERT_EQ(memory(), now);
+            break;
+        case 5:
+            ASSERT_NO_FATAL_FAILURE(commit());
+            committed = now;
+            ASSERT_NO_FATAL_FAILURE(checkpoint(true));
+            ASSERT_EQ(memory(), now);
+            break;
+        case 6: {
+            (void)collect();
+            ASSERT_NO_FATAL_FAILURE(checkpoint(false)); // twins of an unaccepted collect must not be folded
+            ASSERT_TRUE(view_->rollback());
+            break;
+        }
+        default:
+            continue;
+        }
+        if (random() % 3 == 0) {
+            ASSERT_TRUE(view_->rollback());
+        }
+        if (random() % 3 == 0 && memory() != committed) {
+            ASSERT_TRUE(view_->rollback());
+        }
+        if (random() % 4 == 0) {
+            ASSERT_TRUE(view_->rollback());
+            ASSERT_EQ(memory(), committed) << "round " << round;
+        }
+    }
+    ASSERT_TRUE(view_->rollback());
+    ASSERT_EQ(memory(), committed);
+    // What the image has after a last checkpoint is what a new view shows.
+    checkpoint(false);
+    view_.reset();
+    ASSERT_TRUE(reopen());
+    open();
+    EXPECT_EQ(memory(), committed);
+}
+
+TEST_P(memory_view, collect_reports_again_what_was_not_accepted) {
+    put(3, 0, 1);
+    commit();
+    checkpoint(true);
+    put(3, 8, 2);
+    put(4, 16, 3);
+    put(100, 0, 4);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        auto changes = collect();
+        ASSERT_EQ(changes.pages.size(), 2U);
+        EXPECT_EQ(changes.pages[0].page, 3U);
+        EXPECT_EQ(changes.pages[1].page, 4U);
+        ASSERT_EQ(changes.fresh.size(), 1U);
+        EXPECT_EQ(changes.fresh[0].chunk, 100 / k_chunk_pages);
+        put(5, 8, static_cast<std::uint8_t>(0)); // touched, not changed
+    }
+    commit();
+    EXPECT_TRUE(collect().empty());
+}
+
+TEST_P(memory_view, a_change_taken_back_is_no_change) {
+    put(1, 0, 1);
+    commit();
+    put(1, 0, 2);
+    EXPECT_EQ(collect().pages.size(), 1U);
+    put(1, 0, 1);
+    EXPECT_TRUE(collect().empty());
+    put(200, 5, 1);
+    EXPECT_EQ(collect().fresh.size(), 1U);
+    put(200, 5, 0);
+    EXPECT_TRUE(collect().empty());
+}
+
+TEST_P(memory_view, settling_gives_memory_back_and_shows_the_same) {
+    for (std::uint64_t page = 0; page < k_pages; page += 3) put(page, page % 4000, 7);
+    const auto before = memory();
+    commit();
+    put(6, 1, 9);
+    put(6, 1, static_cast<std::uint8_t>(before[6 * k_page_bytes + 1]));
+    commit();
+    for (int round = 0; round < 3; ++round) {
+        checkpoint(true);
+        EXPECT_EQ(view_->twin_bytes(), 0U);
+        ASSERT_EQ(memory(), before);
+        EXPECT_TRUE(collect().empty());
+    }
+    put(6, 1, 3);
+    EXPECT_EQ(collect().pages.size(), 1U); // a mapping laid anew is watched
+    ASSERT_TRUE(view_->rollback());
+    ASSERT_EQ(memory(), before);
+}
+
+TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
+    put(0, 0, 1);
+    put(1, 0, 1);
+    commit();
+    checkpoint(true);
+    const std::uint64_t home = store_->home_of(k_page_bytes);
+    std::byte bad{0x77};
+    ASSERT_TRUE(store_->file().write("test", home + 100, {&bad, 1}));
+    put(0, 0, 2);
+    put(1, 0, 2);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto changes = view_->collect();
+        ASSERT_FALSE(changes);
+        EXPECT_EQ(changes.why().code, errc::corrupt);
+        EXPECT_EQ(changes.why().offset, home);
+    }
+    std::byte good{0};
+    ASSERT_TRUE(store_->file().write("test", home + 100, {&good, 1}));
+    EXPECT_EQ(collect().pages.size(), 2U);
+}
+
+// Pages that were written but not changed are read for comparison; that must not cost memory that stays.
+TEST_P(memory_view, rewriting_the_same_bytes_does_not_gather_memory) {
+    for (std::uint64_t page = 0; page < 512; ++page) put(page, 0, 1);
+    commit();
+    checkpoint(true);
+    auto resident = [] {
+        std::ifstream status("/proc/self/statm");
+        std::uint64_t total = 0;
+        std::uint64_t pages = 0;
+        status >> total >> pages;
+        return pages * k_page_bytes;
+    };
+    auto rewrite = [&] {
+        for (std::uint64_t page = 0; page < 512; ++page) put(page, 0, 1);
+        auto changes = collect();
+        EXPECT_TRUE(changes.empty());
+        view_->accept(changes);
+    };
+    rewrite();
+    const auto before = resident();
+    for (int round = 0; round < 60; ++round) rewrite();
+    EXPECT_LT(resident(), before + 16 * MiB); // it was 2 MiB for each round
+}
+
+TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is_in_the_way) {
+    auto blocker = os::reservation::at(reinterpret_cast<std::uint64_t>(base()) + view_->reserved_bytes(), MiB);
+    ASSERT_TRUE(blocker);
+    ASSERT_TRUE(view_->make_accessible(view_->reserved_bytes()));
+    auto more = view_->make_accessible(view_->reserved_bytes() + 1);
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.why().code, errc::exhausted);
+    EXPECT_NE(more.why().message.find(store::k_path), std::string::npos);
+    put(0, 0, 1);
+    commit();
+    blocker = os::reservation::at_random(MiB);
+    EXPECT_TRUE(view_->make_accessible(256 * MiB + 1));
+    EXPECT_EQ(collect().pages.size(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(trackers, memory_view, testing::Values(os::tracker_choice::scan, os::tracker_choice::fallback),
+                         [](const auto& tier) { return tier.param == os::tracker_choice::scan ? "scan" : "fallback"; });
+
+} // namespace
+} // namespace remanence::view
