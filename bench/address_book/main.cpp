@@ -105,10 +105,10 @@ void expect_equal(std::uint64_t found, std::uint64_t expected, const char* what)
 }
 
 template <class Action>
-double seconds_of(Action&& action) {
+bench::measurement timed(const std::string& op, Action&& action) {
     const bench::stopwatch watch;
     action();
-    return watch.seconds();
+    return {op, watch.seconds(), {{"cpu_seconds", watch.cpu_seconds()}}};
 }
 
 /// What one child process does: words are system, workload, phase, directory.
@@ -136,7 +136,7 @@ public:
             remove_by_name();
         } else if (phase_ == "populate") {
             store_->insert(entries_);
-            bench::hand_over({"close", seconds_of([&] { store_->close(); })});
+            bench::hand_over(timed("close", [&] { store_->close(); }));
             return;
         } else if (phase_ == "lookup reopened") {
             look_up(phase_);
@@ -148,42 +148,47 @@ public:
 
 private:
     std::unique_ptr<store> open() {
-        std::unique_ptr<store> opened;
-        open_seconds_ = seconds_of(
-            [&] { opened = system_.open(directory_, workload_.selection == address_data::selection::duplicates); });
+        const bench::stopwatch watch;
+        std::unique_ptr<store> opened =
+            system_.open(directory_, workload_.selection == address_data::selection::duplicates);
+        open_seconds_ = watch.seconds();
         return opened;
     }
     void insert() {
-        bench::hand_over({"insert", seconds_of([&] { store_->insert(entries_); })});
+        bench::hand_over(timed("insert", [&] { store_->insert(entries_); }));
         expect_equal(store_->size(), entries_.size(), "insert");
     }
     void iterate(const std::string& op) {
         std::uint64_t checksum = 0;
         double first_pass = 0;
         const bench::stopwatch watch;
-        for (int pass = 0; pass < k_passes; ++pass) {
-            checksum += store_->iterate();
-            if (pass == 0)
-                first_pass = watch.seconds();
-        }
-        const double seconds = watch.seconds();
+        bench::measurement result = timed(op, [&] {
+            for (int pass = 0; pass < k_passes; ++pass) {
+                checksum += store_->iterate();
+                if (pass == 0)
+                    first_pass = watch.seconds();
+            }
+        });
         expect_equal(checksum, k_passes * expected_of_iterate(entries_), "iterate");
-        bench::hand_over({op, seconds, {{"first_pass_seconds", first_pass}, {"open_seconds", open_seconds_}}});
+        result.more.emplace_back("first_pass_seconds", first_pass);
+        result.more.emplace_back("open_seconds", open_seconds_);
+        bench::hand_over(result);
     }
     void look_up(const std::string& op) {
         std::uint64_t checksum = 0;
-        const double seconds = seconds_of([&] { checksum = store_->look_up(entries_, lookup_order_); });
+        bench::measurement result = timed(op, [&] { checksum = store_->look_up(entries_, lookup_order_); });
         expect_equal(checksum, expected_of_look_up(entries_, system_.finds), "lookup");
-        bench::hand_over({op, seconds, {{"open_seconds", open_seconds_}}});
+        result.more.emplace_back("open_seconds", open_seconds_);
+        bench::hand_over(result);
     }
     void remove() {
         std::uint64_t removed = 0;
-        bench::hand_over({"delete", seconds_of([&] { removed = store_->remove(entries_, removal_order_); })});
+        bench::hand_over(timed("delete", [&] { removed = store_->remove(entries_, removal_order_); }));
         expect_all_removed(removed);
     }
     void remove_by_name() {
         std::uint64_t removed = 0;
-        bench::hand_over({phase_, seconds_of([&] { removed = store_->remove_by_name(entries_, removal_order_); })});
+        bench::hand_over(timed(phase_, [&] { removed = store_->remove_by_name(entries_, removal_order_); }));
         expect_all_removed(removed);
     }
     void expect_all_removed(std::uint64_t removed) {

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -139,6 +140,12 @@ options parse_options(int count, char* words[], std::string_view purpose) {
 bool is_wanted(std::string_view name, const std::vector<std::string>& parts) {
     const auto matches = [&](const std::string& part) { return lower(name).find(lower(part)) != std::string::npos; };
     return parts.empty() || std::any_of(parts.begin(), parts.end(), matches);
+}
+
+double stopwatch::process_cpu_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 void hand_over(const measurement& result) {

@@ -46,9 +46,14 @@ public:
     [[nodiscard]] double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
+    /// The processor's time, of all threads: on a busy machine it tells what waiting adds to the other.
+    [[nodiscard]] double cpu_seconds() const { return process_cpu_seconds() - cpu_begin_; }
 
 private:
+    static double process_cpu_seconds();
+
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    double cpu_begin_ = process_cpu_seconds();
 };
 
 /// In a child: hands a measurement to the parent.

@@ -74,7 +74,8 @@ void measure(const fs::path& directory, std::uint64_t bytes) {
         if (blocks == nullptr || blocks->size() != bytes / k_block_bytes || blocks->back().back() == 0)
             throw std::runtime_error("the heap does not hold what was written");
         heap.close();
-        bench::hand_over({"open", seconds});
+        const auto file_bytes = static_cast<double>(fs::file_size(directory / k_file));
+        bench::hand_over({"open", seconds, {{"file_bytes", file_bytes}}});
     }
 }
 

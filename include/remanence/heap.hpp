@@ -38,16 +38,17 @@ enum class durability {
 struct progress {
     enum class phase { recovery, checkpoint, verify };
     phase what;
-    std::uint64_t bytes_done;
+    std::uint64_t bytes_done; ///< of the work at hand: pages replayed, folded or checked
     std::uint64_t bytes_total;
 };
 
-/// How a heap is opened. Creation-time members are ignored when the heap exists.
+/// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Values out of range are
+/// errc::invalid_argument.
 struct heap_options {
     sharing access = sharing::exclusive;
-    /// Address space to reserve, in bytes; it extends while the addresses behind it are free. 0: 16 GiB.
+    /// Address space to reserve, in bytes, below 64 TiB; it extends while the addresses behind it are free. 0: 16 GiB.
     std::uint64_t reserve_bytes = 0;
-    /// Creation: unit of placement, a power of two of at least 64 KiB. 0: 256 KiB.
+    /// Creation: unit of placement, a power of two from 64 KiB to 4 MiB. 0: 256 KiB.
     std::uint64_t chunk_bytes = 0;
     /// Creation: where the heap is mapped, now and ever after; a multiple of 1 GiB. 0: chosen at random.
     std::uintptr_t base = 0;
@@ -55,7 +56,7 @@ struct heap_options {
     /// close() and the destructor commit what is not committed, instead of discarding it.
     bool commit_at_close = false;
     bool read_only = false;
-    /// Creation: permission bits of the file, less the umask; the log inherits them.
+    /// Creation: permission bits of the file, less the umask. The log gets those of the file.
     unsigned mode = 0666;
     /// Include the heap's memory in core files.
     bool core_dump = false;
@@ -82,7 +83,7 @@ struct heap_stats {
     std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
     std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
     std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to their size classes
-    std::string tracker;            ///< "scan" or "fallback"
+    std::string tracker;            ///< "scan" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;     ///< log records replayed; 0 after a clean close
     std::uint64_t recovered_bytes;       ///< their size
@@ -168,6 +169,7 @@ public:
     }
 
     heap(heap&& other) noexcept;
+    /// Closes the heap held so far as the destructor does.
     heap& operator=(heap&& other) noexcept;
     /// Discards what is not committed (commits it with commit_at_close), folds the log and closes; says nothing of
     /// failures: use close() to hear of them. Nothing committed is lost either way.
@@ -177,21 +179,31 @@ public:
     /// it does when commit_at_close meets errc::no_space, with every change still in memory. After any other error the
     /// heap is closed too.
     void close();
+    /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
 
     /// Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end.
     /// Durable once this returns. errc::no_space: nothing is written, memory keeps its changes, call it again when
-    /// there is space. errc::io: the heap is poisoned, and must be reopened. Complexity: O(changed pages), plus the
-    /// tracker's scan of resident memory.
+    /// there is space. errc::io: the heap is poisoned, every later commit says errc::poisoned, and it must be reopened.
+    /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
+    /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done.
+    /// Complexity: O(changed pages), plus the tracker's scan of resident memory.
     void commit();
     /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
+    /// Waits for the other threads' sections to end. Writes nothing. errc::corrupt or errc::io when the committed content
+    /// cannot be read (the heap is poisoned then), errc::poisoned, errc::read_only, errc::section_conflict.
+    /// Complexity: as commit().
     void rollback();
-    /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted.
+    /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted. Waits for the
+    /// other threads' sections to end. What was committed is as durable before as after. errc::io poisons the heap;
+    /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last one).
     void checkpoint();
 
     /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. A nested
     /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
-    /// back, and throws errc::rolled_back when the exception was caught on the way.
+    /// back, and throws errc::rolled_back when the exception was caught on the way. Waits for the other threads' sections.
+    /// Durable once the outermost one returns. Throws what `f` throws and what commit() throws (memory is rolled back
+    /// then); errc::section_conflict inside a read section of the same thread.
     template <class F>
     decltype(auto) write(F&& f) {
         detail::write_section section(detail::checked(impl_));
@@ -204,7 +216,8 @@ public:
             return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
         }
     }
-    /// Runs `f` in a read section and returns its result. Inside a write section of the same thread it joins that.
+    /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait. Inside a write
+    /// section of the same thread it joins that. Throws what `f` throws.
     template <class F>
     decltype(auto) read(F&& f) const {
         detail::read_section section(detail::checked(impl_));
@@ -213,16 +226,23 @@ public:
 
     // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
     // was not committed, and never throws: call commit() before.
+    /// Enters a write section. errc::section_conflict inside a read section of the same thread.
     void lock();
+    /// As lock(), without waiting: false when others are in a section, or this thread is in a read section.
     [[nodiscard]] bool try_lock();
+    /// Ends the write section; the outermost one rolls back what was not committed.
     void unlock() noexcept;
+    /// Enters a read section.
     void lock_shared();
+    /// As lock_shared(), without waiting: false when another thread is in a write section.
     [[nodiscard]] bool try_lock_shared();
+    /// Ends the read section.
     void unlock_shared() noexcept;
 
     /// The object named `name`, constructed from `args` (uses-allocator) when there is none. Outside a section this
     /// commits its creation; inside one it is undone with the section, and the reference then dangles.
-    /// Throws errc::type_mismatch naming both types.
+    /// Throws errc::type_mismatch naming both types, errc::unnameable_type for local types and those of anonymous
+    /// namespaces, errc::corrupt when the directory is damaged, and what write() and T's constructor throw.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
         if (T* found = find_root<T>(name)) return *found;
@@ -233,13 +253,14 @@ public:
             return *object;
         });
     }
-    /// The object named `name`, or null. O(log roots).
+    /// The object named `name`, or null. errc::type_mismatch, errc::corrupt. O(log roots).
     template <class T>
     [[nodiscard]] T* find_root(std::string_view name) const {
         detail::read_section section(detail::checked(impl_));
         return static_cast<T*>(detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>()));
     }
-    /// Destroys the object named `name`; false when there is none. Outside a section it commits.
+    /// Destroys the object named `name`; false when there is none. Outside a section it commits. Throws what find_root()
+    /// and write() throw.
     template <class T>
     bool remove_root(std::string_view name) {
         return write([&] {
@@ -250,6 +271,7 @@ public:
             return true;
         });
     }
+    /// All roots by name, in a read section. errc::corrupt when the directory is damaged.
     [[nodiscard]] std::vector<root_info> roots() const;
 
     /// A new object in this heap, for plain pointers to reach. Uses-allocator construction.
@@ -284,10 +306,13 @@ public:
 
     /// Number of the last commit; 0 for a new heap.
     [[nodiscard]] std::uint64_t version() const;
+    /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;
     /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing.
     [[nodiscard]] verify_report verify() const;
+    /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
+    /// Address of the heap's first byte, the same at every open.
     [[nodiscard]] void* base() const;
 
 private:

@@ -216,6 +216,9 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     std::error_code unknown;
     const std::filesystem::path place = std::filesystem::absolute(path, unknown);
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
+    if (!engine && engine.why().code == errc::base_taken && detail::registry::holds(path)) { // two readers share its lock
+        refuse(errc::in_use, path.string() + " is open in this process already. Use that handle.");
+    }
     if (!engine) detail::raise(engine.why());
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), std::move(*guard)));
     detail::registry::add(*impl_);

@@ -82,6 +82,15 @@ std::string path_at(const void* address) {
     return impl != nullptr && impl->engine->contains(address) ? impl->path.string() : std::string();
 }
 
+bool holds(const std::filesystem::path& path) noexcept {
+    for (auto& slot : slots) {
+        const heap_impl* impl = slot.load(std::memory_order_acquire);
+        std::error_code unknown;
+        if (impl != nullptr && std::filesystem::equivalent(impl->path, path, unknown)) return true;
+    }
+    return false;
+}
+
 heap_impl* only_exclusive() noexcept { return only.load(std::memory_order_acquire); }
 
 } // namespace remanence::detail::registry

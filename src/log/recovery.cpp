@@ -148,7 +148,7 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         if (batch.size() == k_batch_pages || i == changes.size()) {
             REM_TRY(store.fold(batch)); // I1: every record is durable. I5: unconditionally
             batch.clear();
-            if (progress) progress(i, changes.size());
+            if (progress) progress(i * k_page_bytes, changes.size() * k_page_bytes);
         }
     }
     return {};
@@ -243,9 +243,16 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
     if (!log) return log.error();
     recovery_outcome outcome;
     if (!*log) return outcome;
+    REM_TRY(store.confirm()); // before pages are folded, or the log is removed, on its word
     auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
     if (!records) return records.error();
     if (!store.is_clean()) {
+        if (!records->empty()) {
+            // I1: the last record may be in the page cache only, since its writer died or its sync failed. All before it
+            // were durable when it was written (durable_through).
+            REM_TRY((*log)->write("log: confirm last record", records->back().offset, records->back().bytes));
+            REM_TRY((*log)->sync("log: sync confirmed record"));
+        }
         REM_TRY(replay(store, **log, *records, progress));
         REM_TRY(store.discard_unstored());
         std::uint64_t version = records->empty() ? store.super().checkpoint_version : records->back().version;

@@ -57,6 +57,8 @@ public:
     /// caller has reserved. Multiples of the page size. The mapping may outlive the file object.
     virtual result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) = 0;
 
+    /// Its permission bits.
+    virtual result<unsigned> permissions() = 0;
     /// Whether `path` still names this very file.
     virtual result<bool> is_at(const std::string& path) = 0;
     [[nodiscard]] virtual const std::string& path() const = 0;

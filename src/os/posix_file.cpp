@@ -161,6 +161,12 @@ public:
         return {};
     }
 
+    result<unsigned> permissions() override {
+        struct stat info{};
+        if (::fstat(descriptor_, &info) != 0) return system_failure(errno, "cannot inspect", path_);
+        return static_cast<unsigned>(info.st_mode & 0777U);
+    }
+
     result<bool> is_at(const std::string& path) override {
         struct stat mine{};
         struct stat named{};

@@ -277,6 +277,7 @@ public:
     }
 
     [[nodiscard]] const std::string& path() const override { return path_; }
+    result<unsigned> permissions() override { return 0666U; }
     result<bool> is_at(const std::string& path) override {
         const std::scoped_lock guard(disk_.mutex_);
         return disk_.find(path) == number_;

@@ -63,7 +63,11 @@ void chunk_map::erase(std::uint64_t chunk) {
     rest.run_length = run->chunk + run->run_length - rest.chunk;
     run->run_length = chunk - run->chunk;
     if (run->run_length != 0 && rest.run_length != 0) {
-        exceptions_.insert(after, rest);
+        if (exceptions_.size() < k_exceptions_max) {
+            exceptions_.insert(after, rest);
+        } else if (rest.run_length > run->run_length) {
+            *run = rest; // without room the shorter part counts as stored: a hole, which reads as zeros, too
+        }
     } else if (rest.run_length != 0) {
         *run = rest;
     } else if (run->run_length == 0) {
@@ -72,7 +76,7 @@ void chunk_map::erase(std::uint64_t chunk) {
 }
 
 void chunk_map::append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
-    if (count == 0) return;
+    if (count == 0 || exceptions_.size() == k_exceptions_max) return;
     REM_CHECK(exceptions_.empty() || exceptions_.back().chunk + exceptions_.back().run_length <= first);
     changed_ = true;
     exceptions_.push_back({first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0});
@@ -82,6 +86,7 @@ result<format::map_reference> chunk_map::write(os::file& file, format::map_refer
     area.slot = 1 - area.slot; // I1
     area.count = exceptions_.size();
     area.checksum = map_checksum(exceptions_);
+    REM_CHECK(area.count * sizeof(chunk_exception) <= area.slot_bytes);
     if (!exceptions_.empty()) {
         REM_TRY(file.write("store: chunk map", area.area_offset + area.slot * area.slot_bytes, std::as_bytes(std::span(exceptions_))));
     }

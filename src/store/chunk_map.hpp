@@ -23,12 +23,11 @@ public:
     [[nodiscard]] bool is_zero(std::uint64_t chunk) const;
     /// Chunk was committed: its exception, if any, goes.
     void erase(std::uint64_t chunk);
-    /// [first, first+count), beyond every other exception, was skipped.
+    /// [first, first+count), beyond every other exception, was skipped. Without room for another exception the chunks
+    /// count as stored: they are holes in the file, which read as zeros, too.
     void append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
 
     [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
-    /// Whether another erase() and append keep the list within its bound.
-    [[nodiscard]] bool has_room() const { return exceptions_.size() + 2 <= k_exceptions_max; }
     [[nodiscard]] bool changed() const { return changed_; }
 
     /// Writes the list to `slot` of the area; durable after the next sync. Returns the reference for the superblock.

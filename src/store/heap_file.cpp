@@ -103,7 +103,9 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
         return built.error();
     }
     file->reset(); // opened again below under its own name
-    return open(files, path, os::access::read_write);
+    auto store = open(files, path, os::access::read_write);
+    if (store) (*store)->confirmed_ = true;
+    return store;
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
@@ -345,6 +347,16 @@ result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t co
     return tables_[index].reserve(first + count - 1);
 }
 
+result<void> heap_file::reserve_places() {
+    if (places_reserved_) return {};
+    REM_TRY(file_->reserve("store: reserve superblocks", 0, format::k_first_table_offset));
+    if (next_map_area_.area_offset >= format::k_first_table_offset) {
+        REM_TRY(file_->reserve("store: reserve chunk map", next_map_area_.area_offset, 2 * next_map_area_.slot_bytes));
+    }
+    places_reserved_ = true;
+    return {};
+}
+
 result<void> heap_file::reserve_checksums(std::uint64_t page) {
     std::size_t index = region_index(page * k_page_bytes);
     return tables_[index].reserve(page - super_.regions[index].heap_offset / k_page_bytes);
@@ -384,8 +396,7 @@ void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> che
     if (chunk < image_chunks) {
         map_.erase(chunk);
     } else {
-        // Without room for another exception the skipped chunks count as stored, being holes that read as zeros.
-        if (map_.has_room()) map_.append_zero_run(image_chunks, chunk - image_chunks, version);
+        map_.append_zero_run(image_chunks, chunk - image_chunks, version);
         image_bytes_ = (chunk + 1) * super_.chunk_bytes;
     }
     fresh_.emplace(chunk, std::move(checksums));
@@ -432,6 +443,7 @@ result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std:
         auto map = map_.write(*file_, next_map_area_);
         if (!map) return map.error();
         next.map = *map;
+        next_map_area_ = *map;
     }
     next.checkpoint_version = version;
     next.chain = chain;
@@ -439,12 +451,22 @@ result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std:
     next.image_bytes = image_bytes_;
     next.flags = clean ? format::k_flag_clean : 0;
     REM_TRY(file_->sync("store: sync image")); // I3
-    REM_TRY(write_superblock(next));
-    next_map_area_ = super_.map;
+    return write_superblock(next);
+}
+
+// What was read when the heap was opened may have been in the page cache only: its writer may have died, or its sync
+// may have failed, which leaves pages that count as clean (I5). So it is written again, not just synced.
+result<void> heap_file::confirm() {
+    if (confirmed_) return {};
+    REM_TRY(file_->write("store: confirm superblock", super_.sequence % 2 * format::k_superblock_bytes,
+                         std::as_bytes(std::span(&super_, 1))));
+    REM_TRY(file_->sync("store: sync confirmed superblock"));
+    confirmed_ = true;
     return {};
 }
 
 result<void> heap_file::write_superblock(superblock next) {
+    REM_TRY(confirm()); // I3: the one that stays must be durable before the other is overwritten
     ++next.sequence;
     std::uint64_t place = next.sequence % 2; // I3: the current one stays valid
     next.checksum = superblock_checksum(next, place);

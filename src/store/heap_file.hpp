@@ -97,6 +97,8 @@ public:
     result<void> add_regions(std::uint64_t heap_bytes);
     /// Room on the disk for these pages (contiguous in the heap, within one chunk) and their checksums. errc::no_space.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
+    /// Room for the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
+    result<void> reserve_places();
     /// Room for another checksum of a page that has its own place already. errc::no_space.
     result<void> reserve_checksums(std::uint64_t page);
     /// Room for the chunk map after up to `fresh` more chunks.
@@ -114,6 +116,9 @@ public:
     /// Writes tables and map, syncs, then writes and syncs a superblock (I3). After a failure the heap is to be
     /// poisoned: which superblock is on the disk is unknown.
     result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean);
+    /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
+    /// anything is done that relies on it. Nothing after the first time.
+    result<void> confirm();
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit left there. For recovery.
     result<void> discard_unstored();
 
@@ -138,6 +143,8 @@ private:
     format::map_reference next_map_area_{};
     std::uint64_t image_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;
+    bool confirmed_ = false; // the superblock is known to be durable
+    bool places_reserved_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> fresh_; // page checksums of chunks accepted since the last publish
 };

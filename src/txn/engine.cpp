@@ -113,8 +113,8 @@ result<void> engine::open_memory(os::reservation place) {
     } else {
         REM_TRY(check_header());
     }
-    // The limit is the format's: the reservation grows while the addresses behind it are free.
-    allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend, std::uint64_t{1} << 43,
+    // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
+    allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend, std::uint64_t{1} << 44,
                                                           view_->accessible_bytes());
     return allocator_->check_state();
 }
@@ -199,6 +199,7 @@ result<void> engine::commit() {
 // reservation poisons.
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
     auto reserved = [&]() -> result<void> {
+        REM_TRY(store_->reserve_places());
         if (!changes.fresh.empty()) REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
         REM_TRY(store_->reserve_map(changes.fresh.size()));
         for (const view::fresh_chunk& fresh : changes.fresh) {
@@ -228,7 +229,9 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
 // R2: every log is an epoch of its own, durable before its first record.
 result<void> engine::begin_session() {
     const auto& super = store_->super();
-    auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, options_.mode);
+    auto mode = store_->file().permissions();
+    if (!mode) return mode.error();
+    auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode);
     if (!log) return log.error();
     if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun) return poison(begun.error());
     log_ = std::move(*log);

@@ -21,6 +21,17 @@ bool all_zero(const std::byte* page) {
     return std::memcmp(page, zeros, k_page_bytes) == 0;
 }
 
+unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
+    std::string reason = why.message;
+    if (why.code == errc::base_taken) {
+        reason = "the addresses behind it are taken by: " +
+                 os::mapping_at(reinterpret_cast<std::uint64_t>(place.base()) + place.bytes(), GiB) +
+                 ". Free memory in the heap, or open it with a larger reserve_bytes before that mapping is made.";
+    }
+    return fail(errc::exhausted, "the memory of the heap " + path + " is exhausted at " + std::to_string(place.bytes()) + " bytes: " + reason,
+                path, why.os_error);
+}
+
 void sort_and_merge(std::vector<os::page_run>& runs) {
     std::sort(runs.begin(), runs.end(), [](const os::page_run& a, const os::page_run& b) { return a.offset < b.offset; });
     std::size_t kept = 0;
@@ -58,6 +69,7 @@ result<void> memory_view::map(const store::extent& e, os::access protection) {
         REM_TRY(store_.file().map_private(base() + e.heap.offset, e.heap.bytes, e.file_offset, protection));
     } else {
         REM_TRY(os::map_anonymous(base() + e.heap.offset, e.heap.bytes));
+        if (protection == os::access::read_only) REM_TRY(os::protect_read_only(base() + e.heap.offset, e.heap.bytes));
     }
     if (!core_dump_) os::exclude_from_core(base() + e.heap.offset, e.heap.bytes);
     const std::uint64_t chunk = store_.chunk_bytes();
@@ -74,11 +86,9 @@ result<void> memory_view::make_accessible(std::uint64_t bytes) {
     if (wanted > place_.bytes()) {
         if (bytes <= place_.bytes()) {
             wanted = place_.bytes();
-        } else if (auto extended = place_.extend(align_up(wanted, GiB)); !extended) {
-            failure why = extended.why();
-            return fail(errc::exhausted,
-                        "the memory of the heap " + store_.path() + " is exhausted at " + std::to_string(place_.bytes()) + " bytes: " + why.message,
-                        store_.path(), why.os_error);
+        } else if (!place_.extend(align_up(wanted, GiB))) {
+            wanted = align_up(bytes, std::max(k_growth_step, store_.chunk_bytes())); // what is in the way may leave room for this
+            if (auto extended = place_.extend(wanted); !extended) return exhausted(store_.path(), place_, extended.why());
         }
     }
     reserved_ = place_.bytes();

@@ -31,7 +31,7 @@ struct workload {
     std::uint32_t restarts = 2;
 
     // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
-    friend void PrintTo(const workload& each, std::ostream* out) { *out << each.name; } // for GoogleTest
+    friend void PrintTo(const workload& each, std::ostream* out) { *out << each.name; }
 };
 
 struct exploration {

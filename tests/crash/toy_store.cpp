@@ -14,7 +14,7 @@ namespace remanence::crash {
 namespace {
 
 constexpr std::uint64_t k_memory_bytes = 64 * KiB;
-constexpr std::uint64_t k_base = 0x1200'0000'0000;
+void* const k_base = reinterpret_cast<void*>(0x1200'0000'0000); // NOLINT(performance-no-int-to-ptr)
 
 struct record_header {
     std::uint64_t version;
@@ -33,9 +33,9 @@ class toy_store final : public store {
 public:
     toy_store(os::file_system& files, std::string path, toy_mistakes mistakes)
         : files_(files), path_(std::move(path)), mistakes_(mistakes) {
-        void* got = ::mmap(reinterpret_cast<void*>(k_base), k_memory_bytes, PROT_READ | PROT_WRITE,
+        void* got = ::mmap(k_base, k_memory_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        REM_CHECK(got == reinterpret_cast<void*>(k_base));
+        REM_CHECK(got == k_base);
         memory_ = static_cast<std::byte*>(got);
         *used() = sizeof(std::uint64_t);
     }

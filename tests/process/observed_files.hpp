@@ -51,6 +51,7 @@ public:
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
         return below_->map_private(where, bytes, offset, protection);
     }
+    result<unsigned> permissions() override { return below_->permissions(); }
     result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 

@@ -481,6 +481,22 @@ TEST(exhausted, the_heap_stays_usable) {
     h.commit();
 }
 
+TEST(exhausted, the_heap_grows_up_to_what_is_in_the_way) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", {.reserve_bytes = 4 * MiB});
+    void* behind = static_cast<std::byte*>(h.base()) + 40 * MiB;
+    ASSERT_EQ(::mmap(behind, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), behind);
+    auto where = h.get_allocator<>();
+    std::uint64_t got = 0;
+    while (!error_of([&] { (void)where.allocate(256 * KiB); })) got += 256 * KiB;
+    EXPECT_GT(got, 36 * MiB);
+    h.rollback();
+    put_contents(h);
+    EXPECT_TRUE(has_contents(h));
+    h.close();
+    ::munmap(behind, 4096);
+}
+
 TEST(exhausted, nothing_behind_the_reservation_is_touched_whatever_the_chunk_size) {
     temp_dir dir;
     constexpr std::uint64_t k_reserve = 5 * MiB; // ends within the second chunk

@@ -69,11 +69,18 @@ TEST(chunk_map, damage_and_nonsense_are_corrupt_with_the_place) {
     EXPECT_EQ(chunk_map::read(*file, where, 11).why().code, errc::truncated);
 }
 
-TEST(chunk_map, has_room_until_its_bound) {
+TEST(chunk_map, keeps_its_bound_whatever_is_skipped_or_erased) {
     chunk_map map;
     std::uint64_t chunk = 0;
-    for (; map.has_room(); chunk += 2) map.append_zero_run(chunk, 1, 1);
-    EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max - 1);
+    for (std::uint64_t i = 0; i < chunk_map::k_exceptions_max + 10; ++i, chunk += 4) map.append_zero_run(chunk, 3, 1);
+    EXPECT_LE(map.exceptions().size(), chunk_map::k_exceptions_max);
+    EXPECT_FALSE(map.is_zero(chunk - 4)); // without room for it, it counts as stored
+    for (std::uint64_t middle = 1; middle < 400; middle += 4) map.erase(middle); // each splits a run in two
+    EXPECT_LE(map.exceptions().size(), chunk_map::k_exceptions_max);
+    for (std::uint64_t middle = 1; middle < 400; middle += 4) EXPECT_FALSE(map.is_zero(middle));
+    for (std::size_t i = 1; i < map.exceptions().size(); ++i) {
+        ASSERT_GE(map.exceptions()[i].chunk, map.exceptions()[i - 1].chunk + map.exceptions()[i - 1].run_length);
+    }
 }
 
 } // namespace

@@ -166,12 +166,14 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
             done = heap.commit();
         }
         if (!done) {
-            small.limit_space(0);
+            small.limit_space(GiB);
             ASSERT_TRUE(heap.commit());
         }
         small.limit_space(small.space_used()); // not a byte more
-        EXPECT_TRUE(heap.checkpoint());
-        EXPECT_TRUE(heap.close());
+        auto folded = heap.checkpoint();
+        EXPECT_TRUE(folded) << folded.why().message;
+        auto closed = heap.close();
+        EXPECT_TRUE(closed) << closed.why().message;
         const auto at = static_cast<std::uint64_t>(block - heap.base());
         opened->reset();
         auto again = engine::open(small, k_path, open_mode::open_existing, {.reserve_bytes = 64 * MiB}, "abi");
@@ -181,6 +183,7 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
 }
 
 TEST_F(engine_on_disk, a_checkpoint_after_a_commit_that_failed_folds_only_what_is_committed) {
+    disk_.limit_space(GiB);
     open();
     put(1, 1);
     put(2, 1);
