@@ -404,8 +404,22 @@ void simulated_disk::marker(site where, std::uint64_t value) {
 }
 
 void simulated_disk::fail_at(std::uint64_t n, errc code) {
+    work_again();
     fail_in_ = n;
     fail_code_ = code;
+}
+
+void simulated_disk::die_at(std::uint64_t n) {
+    work_again();
+    fail_in_ = n;
+    dies_ = true;
+}
+
+void simulated_disk::work_again() {
+    fail_in_.reset();
+    fail_code_ = errc::io;
+    dies_ = false;
+    dead_ = false;
 }
 
 std::uint64_t simulated_disk::space_used() const {
@@ -438,9 +452,12 @@ result<void> simulated_disk::record(disk_operation operation) {
     if (fail_in_ && (*fail_in_)-- == 0) {
         fail_in_.reset();
         error = fail_code_;
+        dead_ = dies_;
     } else if (!has_space_for(operation)) {
         error = errc::no_space;
     }
+    if (dead_)
+        return fail(errc::io, "the process that asks has died, for the simulated disk", operation.path, EIO);
     operation.failed = error.has_value();
     if (!error)
         perform(operation, persisted_part{.operation = 0});

@@ -109,7 +109,12 @@ public:
 
     /// The nth recorded operation from now (0: the next one; markers do not count) fails with `code`, io or no_space.
     void fail_at(std::uint64_t n, errc code);
+    /// That one and all later ones fail with errc::io and are not recorded, as if the process had died before them.
+    void die_at(std::uint64_t n);
+    /// Whether the operation of fail_at() or die_at() has not been reached.
     [[nodiscard]] bool failure_is_ahead() const { return fail_in_.has_value(); }
+    /// Ends what fail_at() and die_at() began.
+    void work_again();
     /// The files together may take up this much, in blocks of 4 KiB; a hole takes up nothing. Set it before the first
     /// file.
     void limit_space(std::uint64_t bytes) { space_limit_ = bytes; }
@@ -147,6 +152,8 @@ private:
     std::size_t open_files_ = 0;
     std::optional<std::uint64_t> fail_in_;
     errc fail_code_ = errc::io;
+    bool dies_ = false; // at fail_in_, rather than to fail once
+    bool dead_ = false;
     std::uint64_t space_limit_ = 0; // 0: none
     std::string dropped_site_;
 };

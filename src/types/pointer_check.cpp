@@ -28,7 +28,9 @@ word value_at(const std::byte* where) {
     return value;
 }
 
-const void* pointer(word address) { return reinterpret_cast<const void*>(address); } // NOLINT(performance-no-int-to-ptr)
+const void* pointer(word address) {
+    return reinterpret_cast<const void*>(address);
+} // NOLINT(performance-no-int-to-ptr)
 
 class checker {
 public:
@@ -39,13 +41,16 @@ public:
         const std::uint64_t chunk_pages = engine_.chunk_bytes() / k_page_bytes;
         for (const view::fresh_chunk& fresh : changes.fresh) {
             for (std::uint64_t i = 0; i < chunk_pages; ++i) {
-                if (fresh.checksums[i] != 0) scan((fresh.chunk * chunk_pages + i) * k_page_bytes, k_page_bytes);
+                if (fresh.checksums[i] != 0)
+                    scan((fresh.chunk * chunk_pages + i) * k_page_bytes, k_page_bytes);
             }
         }
         for (const view::changed_page& page : changes.pages) {
-            for (const format::change_range& range : changes.ranges_of(page)) scan(page.page * k_page_bytes + range.offset, range.bytes);
+            for (const format::change_range& range : changes.ranges_of(page))
+                scan(page.page * k_page_bytes + range.offset, range.bytes);
         }
-        if (count_ == 0) return {};
+        if (count_ == 0)
+            return {};
         return refuse();
     }
 
@@ -68,20 +73,25 @@ private:
         for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
             const std::byte* where = engine_.base() + offset;
             const word value = value_at(where);
-            if (value < k_lowest_address || value >= os::k_address_end || is_ours(value) || !is_foreign(value)) continue;
+            if (value < k_lowest_address || value >= os::k_address_end || is_ours(value) || !is_foreign(value))
+                continue;
             auto block = blocks_.block_of(where); // P1
-            if (!block) continue;
-            if (count_++ == 0) first_ = {offset, value, *block};
+            if (!block)
+                continue;
+            if (count_++ == 0)
+                first_ = {offset, value, *block};
         }
     }
 
     bool is_foreign(word value) { return memory_at(value) != nullptr || !heap_at_(pointer(value)).empty(); }
 
     const process_memory* memory_at(word address) {
-        if (!memory_) memory_ = os::memory_of_process();
+        if (!memory_)
+            memory_ = os::memory_of_process();
         auto after = std::upper_bound(memory_->begin(), memory_->end(), address,
                                       [](word a, const process_memory& m) { return a < m.begin; });
-        if (after == memory_->begin()) return nullptr;
+        if (after == memory_->begin())
+            return nullptr;
         const process_memory& candidate = *std::prev(after);
         return address < candidate.end ? &candidate : nullptr;
     }
@@ -94,7 +104,8 @@ private:
         std::deque<alloc::block> pending;
         auto reach = [&](const void* address, std::size_t root) {
             auto block = blocks_.block_of(address);
-            if (block && owner_of.emplace(block->start, root).second) pending.push_back(*block);
+            if (block && owner_of.emplace(block->start, root).second)
+                pending.push_back(*block);
         };
         // A damaged directory is not this check's business; what was found of it will do.
         (void)root_directory(engine_).for_each([&](const root_view& root) {
@@ -110,34 +121,44 @@ private:
             const std::size_t root = owner_of.at(block.start);
             const auto* bytes = static_cast<const std::byte*>(block.start);
             for (std::size_t i = 0; i + sizeof(word) <= block.bytes; i += sizeof(word)) {
-                if (const word value = value_at(bytes + i); is_ours(value)) reach(pointer(value), root);
+                if (const word value = value_at(bytes + i); is_ours(value))
+                    reach(pointer(value), root);
             }
         }
         auto found = owner_of.find(wanted);
-        if (found == owner_of.end()) return {};
+        if (found == owner_of.end())
+            return {};
         return owners[found->second];
     }
 
     std::string target_of(word value) {
         std::string heap = heap_at_(pointer(value));
-        if (!heap.empty()) return "into another heap, " + heap;
+        if (!heap.empty())
+            return "into another heap, " + heap;
         const process_memory* memory = memory_at(value);
         switch (memory != nullptr ? memory->what : process_memory::kind::other) {
-        case process_memory::kind::stack_of_this_thread: return "to the stack of the committing thread";
-        case process_memory::kind::stack: return "to the stack of a thread";
-        case process_memory::kind::malloc: return "to malloc memory";
-        case process_memory::kind::other: break;
+        case process_memory::kind::stack_of_this_thread:
+            return "to the stack of the committing thread";
+        case process_memory::kind::stack:
+            return "to the stack of a thread";
+        case process_memory::kind::malloc:
+            return "to malloc memory";
+        case process_memory::kind::other:
+            break;
         }
         return "to memory of the process (malloc's, a thread's stack or static data)";
     }
 
     static std::string advice_for(const std::string& target) {
-        if (target.starts_with("into")) return "Copy the object into this heap, or keep both in one heap.";
+        if (target.starts_with("into"))
+            return "Copy the object into this heap, or keep both in one heap.";
         if (target.find("stack") != std::string::npos && target.find("malloc") == std::string::npos) {
-            return "A container whose nodes lie in the heap must lie there itself: make it a root, a member of one, or by heap.make(); and store no "
+            return "A container whose nodes lie in the heap must lie there itself: make it a root, a member of one, or "
+                   "by heap.make(); and store no "
                    "pointers to local variables.";
         }
-        return "Use the containers and the string of namespace remanence inside the heap, not those of std with their own allocator, and make what is "
+        return "Use the containers and the string of namespace remanence inside the heap, not those of std with their "
+               "own allocator, and make what is "
                "pointed to by heap.make().";
     }
 
@@ -149,12 +170,15 @@ private:
                                        : std::string("in a heap too large to tell the root");
         std::string target = target_of(first_.value);
         const word block = offset_of(first_.block.start);
-        std::string others = count_ == 1 ? "" : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
+        std::string others =
+            count_ == 1 ? ""
+                        : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
         return fail(errc::foreign_pointer,
-                    "cannot commit " + engine_.path() + ": a pointer " + target + " lies at byte " + std::to_string(first_.at - block) +
-                        " of the block of " + std::to_string(first_.block.bytes) + " bytes at heap offset " + std::to_string(block) + ", " + where +
-                        ". It would lead nowhere once this process has ended." + others + " Nothing was written, and memory keeps its changes. " +
-                        advice_for(target),
+                    "cannot commit " + engine_.path() + ": a pointer " + target + " lies at byte " +
+                        std::to_string(first_.at - block) + " of the block of " + std::to_string(first_.block.bytes) +
+                        " bytes at heap offset " + std::to_string(block) + ", " + where +
+                        ". It would lead nowhere once this process has ended." + others +
+                        " Nothing was written, and memory keeps its changes. " + advice_for(target),
                     engine_.path());
     }
 

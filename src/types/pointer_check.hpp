@@ -5,7 +5,8 @@
 // On in builds without NDEBUG, and with REMANENCE_CHECK_POINTERS. It guesses: a pointer is a word whose value is an
 // address. What it looks at is chosen so that it hardly ever takes something else for one:
 //
-//  P1  Only aligned words that the commit changes, within live blocks; the engine zeroes blocks as they are freed, so no
+//  P1  Only aligned words that the commit changes, within live blocks; the engine zeroes blocks as they are freed, so
+//  no
 //      word is left over from an earlier block of the same transaction.
 //  P2  Only addresses from 4 GiB up: small numbers are no pointers, even where a program's data begins at 4 MiB.
 //  P3  Only memory that is private, writable and of no file (os::memory_of_process), or another heap. Not vtables,

@@ -50,7 +50,7 @@ TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
     // Without it a removed log may come back beside a clean heap, which is not older than it: that is accepted.
     const std::vector<std::string> not_needed = {"log: sync directory without log"};
     std::map<std::string, std::string> noticed; // site → the violation
-    for (const char* name : {"create", "checkpoints", "free_and_reuse"}) {
+    for (const char* name : {"create", "checkpoints", "free_and_reuse", "killed", "failing_device"}) {
         const workload tested = named(name);
         const auto complete = explore_without("", tested);
         ASSERT_EQ(complete.violation, "");

@@ -87,9 +87,8 @@ std::vector<state> sample(const std::vector<state>& all, std::uint64_t wanted, g
 }
 
 /// The promise that holds after each number of operations.
-std::vector<promise> promises_by_position(const trace& operations, const promise& first,
-                                          const std::vector<promise>& made) {
-    std::vector<promise> at{first};
+std::vector<promise> promises_by_position(const trace& operations, const history& made) {
+    std::vector<promise> at{made.front()};
     for (const auto& operation : operations)
         at.push_back(operation.what == os::disk_operation::kind::marker ? made[operation.bytes] : at.back());
     return at;
@@ -123,9 +122,7 @@ public:
 
     exploration_report run() {
         try {
-            history past;
-            past.promises = {promise{}};
-            run_phase(0, past);
+            run_phase(0, promise{});
         } catch (const violation& found) {
             report_.violation = std::string(found.what()) + "\n  replay with --replay='" + current_state() +
                                 "' and seed " + std::to_string(how_.seed) + '\n';
@@ -136,19 +133,17 @@ public:
 private:
     using form = state::form;
 
-    void run_phase(std::size_t phase, history past) {
+    void run_phase(std::size_t phase, const promise& first) {
         name_state(tested_.name + '#' + std::to_string(phase));
-        const promise first = past.promises.back();
-        past.promises = {first};
+        history past{first};
         const trace operations = record(phase, past);
         note_sync_sites(operations);
         report_.operations += operations.size();
-        const auto promises = promises_by_position(operations, past.promises.front(), past.promises);
+        const auto promises = promises_by_position(operations, past);
         const std::string prefix = tested_.name + '#' + std::to_string(phase) + ':';
 
         const std::vector<state> all = states_of(operations, how_.seed + phase);
-        const std::uint64_t share = how_.states / runs_;
-        try_states(operations, promises, past, all, share, prefix);
+        try_states(operations, promises, all, how_.states / runs_, prefix);
         if (phase + 1 == tested_.phases.size())
             return;
 
@@ -156,9 +151,7 @@ private:
         for (const state& from : sample(all, tested_.restarts, random_)) {
             os::crash_walk walk(disk_, operations);
             build(walk, from);
-            history seen = past;
-            seen.promises = {promises[from.position]};
-            run_phase(phase + 1, seen);
+            run_phase(phase + 1, promises[from.position]);
         }
     }
 
@@ -194,8 +187,8 @@ private:
         walk.build_prefix(wanted.kept == form::torn ? wanted.sectors : os::persisted_part::k_all);
     }
 
-    void try_states(const trace& operations, const std::vector<promise>& promises, const history& past,
-                    const std::vector<state>& all, std::uint64_t share, const std::string& prefix) {
+    void try_states(const trace& operations, const std::vector<promise>& promises, const std::vector<state>& all,
+                    std::uint64_t share, const std::string& prefix) {
         report_.levels[0].possible += all.size();
         const auto chosen = sample(all, std::min<std::uint64_t>(share, all.size()), random_);
         const std::uint64_t left = share - chosen.size();
@@ -211,7 +204,7 @@ private:
             if (how_.only_reordered && tried.kept != form::synced && tried.kept != form::newest)
                 continue;
             build(walk, tried);
-            try_level_1(promises[tried.position], past, quota, name,
+            try_level_1(promises[tried.position], quota, name,
                         [&] { return excerpt(operations, tried, walk.pending()); });
         }
     }
@@ -221,9 +214,8 @@ private:
     }
 
     template <class Describe>
-    void try_level_1(const promise& given, const history& past, std::uint64_t quota, const std::string& name,
-                     const Describe& describe) {
-        history second = history_for(given, past);
+    void try_level_1(const promise& given, std::uint64_t quota, const std::string& name, const Describe& describe) {
+        history second{given};
         trace recovery;
         try {
             recovery = check(0, given, second, name);
@@ -234,9 +226,11 @@ private:
             return;
 
         // What the first recovery found is the most that a later one may find while nobody has seen it.
-        promise start = given;
-        start.in_flight = second.promises[1].in_flight;
-        const auto promises = promises_by_position(recovery, start, second.promises);
+        if (second[1].in_flight == given.acknowledged) {
+            second[0].in_flight = given.acknowledged;
+            second[0].in_flight_content = given.acknowledged_content;
+        }
+        const auto promises = promises_by_position(recovery, second);
         const auto all = states_of(recovery, how_.seed);
         report_.levels[1].possible += all.size();
         const bool alone = !how_.only.empty();
@@ -247,7 +241,7 @@ private:
             if (alone && how_.only != second_name)
                 continue;
             build(walk, tried);
-            history third = history_for(promises[tried.position], second);
+            history third{promises[tried.position]};
             try {
                 check(1, promises[tried.position], third, second_name);
             } catch (const violation& found) {
@@ -256,15 +250,6 @@ private:
                                 excerpt(recovery, tried, walk.pending()));
             }
         }
-    }
-
-    /// The part of the past that may be found again.
-    static history history_for(const promise& given, const history& past) {
-        history part;
-        part.promises = {given};
-        part.versions.insert(*past.versions.begin());
-        part.versions.insert(past.versions.lower_bound(given.acknowledged), past.versions.upper_bound(given.in_flight));
-        return part;
     }
 
     /// The disk is as the loss left it, and is so again afterwards. Returns what opening and one more commit did.

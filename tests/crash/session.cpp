@@ -20,55 +20,116 @@ session::session(os::simulated_disk& disk, open_function open, history& past, st
     : disk_(disk), open_(std::move(open)), past_(past), random_(seed) {}
 
 void session::promised(promise made, const char* what) {
-    past_.promises.push_back(made);
-    disk_.marker(what, past_.promises.size() - 1);
+    past_.push_back(std::move(made));
+    disk_.marker(what, past_.size() - 1);
 }
 
 void session::open() {
-    REM_CHECK(!past_.promises.empty());
-    const promise before = past_.promises.back();
     const bool absent = !*disk_.exists(k_path);
-    if (absent && before.created)
+    if (absent && past_.back().created)
         throw violation("the heap is gone, although its creation was acknowledged");
     auto opened = open_(disk_, k_path);
     if (!opened)
         throw violation("open failed: " + opened.why().message + " (" + opened.why().path + ")");
-    store_ = std::move(*opened);
-    const std::uint64_t version = store_->version();
-    if (past_.versions.empty())
-        past_.versions[version] = std::make_shared<content>(); // creation makes it, empty
-    if (!before.created)
-        past_.promises.front().in_flight = past_.promises.front().acknowledged = past_.versions.begin()->first;
+    adopt(std::move(*opened), absent);
+}
 
-    const promise allowed = before.created ? before : past_.promises.front();
+void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
+    store_ = std::move(opened);
+    const std::uint64_t version = store_->version();
+    promise& allowed = past_.back();
+    if (allowed.acknowledged_content == nullptr)
+        allowed = {false, version, version, std::make_shared<content>(), std::make_shared<content>()};
     if (version < allowed.acknowledged)
         throw violation("acknowledged commit lost: found version " + std::to_string(version) + ", acknowledged was " +
                         std::to_string(allowed.acknowledged));
-    const auto found = past_.versions.find(version);
-    if (version > allowed.in_flight || found == past_.versions.end())
+    if (version > allowed.in_flight)
         throw violation("found version " + std::to_string(version) +
                         ", which was never committed; the last one begun is " + std::to_string(allowed.in_flight));
-    if (auto different = found->second->difference(store_->base()))
+    committed_ = version == allowed.acknowledged ? allowed.acknowledged_content : allowed.in_flight_content;
+    current_ = *committed_;
+    if (auto different = current_.difference(store_->base()))
         throw violation("version " + std::to_string(version) + " does not hold what was committed: " + *different);
-    committed_ = current_ = *found->second;
-    promised({.created = true, .acknowledged = version, .in_flight = version}, "opened");
+    // One that a dead process left may vanish again until something is committed: only its creator was promised more.
+    promise found = promise::of(version, committed_);
+    found.created = was_absent || allowed.created;
+    promised(std::move(found), "opened");
 }
 
-void session::commit() {
+result<void> session::do_commit() {
     const std::uint64_t version = store_->version();
-    promised({.created = true, .acknowledged = version, .in_flight = version + 1}, "commit begins");
-    past_.versions[version + 1] = std::make_shared<const content>(current_);
-    require(store_->commit(), "commit");
+    auto next = std::make_shared<const content>(current_);
+    promised({past_.back().created, version, version + 1, committed_, next}, "commit begins");
+    REM_TRY(store_->commit());
     if (store_->version() != version + 1)
         throw violation("a commit led from version " + std::to_string(version) + " to " +
                         std::to_string(store_->version()));
-    committed_ = current_;
-    promised({.created = true, .acknowledged = version + 1, .in_flight = version + 1}, "commit acknowledged");
+    committed_ = next;
+    promised(promise::of(version + 1, committed_), "commit acknowledged");
+    return {};
+}
+
+void session::commit() { require(do_commit(), "commit"); }
+
+void session::prepare_cut(std::uint64_t n, cut how) {
+    if (how == cut::failure)
+        disk_.fail_at(n, errc::io);
+    else
+        disk_.die_at(n);
+}
+
+bool session::finish_cut() {
+    const bool done = disk_.failure_is_ahead();
+    disk_.work_again();
+    if (!done)
+        die();
+    return done;
+}
+
+bool session::try_open(std::uint64_t n, cut how) {
+    const bool absent = !*disk_.exists(k_path);
+    prepare_cut(n, how);
+    auto opened = open_(disk_, k_path);
+    const bool done = finish_cut();
+    if (opened)
+        adopt(std::move(*opened), absent);
+    else if (done)
+        throw violation("open failed: " + opened.why().message + " (" + opened.why().path + ")");
+    if (!done)
+        die();
+    return done;
+}
+
+bool session::try_commit(std::uint64_t n, cut how) {
+    prepare_cut(n, how);
+    auto committed = do_commit();
+    if (!committed && disk_.failure_is_ahead())
+        require(std::move(committed), "commit");
+    return finish_cut();
+}
+
+bool session::try_checkpoint(std::uint64_t n, cut how) {
+    prepare_cut(n, how);
+    auto folded = store_->checkpoint();
+    if (!folded && disk_.failure_is_ahead())
+        require(std::move(folded), "checkpoint");
+    return finish_cut();
+}
+
+bool session::try_close(std::uint64_t n, cut how) {
+    prepare_cut(n, how);
+    auto closed = store_->close();
+    if (!closed && disk_.failure_is_ahead())
+        require(std::move(closed), "close");
+    const bool done = finish_cut();
+    if (done)
+        die(); // nothing is left to do
+    return done;
 }
 
 void session::rollback() {
     require(store_->rollback(), "rollback");
-    current_ = committed_;
+    current_ = *committed_;
     if (auto different = current_.difference(store_->base()))
         throw violation("after a rollback " + *different);
 }
@@ -78,12 +139,12 @@ void session::checkpoint() { require(store_->checkpoint(), "checkpoint"); }
 void session::close() {
     require(store_->close(), "close");
     store_.reset();
-    current_ = committed_;
+    current_ = {};
 }
 
 void session::die() {
     store_.reset();
-    current_ = committed_;
+    current_ = {};
 }
 
 void session::verify() {

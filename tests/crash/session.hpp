@@ -7,7 +7,6 @@
 #include "store.hpp"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -21,25 +20,28 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// What may be found after a crash: a version from `acknowledged` to `in_flight`; nothing at all, unless `created`.
+/// What may be found after a crash: the version acknowledged last, or the one in flight; nothing at all, unless
+/// `created`. They are the same version, when none is in flight.
 struct promise {
     bool created = false;
     std::uint64_t acknowledged = 0;
     std::uint64_t in_flight = 0;
+    std::shared_ptr<const content> acknowledged_content{}; // null, both: the version that creation makes; not known yet
+    std::shared_ptr<const content> in_flight_content{};
+
+    static promise of(std::uint64_t version, std::shared_ptr<const content> holds) {
+        return {true, version, version, holds, holds};
+    }
 };
 
-/// What each version holds, and the promises in the order in which they were made; the trace's markers give their
-/// index.
-struct history {
-    std::map<std::uint64_t, std::shared_ptr<const content>> versions; // the first is what creation makes
-    std::vector<promise> promises;
-};
+/// The promises in the order in which they were made; the trace's markers give their index. Never empty.
+using history = std::vector<promise>;
 
 class session {
 public:
     static constexpr const char* k_path = "heaps/heap";
 
-    /// `past` goes on growing; its versions include those that opening may find.
+    /// `past` goes on growing; its last promise says what the first opening may find.
     session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed);
 
     /// Opens or creates; throws a violation when that fails or a promise was not kept.
@@ -50,6 +52,16 @@ public:
     void close();
     /// The process dies: memory is lost, the files stay as the operating system has them.
     void die();
+
+    /// How an attempt is cut short at an operation of the disk: one fails, or the process dies before it.
+    enum class cut { failure, death };
+    // As above, but cut short at the nth operation from now (0: the next). True when it was done before that was
+    // reached; else the process is dead afterwards.
+    bool try_open(std::uint64_t n, cut how);
+    bool try_commit(std::uint64_t n, cut how);
+    bool try_checkpoint(std::uint64_t n, cut how);
+    bool try_close(std::uint64_t n, cut how);
+
     [[nodiscard]] store& opened() { return *store_; }
     [[nodiscard]] const content& current() const { return current_; }
     [[nodiscard]] generator& random() { return random_; }
@@ -83,6 +95,10 @@ private:
     void set_root_fields();
     list_block* address_of(std::size_t index);
     void promised(promise made, const char* what);
+    result<void> do_commit();
+    void adopt(std::unique_ptr<store> opened, bool was_absent);
+    void prepare_cut(std::uint64_t n, cut how);
+    bool finish_cut();
 
     os::simulated_disk& disk_;
     open_function open_;
@@ -90,7 +106,7 @@ private:
     generator random_;
     std::unique_ptr<store> store_;
     content current_;
-    content committed_;
+    std::shared_ptr<const content> committed_;
 };
 
 } // namespace remanence::crash

@@ -202,6 +202,50 @@ void go_on_and_close(session& program) {
     program.commit();
 }
 
+/// Each thing that a program does is cut short at its first operation, at its second, and so on until it succeeds; each
+/// time the heap is opened again at once, from what the page cache holds rather than the medium.
+void cut_short(session& program, session::cut how) {
+    for (std::uint64_t n = 0; !program.try_open(n, how); n++) {
+    }
+    for (std::uint64_t n = 0;; n++) { // the first commit of a session begins the log
+        program.change_anything();
+        if (program.try_commit(n, how))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        program.change_serial();
+        if (program.try_commit(n, how))
+            break;
+        program.open();
+        program.change_anything();
+        program.commit();
+    }
+    for (std::uint64_t n = 0; !program.try_checkpoint(n, how); n++) {
+        program.open();
+        program.poke(50);
+        program.commit();
+    }
+    program.poke(10);
+    program.commit();
+    program.die();
+    for (std::uint64_t n = 0; !program.try_open(n, how); n++) { // with something to recover, the first time at least
+    }
+    program.poke(11);
+    program.commit();
+    for (std::uint64_t n = 0; !program.try_close(n, how); n++) {
+        program.open();
+        program.poke(12);
+        program.commit();
+    }
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
+void killed(session& program) { cut_short(program, session::cut::death); }
+void failing_device(session& program) { cut_short(program, session::cut::failure); }
+
 } // namespace
 
 std::vector<workload> engine_workloads() {
@@ -215,6 +259,8 @@ std::vector<workload> engine_workloads() {
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
+        {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}},
+        {.name = "failing_device", .open = engine_with(k_roomy), .phases = {failing_device}},
         {.name = "crash_and_go_on",
          .open = engine_with(k_tight),
          .phases = {go_on, go_on, go_on_and_close},

@@ -34,7 +34,9 @@ constexpr std::uint64_t k_large_every = 12;
 /// The import's last one; some 60,000 entries, as the address book without duplicates has.
 constexpr std::uint64_t k_commits = 96;
 
-constexpr std::uint64_t batch_of(std::uint64_t commit) { return commit % k_large_every == k_large_every - 1 ? k_large_batch : k_batch; }
+constexpr std::uint64_t batch_of(std::uint64_t commit) {
+    return commit % k_large_every == k_large_every - 1 ? k_large_batch : k_batch;
+}
 constexpr std::uint64_t entries_after(std::uint64_t commits) {
     return commits * k_batch + commits / k_large_every * (k_large_batch - k_batch);
 }
@@ -60,10 +62,11 @@ inline void append(std::string& text, std::uint64_t number) {
 /// Names repeat; phone numbers end with the entry's number.
 inline void make_entry(std::uint64_t index, entry& e) {
     constexpr std::string_view k_syllables[] = {"AN", "BER", "CHI", "DON", "EL", "FAR", "GUT", "HEL",
-                                                "IN", "JOR", "KNU", "LAM", "MO", "NEU", "OR", "PET"};
+                                                "IN", "JOR", "KNU", "LAM", "MO", "NEU", "OR",  "PET"};
     const std::uint64_t random = mix(index);
     e.name.clear();
-    for (std::uint64_t bits = random % 65536, i = 0; i < 4; ++i, bits /= 16) e.name += k_syllables[bits % 16];
+    for (std::uint64_t bits = random % 65536, i = 0; i < 4; ++i, bits /= 16)
+        e.name += k_syllables[bits % 16];
     e.street.clear();
     append(e.street, random >> 52);
     e.street += " Art of Programming Street, Building ";
@@ -85,7 +88,8 @@ inline void add_batch(address_book& book, position& where) {
 
 /// What is wrong; nothing when the heap holds just what so many commits have put into it.
 inline std::optional<std::string> find_fault(const address_book& book, const position& where) {
-    if (where.entries != entries_after(where.commits)) return "the counts of commits and entries are of different commits";
+    if (where.entries != entries_after(where.commits))
+        return "the counts of commits and entries are of different commits";
     if (book.size() != where.entries) {
         return "the book has " + std::to_string(book.size()) + " entries instead of " + std::to_string(where.entries);
     }
@@ -95,14 +99,18 @@ inline std::optional<std::string> find_fault(const address_book& book, const pos
     for (const auto& [name, value] : book) {
         std::uint64_t index = where.entries;
         const std::string_view phone = value.phone;
-        if (phone.size() > 11) std::from_chars(phone.data() + 11, phone.data() + phone.size(), index);
-        if (index >= where.entries || seen[index]) return "a phone number is not of an entry, or there twice: " + std::string(phone);
+        if (phone.size() > 11)
+            std::from_chars(phone.data() + 11, phone.data() + phone.size(), index);
+        if (index >= where.entries || seen[index])
+            return "a phone number is not of an entry, or there twice: " + std::string(phone);
         seen[index] = true;
         make_entry(index, expected);
-        if (name != expected.name || value.street != expected.street || value.city != expected.city || phone != expected.phone) {
+        if (name != expected.name || value.street != expected.street || value.city != expected.city ||
+            phone != expected.phone) {
             return "entry " + std::to_string(index) + " is not what was imported";
         }
-        if (name < last) return "the book is not sorted at entry " + std::to_string(index);
+        if (name < last)
+            return "the book is not sorted at entry " + std::to_string(index);
         last = name;
     }
     return {};

@@ -12,24 +12,24 @@
 namespace remanence::test {
 
 enum class phase : std::uint32_t {
-    opening,         ///< a heap that needs no recovery, or checking what is in it
+    opening, ///< a heap that needs no recovery, or checking what is in it
     recovery,
-    working,         ///< the program changes objects, or tells of a commit
-    computing,       ///< in a commit, between operations: what has changed? and what goes into the record?
-    reserving,       ///< space
-    log_setup,       ///< a new log, and the superblock of its epoch
+    working,   ///< the program changes objects, or tells of a commit
+    computing, ///< in a commit, between operations: what has changed? and what goes into the record?
+    reserving, ///< space
+    log_setup, ///< a new log, and the superblock of its epoch
     fresh_write,
     fresh_sync,
     record_write,
     record_sync,
-    folding,         ///< pages, checksums, chunk map
+    folding, ///< pages, checksums, chunk map
     checkpoint_sync,
-    superblock,      ///< of a checkpoint
+    superblock, ///< of a checkpoint
     closing,
 };
 inline constexpr std::array<std::string_view, 14> k_phase_names = {
-    "opening",     "recovery",   "working",      "computing",   "reserving space", "setting up the log", "fresh write",
-    "fresh sync",  "record write", "record sync", "folding",     "checkpoint sync", "superblock",         "closing"};
+    "opening",    "recovery",     "working",     "computing", "reserving space", "setting up the log", "fresh write",
+    "fresh sync", "record write", "record sync", "folding",   "checkpoint sync", "superblock",         "closing"};
 
 struct progress_page {
     std::atomic<phase> now{phase::opening};
@@ -49,24 +49,34 @@ public:
         page_.now.store(p);
     }
     void begins(os::site where) noexcept override {
-        if (between_ == phase::computing) page_.now.store(phase_of(where));
+        if (between_ == phase::computing)
+            page_.now.store(phase_of(where));
     }
     void ends(os::site where) noexcept override {
-        if (where == std::string_view("log: sync record")) record_is_durable_ = true;
+        if (where == std::string_view("log: sync record"))
+            record_is_durable_ = true;
         page_.now.store(between_);
     }
 
 private:
     // A commit may find a log to be set up before its record, and a checkpoint due after it; both write superblocks.
     [[nodiscard]] phase phase_of(std::string_view where) const noexcept {
-        if (where == "log: record") return phase::record_write;
-        if (where == "log: sync record") return phase::record_sync;
-        if (where == "store: fresh pages" || where == "store: extend") return phase::fresh_write;
-        if (where == "store: sync fresh pages") return phase::fresh_sync;
-        if (where == "log: reserve segments" || where.starts_with("store: reserve ")) return phase::reserving;
-        if (!record_is_durable_) return phase::log_setup;
-        if (where == "store: sync image") return phase::checkpoint_sync;
-        if (where == "store: superblock" || where == "store: sync superblock") return phase::superblock;
+        if (where == "log: record")
+            return phase::record_write;
+        if (where == "log: sync record")
+            return phase::record_sync;
+        if (where == "store: fresh pages" || where == "store: extend")
+            return phase::fresh_write;
+        if (where == "store: sync fresh pages")
+            return phase::fresh_sync;
+        if (where == "log: reserve segments" || where.starts_with("store: reserve "))
+            return phase::reserving;
+        if (!record_is_durable_)
+            return phase::log_setup;
+        if (where == "store: sync image")
+            return phase::checkpoint_sync;
+        if (where == "store: superblock" || where == "store: sync superblock")
+            return phase::superblock;
         return phase::folding;
     }
     progress_page& page_;

@@ -14,8 +14,11 @@ namespace {
 class small_disk : public testing::Test {
 protected:
     void SetUp() override {
-        if (::geteuid() != 0) GTEST_SKIP() << "mounting a file system needs root";
-        ASSERT_EQ(run("truncate -s 48M '" + image() + "' && mkfs.ext4 -q -m 0 -O ^has_journal '" + image() + "' > /dev/null 2>&1"), 0);
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "mounting a file system needs root";
+        ASSERT_EQ(run("truncate -s 48M '" + image() + "' && mkfs.ext4 -q -m 0 -O ^has_journal '" + image() +
+                      "' > /dev/null 2>&1"),
+                  0);
         fs::create_directory(disk_);
         if (run("mount -o loop '" + image() + "' '" + disk_.string() + "' 2> /dev/null") != 0) {
             GTEST_SKIP() << "this machine or container does not let us mount a loop device";
@@ -28,13 +31,15 @@ protected:
         }
     }
 
-    static int run(const std::string& command) { return std::system(command.c_str()); } // NOLINT(cert-env33-c,bugprone-command-processor)
+    static int run(const std::string& command) {
+        return std::system(command.c_str());
+    } // NOLINT(cert-env33-c,bugprone-command-processor)
     [[nodiscard]] std::string image() const { return (dir_ / "image").string(); }
     [[nodiscard]] fs::path filler() const { return disk_ / "filler"; }
     [[nodiscard]] fs::path heap_path() const { return disk_ / "h"; }
 
     std::uint64_t free_bytes() const {
-        struct statvfs info {};
+        struct statvfs info{};
         ::statvfs(disk_.c_str(), &info);
         return std::uint64_t{info.f_bavail} * info.f_frsize;
     }
@@ -43,9 +48,10 @@ protected:
         int fd = ::open(filler().c_str(), O_WRONLY | O_CREAT, 0600);
         for (std::uint64_t step = 4 * MiB; step >= 4 * KiB; step /= 2) {
             while (free_bytes() >= leave + step) {
-                struct stat info {};
+                struct stat info{};
                 ::fstat(fd, &info);
-                if (::fallocate(fd, 0, info.st_size, static_cast<off_t>(step)) != 0) break;
+                if (::fallocate(fd, 0, info.st_size, static_cast<off_t>(step)) != 0)
+                    break;
             }
         }
         ::close(fd);
@@ -149,7 +155,9 @@ TEST_F(errors_on_full_disk, a_log_that_cannot_grow) {
     h.write([&] { h.root<numbers>("big").assign(512 * KiB, 1); });
     fill(0);
     auto& big = *h.find_root<numbers>("big");
-    auto change = [&](std::uint64_t value) { return error_of([&] { h.write([&] { big.assign(big.size(), value); }); }); };
+    auto change = [&](std::uint64_t value) {
+        return error_of([&] { h.write([&] { big.assign(big.size(), value); }); });
+    };
     auto got = change(2); // 4 MiB for a log that has room for 1
     EXPECT_TRUE(is_error(got, errc::no_space, log_of(heap_path()), "Make room on the disk"));
     EXPECT_EQ(std::count(big.begin(), big.end(), 1U), static_cast<std::ptrdiff_t>(big.size()));
@@ -191,7 +199,8 @@ TEST_F(errors_on_full_disk, checkpoint_of_a_copied_heap_succeeds_too) {
     auto& list = *h.find_root<numbers>("numbers");
     for (int round = 0; round < 3; ++round) {
         h.write([&] { list[7] = 1; });
-        if (round == 0) fill(0);
+        if (round == 0)
+            fill(0);
         h.checkpoint();
         h.write([&] { list[7] = 49; });
         h.checkpoint();
@@ -226,8 +235,10 @@ TEST_F(errors_on_full_disk, close_with_commit_at_close_stays_open_and_may_be_rep
 TEST_F(read_only_disk, is_read_and_refuses_to_be_written) {
     make_heap(heap_path());
     ASSERT_EQ(run("mount -o remount,ro '" + disk_.string() + "'"), 0);
-    EXPECT_TRUE(is_error(error_of_opening(heap_path()), errc::read_only_file_system, heap_path(), "mount the file system writable"));
-    EXPECT_TRUE(is_error(error_of([&] { heap::create(disk_ / "new", small_heap()); }), errc::read_only_file_system, disk_ / "new", "mount the file system writable"));
+    EXPECT_TRUE(is_error(error_of_opening(heap_path()), errc::read_only_file_system, heap_path(),
+                         "mount the file system writable"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::create(disk_ / "new", small_heap()); }), errc::read_only_file_system,
+                         disk_ / "new", "mount the file system writable"));
     {
         heap_options options = small_heap();
         options.read_only = true;
@@ -238,7 +249,6 @@ TEST_F(read_only_disk, is_read_and_refuses_to_be_written) {
     ASSERT_EQ(run("mount -o remount,rw '" + disk_.string() + "'"), 0);
     EXPECT_TRUE(file_has_contents(heap_path()));
 }
-
 
 } // namespace
 } // namespace remanence::test

@@ -1,6 +1,7 @@
-// import_program HEAP PAGE_FD PIPE_FD ACKNOWLEDGED VERIFY: goes on with an import, commit by commit, and tells through the
-// pipe how far it found it, and of each commit once it has returned. Checks first that the heap holds all acknowledged
-// commits, perhaps one more, and nothing partial. Closes the heap after the last; rarely, since its fate is to be killed.
+// import_program HEAP PAGE_FD PIPE_FD ACKNOWLEDGED VERIFY: goes on with an import, commit by commit, and tells through
+// the pipe how far it found it, and of each commit once it has returned. Checks first that the heap holds all
+// acknowledged commits, perhaps one more, and nothing partial. Closes the heap after the last; rarely, since its fate
+// is to be killed.
 #include "address_import.hpp"
 #include "commit_phases.hpp"
 
@@ -35,7 +36,8 @@ struct arguments {
 };
 
 void tell(const arguments& with, std::uint64_t commit) {
-    if (::write(with.pipe, &commit, sizeof commit) != sizeof commit) throw std::runtime_error("the pipe is broken");
+    if (::write(with.pipe, &commit, sizeof commit) != sizeof commit)
+        throw std::runtime_error("the pipe is broken");
 }
 
 bool say(const std::string& fault) {
@@ -45,12 +47,16 @@ bool say(const std::string& fault) {
 
 bool check(rem::heap& heap, const address_book& book, const position& where, const arguments& with) {
     if (where.commits < with.acknowledged || where.commits > with.acknowledged + 1) {
-        return say("acknowledged are " + std::to_string(with.acknowledged) + " commits, there are " + std::to_string(where.commits));
+        return say("acknowledged are " + std::to_string(with.acknowledged) + " commits, there are " +
+                   std::to_string(where.commits));
     }
-    if (auto fault = find_fault(book, where)) return say(*fault);
-    if (!with.verify) return true;
+    if (auto fault = find_fault(book, where))
+        return say(*fault);
+    if (!with.verify)
+        return true;
     const auto report = heap.verify();
-    for (const auto& problem : report.problems) say("verify: " + problem.what + " at byte " + std::to_string(problem.offset));
+    for (const auto& problem : report.problems)
+        say("verify: " + problem.what + " at byte " + std::to_string(problem.offset));
     return report.clean();
 }
 
@@ -63,7 +69,8 @@ bool import(const arguments& with, progress_page& page) {
     recorder.enter(phase::opening);
     auto& book = heap.root<address_book>("book");
     auto& where = heap.root<position>("position");
-    if (!check(heap, book, where, with)) return false;
+    if (!check(heap, book, where, with))
+        return false;
     tell(with, where.commits); // its process was killed before it could, perhaps; what was seen once stays as well
 
     page.importing.store(true);
@@ -86,9 +93,11 @@ bool import(const arguments& with, progress_page& page) {
 
 int main(int argc, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL); // never outlives the test
-    if (argc != 6) return 2;
+    if (argc != 6)
+        return 2;
     void* page = ::mmap(nullptr, sizeof(progress_page), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(argv[2]), 0);
-    if (page == MAP_FAILED) return 2;
+    if (page == MAP_FAILED)
+        return 2;
     const arguments with{argv[1], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10), argv[5][0] == '1'};
     try {
         return import(with, *static_cast<progress_page*>(page)) ? 0 : 1;

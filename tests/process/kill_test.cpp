@@ -39,18 +39,21 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::size_t k_phases = k_phase_names.size();
 constexpr int k_kills_min = 200;
-constexpr auto k_patience = 2s;    // for a phase to come by
-constexpr auto k_time_max = 300s;  // then the test has failed
+constexpr auto k_patience = 2s;   // for a phase to come by
+constexpr auto k_time_max = 300s; // then the test has failed
 /// Kills in these count, and there must be some in each; recovery too, though a recovery is before the first commit.
-constexpr std::array k_counted = {phase::working,     phase::computing,    phase::reserving,   phase::log_setup, phase::fresh_write,     phase::fresh_sync,
-                                  phase::record_write, phase::record_sync, phase::folding,   phase::checkpoint_sync, phase::superblock};
+constexpr std::array k_counted = {phase::working,     phase::computing,       phase::reserving,    phase::log_setup,
+                                  phase::fresh_write, phase::fresh_sync,      phase::record_write, phase::record_sync,
+                                  phase::folding,     phase::checkpoint_sync, phase::superblock};
 
 class shared_page {
 public:
     shared_page() : descriptor_(::memfd_create("progress", 0)) { // inherited by the children
-        if (descriptor_ < 0 || ::ftruncate(descriptor_, sizeof(progress_page)) != 0) throw std::bad_alloc();
+        if (descriptor_ < 0 || ::ftruncate(descriptor_, sizeof(progress_page)) != 0)
+            throw std::bad_alloc();
         void* memory = ::mmap(nullptr, sizeof(progress_page), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-        if (memory == MAP_FAILED) throw std::bad_alloc();
+        if (memory == MAP_FAILED)
+            throw std::bad_alloc();
         page_ = new (memory) progress_page;
     }
     shared_page(const shared_page&) = delete;
@@ -74,15 +77,22 @@ public:
         page->now.store(phase::opening);
         page->importing.store(false);
         int ends[2];
-        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw std::bad_alloc();
+        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+            throw std::bad_alloc();
         pipe_ = ends[0];
         ::fcntl(ends[1], F_SETFD, 0); // this end is the child's
-        std::vector<std::string> words = {IMPORT_PROGRAM, heap, std::to_string(page.descriptor()), std::to_string(ends[1]),
-                                          std::to_string(acknowledged), verify ? "1" : "0"};
+        std::vector<std::string> words = {IMPORT_PROGRAM,
+                                          heap,
+                                          std::to_string(page.descriptor()),
+                                          std::to_string(ends[1]),
+                                          std::to_string(acknowledged),
+                                          verify ? "1" : "0"};
         std::vector<char*> pointers;
-        for (std::string& word : words) pointers.push_back(word.data());
+        for (std::string& word : words)
+            pointers.push_back(word.data());
         pointers.push_back(nullptr);
-        if (::posix_spawn(&process_, IMPORT_PROGRAM, nullptr, nullptr, pointers.data(), environ) != 0) throw std::bad_alloc();
+        if (::posix_spawn(&process_, IMPORT_PROGRAM, nullptr, nullptr, pointers.data(), environ) != 0)
+            throw std::bad_alloc();
         ::close(ends[1]);
     }
     import_run(const import_run&) = delete;
@@ -98,11 +108,13 @@ public:
     }
     [[nodiscard]] bool has_ended() const {
         siginfo_t info{};
-        return ::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+        return ::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+               info.si_pid != 0;
     }
     /// The last commit that it told of; `before` when there was none.
     [[nodiscard]] std::uint64_t acknowledged(std::uint64_t before) const {
-        for (std::uint64_t commit = 0; ::read(pipe_, &commit, sizeof commit) == sizeof commit;) before = commit;
+        for (std::uint64_t commit = 0; ::read(pipe_, &commit, sizeof commit) == sizeof commit;)
+            before = commit;
         return before;
     }
 
@@ -117,11 +129,13 @@ public:
     /// Kills between the first and the last commit of a run.
     [[nodiscard]] int counted() {
         int sum = 0;
-        for (phase p : k_counted) sum += (*this)[p];
+        for (phase p : k_counted)
+            sum += (*this)[p];
         return sum;
     }
     [[nodiscard]] bool has_gap() {
-        return (*this)[phase::recovery] == 0 || std::any_of(k_counted.begin(), k_counted.end(), [&](phase p) { return (*this)[p] == 0; });
+        return (*this)[phase::recovery] == 0 ||
+               std::any_of(k_counted.begin(), k_counted.end(), [&](phase p) { return (*this)[p] == 0; });
     }
     /// One of the phases hit least.
     phase rarest(std::mt19937_64& random) {
@@ -133,8 +147,8 @@ public:
     void print() const {
         std::cout << "phase                kills\n";
         for (std::size_t i = 0; i < k_phases; ++i) {
-            std::cout << std::left << std::setw(20) << k_phase_names[i] << std::right << std::setw(6) << counts_[i] << "  "
-                      << std::string(static_cast<std::size_t>(counts_[i]), '#') << '\n';
+            std::cout << std::left << std::setw(20) << k_phase_names[i] << std::right << std::setw(6) << counts_[i]
+                      << "  " << std::string(static_cast<std::size_t>(counts_[i]), '#') << '\n';
         }
     }
 
@@ -148,25 +162,30 @@ std::uint64_t seed() {
 }
 
 void spin(std::chrono::nanoseconds time) {
-    for (const auto end = steady::now() + time; steady::now() < end;) {}
+    for (const auto end = steady::now() + time; steady::now() < end;) {
+    }
 }
 
 void wait_for_first_commit(const import_run& run, const shared_page& page) {
-    while (!page->importing.load() && !run.has_ended()) std::this_thread::sleep_for(100us);
+    while (!page->importing.load() && !run.has_ended())
+        std::this_thread::sleep_for(100us);
 }
 
 /// Without sleeping: most phases last for some microseconds.
 void wait_for_phase(const import_run& run, const shared_page& page, phase wanted) {
     const auto end = steady::now() + k_patience;
     for (unsigned round = 1; page->now.load() != wanted; ++round) {
-        if (round % 4096 == 0 && (steady::now() > end || run.has_ended())) return;
+        if (round % 4096 == 0 && (steady::now() > end || run.has_ended()))
+            return;
     }
 }
 
 /// Most of the time is spent in syncs, so moments drawn at random are mostly there: half of the kills aim at the phase
 /// that was hit least.
 void wait_for_a_moment(const import_run& run, const shared_page& page, histogram& kills, std::mt19937_64& random) {
-    auto up_to = [&](std::chrono::nanoseconds time) { return std::chrono::nanoseconds(random() % static_cast<std::uint64_t>(time.count())); };
+    auto up_to = [&](std::chrono::nanoseconds time) {
+        return std::chrono::nanoseconds(random() % static_cast<std::uint64_t>(time.count()));
+    };
     if (random() % 2 == 0) {
         wait_for_first_commit(run, page);
         std::this_thread::sleep_for(up_to(8ms));
@@ -175,10 +194,12 @@ void wait_for_a_moment(const import_run& run, const shared_page& page, histogram
     const phase wanted = kills.rarest(random);
     if (wanted != phase::recovery) {
         wait_for_first_commit(run, page);
-        if (wanted != phase::log_setup) std::this_thread::sleep_for(up_to(2ms)); // not always the first of its kind
+        if (wanted != phase::log_setup)
+            std::this_thread::sleep_for(up_to(2ms)); // not always the first of its kind
     }
     wait_for_phase(run, page, wanted);
-    if (random() % 2 == 0) spin(up_to(wanted == phase::recovery ? 2ms : 50us));
+    if (random() % 2 == 0)
+        spin(up_to(wanted == phase::recovery ? 2ms : 50us));
 }
 
 void expect_whole_book(const std::string& path) {
@@ -191,7 +212,8 @@ void expect_whole_book(const std::string& path) {
     EXPECT_EQ(book->size(), address_import::entries_after(address_import::k_commits));
     EXPECT_EQ(address_import::find_fault(*book, *where).value_or("none"), "none");
     const auto report = heap.verify();
-    for (const auto& problem : report.problems) ADD_FAILURE() << problem.what << " at byte " << problem.offset;
+    for (const auto& problem : report.problems)
+        ADD_FAILURE() << problem.what << " at byte " << problem.offset;
     EXPECT_GT(report.pages_checked, 1000U);
 }
 
@@ -238,8 +260,9 @@ TEST(kill_no_sanitizer, an_import_killed_hundreds_of_times_loses_nothing_acknowl
     }
     const std::chrono::duration<double> seconds = steady::now() - started;
     kills.print();
-    std::cout << kills.counted() << " kills counted (all but those while opening, closing and recovering) of " << runs << " runs in " << imports
-              << " imports of " << address_import::entries_after(address_import::k_commits) << " entries in " << address_import::k_commits
-              << " commits, " << std::setprecision(3) << seconds.count() << " s\n";
+    std::cout << kills.counted() << " kills counted (all but those while opening, closing and recovering) of " << runs
+              << " runs in " << imports << " imports of " << address_import::entries_after(address_import::k_commits)
+              << " entries in " << address_import::k_commits << " commits, " << std::setprecision(3) << seconds.count()
+              << " s\n";
     EXPECT_GE(kills.counted(), k_kills_min);
 }

@@ -24,7 +24,8 @@ public:
 
 class observed_file final : public os::file {
 public:
-    observed_file(std::unique_ptr<os::file> below, operation_observer& observer) : below_(std::move(below)), observer_(observer) {}
+    observed_file(std::unique_ptr<os::file> below, operation_observer& observer)
+        : below_(std::move(below)), observer_(observer) {}
 
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
@@ -72,7 +73,9 @@ public:
     /// Both must outlive it.
     observed_file_system(os::file_system& below, operation_observer& observer) : below_(below), observer_(observer) {}
 
-    result<std::unique_ptr<os::file>> open(const std::string& path, os::access mode) override { return wrap(below_.open(path, mode)); }
+    result<std::unique_ptr<os::file>> open(const std::string& path, os::access mode) override {
+        return wrap(below_.open(path, mode));
+    }
     result<std::unique_ptr<os::file>> open_or_create(const std::string& path, unsigned mode) override {
         return wrap(below_.open_or_create(path, mode));
     }
@@ -98,7 +101,8 @@ public:
 
 private:
     result<std::unique_ptr<os::file>> wrap(result<std::unique_ptr<os::file>> opened) {
-        if (!opened) return opened.error();
+        if (!opened)
+            return opened.error();
         return std::unique_ptr<os::file>(std::make_unique<observed_file>(std::move(*opened), observer_));
     }
     os::file_system& below_;

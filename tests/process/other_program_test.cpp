@@ -23,8 +23,10 @@ outcome run(const std::string& program, const std::string& heap, int stage) {
     outcome result;
     const std::string command = "'" + program + "' '" + heap + "' " + std::to_string(stage);
     FILE* output = ::popen(command.c_str(), "r"); // NOLINT(cert-env33-c): the command is the test's own
-    if (output == nullptr) return result;
-    if (std::fscanf(output, "%lu %lu", &result.text, &result.heap) != 2) result = {}; // NOLINT(cert-err34-c): checked
+    if (output == nullptr)
+        return result;
+    if (std::fscanf(output, "%lu %lu", &result.text, &result.heap) != 2)
+        result = {}; // NOLINT(cert-err34-c): checked
     const int status = ::pclose(output);
     result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return result;
@@ -69,8 +71,10 @@ TEST(other_program, a_second_program_with_its_code_elsewhere_uses_what_the_first
     const outcome fifth = run(SHELF_WRITER, heap, 4);
     ASSERT_EQ(fifth.status, 0);
 
-    for (const outcome& run : {first, second, third, fourth, fifth}) EXPECT_EQ(run.heap, first.heap);
-    std::cout << std::hex << "code at " << first.text << " and " << second.text << ", heap at " << first.heap << std::dec << '\n';
+    for (const outcome& run : {first, second, third, fourth, fifth})
+        EXPECT_EQ(run.heap, first.heap);
+    std::cout << std::hex << "code at " << first.text << " and " << second.text << ", heap at " << first.heap
+              << std::dec << '\n';
     if (address_randomization() > 0) {
         EXPECT_NE(first.text, third.text) << "the same program, yet in another place each time";
     }

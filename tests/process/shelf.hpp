@@ -24,7 +24,9 @@ struct shelf {
 
 // One set of operations for all kinds of containers: element i, in the order of i.
 
-inline std::string text(int i) { return i % 3 == 0 ? std::to_string(i) : "element number " + std::to_string(i) + " with a text that is long"; }
+inline std::string text(int i) {
+    return i % 3 == 0 ? std::to_string(i) : "element number " + std::to_string(i) + " with a text that is long";
+}
 
 template <class C>
 concept has_key = requires { typename C::key_type; };
@@ -37,7 +39,8 @@ void add(C& c, int i) {
     if constexpr (has_mapped<C>) {
         if constexpr (requires { c.begin()->second.emplace_back(word); }) {
             auto& values = c[rem::string(word)];
-            for (int n = 0; n < i % 4; ++n) values.emplace_back(word);
+            for (int n = 0; n < i % 4; ++n)
+                values.emplace_back(word);
         } else {
             c.emplace(word, word);
         }
@@ -69,7 +72,8 @@ inline std::string words_of(std::string_view word) { return std::string(word); }
 template <class T>
 std::string words_of(const rem::vector<T>& values) {
     std::string all = "[";
-    for (const T& value : values) all += words_of(value) + ',';
+    for (const T& value : values)
+        all += words_of(value) + ',';
     return all + ']';
 }
 template <class K, class V>
@@ -80,8 +84,10 @@ std::string words_of(const std::pair<K, V>& pair) {
 template <class C>
 std::vector<std::string> listing(const C& c) {
     std::vector<std::string> all;
-    for (const auto& element : c) all.push_back(words_of(element));
-    if constexpr (requires { c.bucket_count(); }) std::sort(all.begin(), all.end());
+    for (const auto& element : c)
+        all.push_back(words_of(element));
+    if constexpr (requires { c.bucket_count(); })
+        std::sort(all.begin(), all.end());
     return all;
 }
 
@@ -90,37 +96,48 @@ template <class C>
 void advance(shelf<C>& s, int to_stage) {
     switch (to_stage) {
     case 1:
-        for (int i = 0; i < 50; ++i) add(s.cleared, i);
+        for (int i = 0; i < 50; ++i)
+            add(s.cleared, i);
         s.cleared.clear();
-        for (int i = 0; i < 300; ++i) add(s.filled, i);
+        for (int i = 0; i < 300; ++i)
+            add(s.filled, i);
         break;
     case 2:
-        for (int i = 0; i < 20; ++i) add(s.empty, i);
-        for (int i = 100; i < 200; ++i) add(s.cleared, i);
-        for (int i = 0; i < 300; i += 2) take(s.filled, i);
-        for (int i = 300; i < 500; ++i) add(s.filled, i);
+        for (int i = 0; i < 20; ++i)
+            add(s.empty, i);
+        for (int i = 100; i < 200; ++i)
+            add(s.cleared, i);
+        for (int i = 0; i < 300; i += 2)
+            take(s.filled, i);
+        for (int i = 300; i < 500; ++i)
+            add(s.filled, i);
         break;
     case 3:
         s.empty.clear();
-        for (int i = 200; i < 210; ++i) add(s.cleared, i);
+        for (int i = 200; i < 210; ++i)
+            add(s.cleared, i);
         s.filled.clear();
-        for (int i = 7; i < 9; ++i) add(s.filled, i);
+        for (int i = 7; i < 9; ++i)
+            add(s.filled, i);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
 template <class C>
 bool equals(const C& found, const C& expected, const char* kind, const char* which) {
     bool same = listing(found) == listing(expected);
-    if constexpr (requires { found.size(); }) same = same && found.size() == expected.size();
+    if constexpr (requires { found.size(); })
+        same = same && found.size() == expected.size();
     if constexpr (has_key<C>) {
         for (int i = 0; i < 510; ++i) {
             const std::string word = text(i);
             same = same && found.count(std::string_view(word)) == expected.count(std::string_view(word));
         }
     }
-    if (!same) std::cerr << "the " << which << ' ' << kind << " is not what it was\n";
+    if (!same)
+        std::cerr << "the " << which << ' ' << kind << " is not what it was\n";
     return same;
 }
 
@@ -130,11 +147,13 @@ bool check_and_advance(rem::heap& heap, const char* kind, int stage) {
     auto& s = heap.root<shelf<C>>(kind);
     const typename C::allocator_type outside(nullptr); // by default it would be the one heap's
     shelf<C> expected{C(outside), C(outside), C(outside)};
-    for (int i = 1; i <= stage; ++i) advance(expected, i);
+    for (int i = 1; i <= stage; ++i)
+        advance(expected, i);
     bool good = equals(s.empty, expected.empty, kind, "empty");
     good = equals(s.cleared, expected.cleared, kind, "cleared") && good;
     good = equals(s.filled, expected.filled, kind, "filled") && good;
-    if (good) heap.write([&] { advance(s, stage + 1); });
+    if (good)
+        heap.write([&] { advance(s, stage + 1); });
     return good;
 }
 
@@ -151,7 +170,8 @@ inline bool check_and_advance_all(rem::heap& heap, int stage) {
     good = check_and_advance<rem::multimap<word, word>>(heap, "multimap", stage) && good;
     good = check_and_advance<rem::unordered_set<word>>(heap, "unordered_set", stage) && good;
     good = check_and_advance<rem::unordered_map<word, word>>(heap, "unordered_map", stage) && good;
-    good = check_and_advance<rem::unordered_map<word, rem::vector<word>>>(heap, "unordered_map of vectors", stage) && good;
+    good =
+        check_and_advance<rem::unordered_map<word, rem::vector<word>>>(heap, "unordered_map of vectors", stage) && good;
     good = check_and_advance<rem::unordered_multimap<word, word>>(heap, "unordered_multimap", stage) && good;
     good = check_and_advance<rem::string>(heap, "string", stage) && good;
     return good;

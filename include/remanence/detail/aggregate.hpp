@@ -300,6 +300,7 @@ constexpr M&& moved_member(std::remove_reference_t<M>& member) {
     return static_cast<M&&>(member);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses)
 // clang-format off
 #define REM_LIST_1(X) X(m0)
 #define REM_LIST_2(X) REM_LIST_1(X), X(m1)
@@ -371,6 +372,7 @@ auto member_types_of(T& object) {
 #undef REM_VISIT
 }
 // clang-format on
+// NOLINTEND(bugprone-macro-parentheses)
 
 #undef REM_EVERY_COUNT
 #undef REM_CONST

@@ -158,12 +158,14 @@ auto pair_construction_args(const Alloc& alloc, First&& first, Second&& second) 
 }
 template <class Pair, class Alloc, class Source>
 auto pair_construction_args(const Alloc& alloc, Source&& source) {
+    // NOLINTBEGIN(bugprone-use-after-move): each part is forwarded once
     if constexpr (is_instance_v<std::remove_cvref_t<Source>, std::pair>) {
         return pair_construction_args<Pair>(alloc, std::get<0>(std::forward<Source>(source)),
                                             std::get<1>(std::forward<Source>(source)));
     } else { // something that converts to the pair
         return std::make_tuple(deferred<Pair, Alloc, Source>(alloc, std::forward<Source>(source)));
     }
+    // NOLINTEND(bugprone-use-after-move)
 }
 
 /// The arguments for T's constructor that put the allocator into all of T's parts, as a tuple of references and of
@@ -326,7 +328,7 @@ T make_array(const Alloc& alloc, Args&&... args) {
         } else {
             static_assert(sizeof...(Args) == 1 && (is_same_or_derived_v<T, Args> && ...),
                           "std::array is constructed from nothing or from another one");
-            // Each element is forwarded once.
+            // NOLINTNEXTLINE(bugprone-use-after-move): each element is forwarded once
             return T{{make_using<element>(alloc, std::get<I>(std::forward<Args>(args)...))...}};
         }
     }(std::make_index_sequence<std::tuple_size_v<T>>{});
@@ -346,8 +348,10 @@ T make_tuple_using(const Alloc& alloc, Args&&... args) {
         if constexpr (sizeof...(Args) == 0) {
             return T(make_using<std::remove_cv_t<std::tuple_element_t<I, T>>>(alloc)...);
         } else if constexpr (sizeof...(Args) == 1 && (is_tuple_of_size_v<std::remove_cvref_t<Args>, size> && ...)) {
+            // NOLINTBEGIN(bugprone-use-after-move): each element is forwarded once
             return T(make_using<std::remove_cv_t<std::tuple_element_t<I, T>>>(
                 alloc, std::get<I>(std::forward<Args>(args)...))...);
+            // NOLINTEND(bugprone-use-after-move)
         } else {
             static_assert(sizeof...(Args) == size, "a tuple is constructed from nothing, another one, or its elements");
             return T(make_using<std::remove_cv_t<std::tuple_element_t<I, T>>>(alloc, std::forward<Args>(args))...);

@@ -188,7 +188,7 @@ template <class T>
 type_fingerprint make_fingerprint() {
     structure_writer out;
     write_structure<T>(out);
-    return std::move(out).finish(typeid(T), sizeof(T), alignof(T));
+    return std::move(out).finish(typeid(T), sizeof(T), alignof(T)); // NOLINT(bugprone-sizeof-expression)
 }
 
 /// The fingerprint of T; computed at the first call. Thread-safe.

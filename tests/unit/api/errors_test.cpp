@@ -37,14 +37,16 @@ TEST(not_a_heap, a_directory_is_none) {
     temp_dir dir;
     fs::create_directory(dir / "h");
     EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::not_a_heap, dir / "h", "name one"));
-    EXPECT_TRUE(is_error(error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; }), errc::not_a_heap, dir / "h", "name another path"));
+    EXPECT_TRUE(is_error(error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; }), errc::not_a_heap,
+                         dir / "h", "name another path"));
 }
 
 TEST(truncated, says_where_the_file_ends_and_opens_again_once_it_is_whole) {
     temp_dir dir;
     make_heap(dir / "h");
     fs::copy_file(dir / "h", dir / "copy");
-    for (std::uint64_t bytes : {std::uint64_t{100}, std::uint64_t{5000}, std::uint64_t{8192}, std::uint64_t{20000}, fs::file_size(dir / "h") - 1}) {
+    for (std::uint64_t bytes : {std::uint64_t{100}, std::uint64_t{5000}, std::uint64_t{8192}, std::uint64_t{20000},
+                                fs::file_size(dir / "h") - 1}) {
         fs::resize_file(dir / "h", bytes);
         auto got = error_of_opening(dir / "h");
         EXPECT_TRUE(is_error(got, errc::truncated, dir / "h", "Restore it from a copy")) << bytes;
@@ -60,9 +62,10 @@ TEST(unsupported_format, unknown_features_are_refused_and_nothing_is_changed) {
     make_heap(dir / "h");
     fs::copy_file(dir / "h", dir / "copy");
     using change = std::function<void(format::superblock&)>;
-    for (const change& each : {change([](auto& s) { s.features_incompat = 4; }), change([](auto& s) { s.features_ro_compat = 1; }),
-                               change([](auto& s) { s.checksum_algorithm = 9; }), change([](auto& s) { s.endianness = 0x04030201; }),
-                               change([](auto& s) { s.versions.count = 1; })}) {
+    for (const change& each :
+         {change([](auto& s) { s.features_incompat = 4; }), change([](auto& s) { s.features_ro_compat = 1; }),
+          change([](auto& s) { s.checksum_algorithm = 9; }), change([](auto& s) { s.endianness = 0x04030201; }),
+          change([](auto& s) { s.versions.count = 1; })}) {
         edit_superblock(dir / "h", each);
         auto before = read_file(dir / "h");
         auto got = error_of_opening(dir / "h");
@@ -79,7 +82,8 @@ TEST(unsupported_format, a_newer_format_is_refused_even_beside_a_superblock_of_t
     temp_dir dir;
     make_heap(dir / "h");
     edit_superblock(dir / "h", [](auto& s) { s.format_version = 2; }); // as a release that upgrades in place leaves it
-    EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::unsupported_format, dir / "h", "Use the release that wrote it"));
+    EXPECT_TRUE(
+        is_error(error_of_opening(dir / "h"), errc::unsupported_format, dir / "h", "Use the release that wrote it"));
     edit_superblock(dir / "h", [](auto& s) { s.format_version = format::k_format_version; });
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
@@ -104,7 +108,8 @@ TEST(type_mismatch, names_both_types_and_leaves_the_root_alone) {
     temp_dir dir;
     make_heap(dir / "h");
     heap h = heap::open(dir / "h", small_heap());
-    for (auto&& attempt : {std::function<void()>([&] { (void)h.find_root<names>("numbers"); }), std::function<void()>([&] { h.root<names>("numbers"); }),
+    for (auto&& attempt : {std::function<void()>([&] { (void)h.find_root<names>("numbers"); }),
+                           std::function<void()>([&] { h.root<names>("numbers"); }),
                            std::function<void()>([&] { h.remove_root<names>("numbers"); })}) {
         auto got = error_of(attempt);
         EXPECT_TRUE(is_error(got, errc::type_mismatch, dir / "h", "use another name"));
@@ -197,7 +202,8 @@ TEST(corrupt, a_page_damaged_is_found_when_it_is_changed_and_by_verify) {
     {
         heap h = heap::open(dir / "h", small_heap());
         auto* list = h.find_root<numbers>("numbers");
-        auto offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(list->data()) - static_cast<std::byte*>(h.base()));
+        auto offset =
+            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(list->data()) - static_cast<std::byte*>(h.base()));
         home = newest_superblock(dir / "h").regions[0].home_offset + align_up(offset, k_page_bytes);
     }
     flip_byte(dir / "h", home + 8);
@@ -206,7 +212,8 @@ TEST(corrupt, a_page_damaged_is_found_when_it_is_changed_and_by_verify) {
         auto report = h.verify();
         ASSERT_EQ(report.problems.size(), 1U);
         EXPECT_EQ(report.problems[0].offset, home);
-        for (auto& n : *h.find_root<numbers>("numbers")) n += 1;
+        for (auto& n : *h.find_root<numbers>("numbers"))
+            n += 1;
         auto got = error_of([&] { h.commit(); });
         EXPECT_TRUE(is_error(got, errc::corrupt, dir / "h", "Restore the heap from a copy"));
         EXPECT_EQ(got->offset, home);
@@ -312,8 +319,13 @@ TEST(permission_denied, for_reading_writing_creating_and_logging) {
     temp_dir dir;
     fs::permissions(dir.path(), fs::perms::all);
     make_heap(dir / "h");
-    auto opening = [&](bool read_only) { return as_nobody([&, read_only] { return told([&] { heap::open(dir / "h", {.reserve_bytes = 64 * MiB, .read_only = read_only}); }); }); };
-    const std::string denied = std::to_string(static_cast<int>(errc::permission_denied)) + ": cannot open " + (dir / "h").string();
+    auto opening = [&](bool read_only) {
+        return as_nobody([&, read_only] {
+            return told([&] { heap::open(dir / "h", {.reserve_bytes = 64 * MiB, .read_only = read_only}); });
+        });
+    };
+    const std::string denied =
+        std::to_string(static_cast<int>(errc::permission_denied)) + ": cannot open " + (dir / "h").string();
     fs::permissions(dir / "h", fs::perms::owner_all);
     EXPECT_EQ(opening(true).substr(0, denied.size()), denied);
     EXPECT_NE(opening(false).find("Give this user access"), std::string::npos);
@@ -329,14 +341,20 @@ TEST(permission_denied, for_reading_writing_creating_and_logging) {
                   h.find_root<numbers>("numbers")->front() = 5;
                   auto first = error_of([&] { h.commit(); });
                   auto second = error_of([&] { h.commit(); });
-                  if (!is_error(first, errc::permission_denied, log_of(dir / "h"), "Give this user access")) return std::string("no");
-                  if (!second || second->code != errc::permission_denied) return std::string("not twice");
-                  if (h.find_root<numbers>("numbers")->front() != 5) return std::string("memory changed");
+                  if (!is_error(first, errc::permission_denied, log_of(dir / "h"), "Give this user access"))
+                      return std::string("no");
+                  if (!second || second->code != errc::permission_denied)
+                      return std::string("not twice");
+                  if (h.find_root<numbers>("numbers")->front() != 5)
+                      return std::string("memory changed");
                   h.rollback();
                   return std::string(has_contents(h) ? "as it should be" : "contents lost");
               }),
               "as it should be");
-    EXPECT_NE(as_nobody([&] { return told([&] { heap::create(dir / "mine", small_heap()); }); }).find("Give this user access"), std::string::npos);
+    EXPECT_NE(as_nobody([&] {
+                  return told([&] { heap::create(dir / "mine", small_heap()); });
+              }).find("Give this user access"),
+              std::string::npos);
     EXPECT_FALSE(fs::exists(new_of(dir / "mine")));
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
@@ -344,12 +362,16 @@ TEST(permission_denied, for_reading_writing_creating_and_logging) {
 TEST(not_found, missing_file_and_missing_directory) {
     temp_dir dir;
     EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::not_found, dir / "h", "Check the name"));
-    EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "h", {.read_only = true}); }), errc::not_found, dir / "h", "no such file"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "h", {.read_only = true}); }), errc::not_found, dir / "h",
+                         "no such file"));
     EXPECT_FALSE(fs::exists(dir / "h"));
-    EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "no/h", small_heap()); }), errc::not_found, dir / "no/h", "create the directory first"));
-    EXPECT_TRUE(is_error(error_of([&] { heap::create(dir / "no/h", small_heap()); }), errc::not_found, dir / "no/h", "create the directory first"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "no/h", small_heap()); }), errc::not_found, dir / "no/h",
+                         "create the directory first"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::create(dir / "no/h", small_heap()); }), errc::not_found, dir / "no/h",
+                         "create the directory first"));
     write_file(dir / "file", "x");
-    EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "file/h", small_heap()); }), errc::not_found, dir / "file/h", "create the directory first"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "file/h", small_heap()); }), errc::not_found, dir / "file/h",
+                         "create the directory first"));
     fs::create_directory(dir / "no");
     EXPECT_TRUE(heap::open(dir / "no/h", small_heap()).is_open());
 }
@@ -357,7 +379,8 @@ TEST(not_found, missing_file_and_missing_directory) {
 TEST(exists, create_refuses_and_leaves_the_heap_alone) {
     temp_dir dir;
     make_heap(dir / "h");
-    EXPECT_TRUE(is_error(error_of([&] { heap::create(dir / "h", small_heap()); }), errc::exists, dir / "h", "choose another name"));
+    EXPECT_TRUE(is_error(error_of([&] { heap::create(dir / "h", small_heap()); }), errc::exists, dir / "h",
+                         "choose another name"));
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
@@ -367,7 +390,8 @@ TEST(in_use, by_this_process) {
     heap h = heap::open(dir / "h", small_heap());
     auto got = error_of_opening(dir / "h");
     EXPECT_TRUE(is_error(got, errc::in_use, dir / "h", "Close it there first"));
-    EXPECT_TRUE(is_error(error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; }), errc::in_use, dir / "h", "Close it there first"));
+    EXPECT_TRUE(is_error(error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; }), errc::in_use,
+                         dir / "h", "Close it there first"));
     EXPECT_TRUE(has_contents(h));
     h.close();
     EXPECT_TRUE(file_has_contents(dir / "h"));
@@ -380,19 +404,23 @@ TEST(in_use, readers_share_it_and_exclude_writers) {
     reading.read_only = true;
     heap h = heap::open(dir / "h", reading);
     EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::in_use, dir / "h", "Close it there first"));
-    EXPECT_EQ(in_child([&]() -> std::string { // a child has no memory of the parent's to collide with, once it gave it up
-                  { heap given_up = std::move(h); }
-                  heap other = heap::open(dir / "h", reading);
-                  return has_contents(other) ? "read" : "wrong";
-              }),
-              "read");
+    EXPECT_EQ(
+        in_child([&]() -> std::string { // a child has no memory of the parent's to collide with, once it gave it up
+            {
+                heap given_up = std::move(h);
+            }
+            heap other = heap::open(dir / "h", reading);
+            return has_contents(other) ? "read" : "wrong";
+        }),
+        "read");
     EXPECT_TRUE(has_contents(h));
 }
 
 // Not a test of its own: the other process of the next one.
 TEST(in_use, other_process) {
     const char* path = std::getenv("REMANENCE_TEST_HEAP");
-    if (path == nullptr) GTEST_SKIP() << "runs as the second process of by_another_process";
+    if (path == nullptr)
+        GTEST_SKIP() << "runs as the second process of by_another_process";
     EXPECT_TRUE(is_error(error_of_opening(path), errc::in_use, path, "another process"));
 }
 
@@ -423,12 +451,28 @@ TEST(closed, every_member_of_a_closed_or_moved_from_handle_says_so) {
     closed.close();
     for (heap* h : {&moved, &closed}) {
         EXPECT_FALSE(h->is_open());
-        for (auto&& use : std::initializer_list<std::function<void()>>{
-                 [&] { h->commit(); }, [&] { h->rollback(); }, [&] { h->checkpoint(); }, [&] { h->close(); }, [&] { h->write([] {}); },
-                 [&] { h->read([] {}); }, [&] { h->lock(); }, [&] { (void)h->try_lock(); }, [&] { h->lock_shared(); }, [&] { (void)h->try_lock_shared(); },
-                 [&] { h->root<int>("x"); }, [&] { (void)h->find_root<int>("x"); }, [&] { h->remove_root<int>("x"); }, [&] { (void)h->roots(); },
-                 [&] { (void)h->make<int>(); }, [&] { (void)h->get_allocator(); }, [&] { (void)h->version(); }, [&] { (void)h->stats(); },
-                 [&] { (void)h->verify(); }, [&] { (void)h->path(); }, [&] { (void)h->base(); }, [&] { h->touch(h, 1); }}) {
+        for (auto&& use : std::initializer_list<std::function<void()>>{[&] { h->commit(); },
+                                                                       [&] { h->rollback(); },
+                                                                       [&] { h->checkpoint(); },
+                                                                       [&] { h->close(); },
+                                                                       [&] { h->write([] {}); },
+                                                                       [&] { h->read([] {}); },
+                                                                       [&] { h->lock(); },
+                                                                       [&] { (void)h->try_lock(); },
+                                                                       [&] { h->lock_shared(); },
+                                                                       [&] { (void)h->try_lock_shared(); },
+                                                                       [&] { h->root<int>("x"); },
+                                                                       [&] { (void)h->find_root<int>("x"); },
+                                                                       [&] { h->remove_root<int>("x"); },
+                                                                       [&] { (void)h->roots(); },
+                                                                       [&] { (void)h->make<int>(); },
+                                                                       [&] { (void)h->get_allocator(); },
+                                                                       [&] { (void)h->version(); },
+                                                                       [&] { (void)h->stats(); },
+                                                                       [&] { (void)h->verify(); },
+                                                                       [&] { (void)h->path(); },
+                                                                       [&] { (void)h->base(); },
+                                                                       [&] { h->touch(h, 1); }}) {
             auto got = error_of(use);
             ASSERT_TRUE(got);
             EXPECT_EQ(got->code, errc::closed);
@@ -460,8 +504,12 @@ TEST(exhausted, the_heap_stays_usable) {
     std::uint64_t count = 0;
     std::optional<caught> got;
     while (!got) {
-        got = error_of([&] { list["a string that is too long for the small string buffer " + string(std::to_string(count).c_str())] = count; });
-        if (!got) ++count;
+        got = error_of([&] {
+            list["a string that is too long for the small string buffer " + string(std::to_string(count).c_str())] =
+                count;
+        });
+        if (!got)
+            ++count;
     }
     EXPECT_TRUE(is_error(got, errc::exhausted, dir / "h", "reserve_bytes"));
     EXPECT_GT(count, 10000U);
@@ -477,7 +525,8 @@ TEST(exhausted, the_heap_stays_usable) {
     EXPECT_TRUE(has_contents(h));
     EXPECT_EQ(h.find_root<names>("many")->size(), count);
     auto& same = h.root<names>("many");
-    for (int i = 0; i < 50000; ++i) same[string(std::to_string(i).c_str())] = 1; // it grows on, now that there is room
+    for (int i = 0; i < 50000; ++i)
+        same[string(std::to_string(i).c_str())] = 1; // it grows on, now that there is room
     h.commit();
 }
 
@@ -488,7 +537,8 @@ TEST(exhausted, the_heap_grows_up_to_what_is_in_the_way) {
     ASSERT_EQ(::mmap(behind, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), behind);
     auto where = h.get_allocator<>();
     std::uint64_t got = 0;
-    while (!error_of([&] { (void)where.allocate(256 * KiB); })) got += 256 * KiB;
+    while (!error_of([&] { (void)where.allocate(256 * KiB); }))
+        got += 256 * KiB;
     EXPECT_GT(got, 36 * MiB);
     h.rollback();
     put_contents(h);
@@ -503,15 +553,18 @@ TEST(exhausted, nothing_behind_the_reservation_is_touched_whatever_the_chunk_siz
     heap h = heap::create(dir / "h", {.reserve_bytes = k_reserve, .chunk_bytes = 4 * MiB, .log_limit_bytes = 1});
     auto* behind = static_cast<std::byte*>(h.base()) + align_up(k_reserve, 4 * MiB);
     std::byte* in_the_way = nullptr;
-    for (std::byte* at = static_cast<std::byte*>(h.base()) + k_reserve; at <= behind && in_the_way == nullptr; at += MiB) {
+    for (std::byte* at = static_cast<std::byte*>(h.base()) + k_reserve; at <= behind && in_the_way == nullptr;
+         at += MiB) {
         void* got = ::mmap(at, MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        if (got == at) in_the_way = at;
+        if (got == at)
+            in_the_way = at;
     }
     ASSERT_NE(in_the_way, nullptr);
     std::memset(in_the_way, 7, MiB);
     std::vector<std::byte*> blocks;
     auto where = h.get_allocator<>();
-    while (!error_of([&] { blocks.push_back(where.allocate(64 * KiB)); })) std::memset(blocks.back(), 1, 64 * KiB);
+    while (!error_of([&] { blocks.push_back(where.allocate(64 * KiB)); }))
+        std::memset(blocks.back(), 1, 64 * KiB);
     h.commit();
     h.commit();
     EXPECT_EQ(std::count(in_the_way, in_the_way + MiB, std::byte{7}), static_cast<std::ptrdiff_t>(MiB));
@@ -529,8 +582,9 @@ TEST(read_only, every_change_is_refused) {
         heap h = heap::open(dir / "h", options);
         EXPECT_TRUE(has_contents(h));
         for (auto&& change : std::initializer_list<std::function<void()>>{
-                 [&] { h.commit(); }, [&] { h.checkpoint(); }, [&] { h.root<int>("new"); }, [&] { h.remove_root<numbers>("numbers"); },
-                 [&] { (void)h.make<int>(); }, [&] { h.write([&] { h.find_root<numbers>("numbers")->front() = 1; }); }}) {
+                 [&] { h.commit(); }, [&] { h.checkpoint(); }, [&] { h.root<int>("new"); },
+                 [&] { h.remove_root<numbers>("numbers"); }, [&] { (void)h.make<int>(); },
+                 [&] { h.write([&] { h.find_root<numbers>("numbers")->front() = 1; }); }}) {
             EXPECT_TRUE(is_error(error_of(change), errc::read_only, dir / "h", "Open it for writing"));
         }
         EXPECT_TRUE(has_contents(h));
@@ -573,7 +627,8 @@ TEST(invalid_argument, options_out_of_range_leave_no_file) {
     EXPECT_TRUE(fs::is_empty(dir.path()));
     heap h = heap::open(dir / "h", small_heap());
     int outside = 0;
-    EXPECT_TRUE(is_error(error_of([&] { h.touch(&outside, sizeof outside); }), errc::invalid_argument, dir / "h", "does not lie in"));
+    EXPECT_TRUE(is_error(error_of([&] { h.touch(&outside, sizeof outside); }), errc::invalid_argument, dir / "h",
+                         "does not lie in"));
     h.touch(h.base(), 4096);
     h.touch(&outside, 0);
 }

@@ -43,7 +43,8 @@ inline fs::path new_of(const fs::path& heap) { return heap.string() + "-new"; }
 inline void put_contents(heap& h) {
     h.write([&] {
         auto& list = h.root<numbers>("numbers");
-        for (std::uint64_t i = 0; i < 1000; ++i) list.push_back(i * i);
+        for (std::uint64_t i = 0; i < 1000; ++i)
+            list.push_back(i * i);
         auto& index = h.root<names>("names");
         index["a name that is too long for the small string buffer"] = 7;
     });
@@ -52,14 +53,19 @@ inline void put_contents(heap& h) {
 inline testing::AssertionResult has_contents(heap& h) {
     auto* list = h.find_root<numbers>("numbers");
     auto* index = h.find_root<names>("names");
-    if (list == nullptr || index == nullptr) return testing::AssertionFailure() << "a root is missing";
-    if (list->size() != 1000) return testing::AssertionFailure() << list->size() << " numbers";
+    if (list == nullptr || index == nullptr)
+        return testing::AssertionFailure() << "a root is missing";
+    if (list->size() != 1000)
+        return testing::AssertionFailure() << list->size() << " numbers";
     for (std::uint64_t i = 0; i < 1000; ++i) {
-        if ((*list)[i] != i * i) return testing::AssertionFailure() << "number " << i << " is " << (*list)[i];
+        if ((*list)[i] != i * i)
+            return testing::AssertionFailure() << "number " << i << " is " << (*list)[i];
     }
-    if (index->size() != 1 || index->begin()->second != 7) return testing::AssertionFailure() << "the names are wrong";
+    if (index->size() != 1 || index->begin()->second != 7)
+        return testing::AssertionFailure() << "the names are wrong";
     auto report = h.verify();
-    if (!report.clean()) return testing::AssertionFailure() << "verify: " << report.problems.front().what;
+    if (!report.clean())
+        return testing::AssertionFailure() << "verify: " << report.problems.front().what;
     return testing::AssertionSuccess();
 }
 
@@ -151,11 +157,16 @@ std::optional<caught> error_of(F&& f) {
 }
 
 /// An error with this code, whose text names the file and says what to do.
-inline testing::AssertionResult is_error(const std::optional<caught>& got, errc code, const fs::path& file, std::string_view advice) {
-    if (!got) return testing::AssertionFailure() << "nothing was thrown";
-    if (got->code != code) return testing::AssertionFailure() << make_error_code(got->code).message() << ": " << got->what;
-    if (got->what.find(file.string()) == std::string::npos) return testing::AssertionFailure() << "the file is not named: " << got->what;
-    if (got->what.find(advice) == std::string::npos) return testing::AssertionFailure() << "no advice \"" << advice << "\": " << got->what;
+inline testing::AssertionResult is_error(const std::optional<caught>& got, errc code, const fs::path& file,
+                                         std::string_view advice) {
+    if (!got)
+        return testing::AssertionFailure() << "nothing was thrown";
+    if (got->code != code)
+        return testing::AssertionFailure() << make_error_code(got->code).message() << ": " << got->what;
+    if (got->what.find(file.string()) == std::string::npos)
+        return testing::AssertionFailure() << "the file is not named: " << got->what;
+    if (got->what.find(advice) == std::string::npos)
+        return testing::AssertionFailure() << "no advice \"" << advice << "\": " << got->what;
     return testing::AssertionSuccess() << got->what;
 }
 
@@ -172,7 +183,8 @@ inline std::optional<caught> error_of_opening(const fs::path& path) {
 /// Runs `f` in a forked child, and returns what it returned; "killed by signal n" when it did not come to that.
 inline std::string in_child(const std::function<std::string()>& f) {
     int ends[2];
-    if (::pipe(ends) != 0) return "no pipe";
+    if (::pipe(ends) != 0)
+        return "no pipe";
     const pid_t child = ::fork();
     if (child == 0) {
         std::string text;
@@ -181,17 +193,20 @@ inline std::string in_child(const std::function<std::string()>& f) {
         } catch (const std::exception& e) {
             text = std::string("exception: ") + e.what();
         }
-        if (::write(ends[1], text.data(), text.size()) < 0) ::_exit(1);
+        if (::write(ends[1], text.data(), text.size()) < 0)
+            ::_exit(1);
         ::_exit(0);
     }
     ::close(ends[1]);
     std::string text;
     char buffer[4096];
-    for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+    for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+        text.append(buffer, static_cast<std::size_t>(n));
     ::close(ends[0]);
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
+    if (WIFSIGNALED(status))
+        return "killed by signal " + std::to_string(WTERMSIG(status));
     return text;
 }
 
@@ -199,7 +214,8 @@ inline std::string in_child(const std::function<std::string()>& f) {
 inline std::string as_nobody(const std::function<std::string()>& f) {
     return in_child([&]() -> std::string {
         constexpr uid_t k_nobody = 65534;
-        if (::geteuid() == 0 && (::setgid(k_nobody) != 0 || ::setuid(k_nobody) != 0)) return "cannot become another user";
+        if (::geteuid() == 0 && (::setgid(k_nobody) != 0 || ::setuid(k_nobody) != 0))
+            return "cannot become another user";
         ::prctl(PR_SET_DUMPABLE, 1); // a process that changed its user may not look at /proc/self/pagemap otherwise
         return f();
     });

@@ -31,12 +31,15 @@ protected:
 TEST_F(fork_of_a_process, the_childs_handle_is_dead) {
     EXPECT_EQ(in_child([&] {
                   auto got = error_of([&] { heap_->commit(); });
-                  if (!is_error(got, errc::closed, dir_ / "h", "Open it in the child itself")) return std::string("commit");
+                  if (!is_error(got, errc::closed, dir_ / "h", "Open it in the child itself"))
+                      return std::string("commit");
                   for (auto&& use : std::initializer_list<std::function<void()>>{
-                           [&] { heap_->rollback(); }, [&] { heap_->checkpoint(); }, [&] { heap_->close(); }, [&] { heap_->write([] {}); },
-                           [&] { heap_->read([] {}); }, [&] { heap_->lock(); }, [&] { (void)heap_->make<int>(); }, [&] { (void)heap_->roots(); }}) {
+                           [&] { heap_->rollback(); }, [&] { heap_->checkpoint(); }, [&] { heap_->close(); },
+                           [&] { heap_->write([] {}); }, [&] { heap_->read([] {}); }, [&] { heap_->lock(); },
+                           [&] { (void)heap_->make<int>(); }, [&] { (void)heap_->roots(); }}) {
                       got = error_of(use);
-                      if (!got || got->code != errc::closed) return std::string("another");
+                      if (!got || got->code != errc::closed)
+                          return std::string("another");
                   }
                   return std::string("closed");
               }),
@@ -50,7 +53,8 @@ TEST_F(fork_of_a_process, the_child_may_destroy_its_copy) {
     const void* address = &list;
     EXPECT_EQ(in_child([&] {
                   heap_.reset();
-                  if (heap_of(address) != nullptr) return std::string("still found");
+                  if (heap_of(address) != nullptr)
+                      return std::string("still found");
                   string outside("a string that is too long for the small string buffer"); // belongs to malloc now
                   return std::string(outside.get_allocator().heap() == nullptr ? "gone" : "belongs to a heap");
               }),
@@ -76,7 +80,9 @@ TEST_F(fork_of_a_process, the_child_may_exit_with_its_copy) {
 TEST_F(fork_of_a_process, inside_a_write_section_the_child_neither_commits_nor_rolls_back) {
     for (bool throws : {false, true}) {
         auto& list = *heap_->find_root<numbers>("numbers");
-        const auto log_before = [&] { return fs::exists(log_of(dir_ / "h")) ? read_file(log_of(dir_ / "h")) : std::vector<char>(); };
+        const auto log_before = [&] {
+            return fs::exists(log_of(dir_ / "h")) ? read_file(log_of(dir_ / "h")) : std::vector<char>();
+        };
         heap_->write([&] {
             list[500] += 1;
             const auto before = log_before();
@@ -99,15 +105,18 @@ TEST_F(fork_of_a_process, inside_a_write_section_the_child_neither_commits_nor_r
                     heap_->write([&] {
                         list[500] -= 1;
                         const pid_t child = ::fork();
-                        if (child == 0 && throws) throw 1;
-                        if (child != 0) ::waitpid(child, &status, 0);
+                        if (child == 0 && throws)
+                            throw 1;
+                        if (child != 0)
+                            ::waitpid(child, &status, 0);
                     });
                 });
             } catch (int) {
                 return caught{errc::rolled_back, {}, {}};
             }
         }();
-        if (::getpid() != parent) ::_exit(outcome && outcome->code == (throws ? errc::rolled_back : errc::closed) ? 0 : 1);
+        if (::getpid() != parent)
+            ::_exit(outcome && outcome->code == (throws ? errc::rolled_back : errc::closed) ? 0 : 1);
         EXPECT_EQ(status, 0);
         EXPECT_FALSE(outcome);
         EXPECT_EQ(list[500], 500U * 500U);

@@ -35,7 +35,8 @@ TEST(sections_threads, readers_never_see_half_a_section) {
                 try {
                     h.write([&] {
                         ++pair[0];
-                        if (w == 1 && i % 5 == 0) throw i; // rolled back: nobody ever sees it
+                        if (w == 1 && i % 5 == 0)
+                            throw i; // rolled back: nobody ever sees it
                         ++pair[1];
                     });
                 } catch (int) {
@@ -43,9 +44,11 @@ TEST(sections_threads, readers_never_see_half_a_section) {
             }
         });
     }
-    for (auto& writer : writers) writer.join();
+    for (auto& writer : writers)
+        writer.join();
     done = true;
-    for (auto& thread : threads) thread.join();
+    for (auto& thread : threads)
+        thread.join();
     EXPECT_EQ(pair[0], 90U);
     EXPECT_EQ(pair[1], 90U);
     h.close();
@@ -75,13 +78,15 @@ TEST(sections_threads, helpers_allocate_within_a_section_while_the_heap_grows) {
                 }
             });
         }
-        for (auto& helper : helpers) helper.join();
+        for (auto& helper : helpers)
+            helper.join();
     });
     h.close();
     h = heap::open(dir / "h", {.reserve_bytes = 4 * MiB});
     for (const auto& list : *h.find_root<vector<numbers>>("lists")) {
         ASSERT_EQ(list.size(), 100'000U);
-        for (std::uint64_t i = 0; i < list.size(); ++i) ASSERT_EQ(list[i], i);
+        for (std::uint64_t i = 0; i < list.size(); ++i)
+            ASSERT_EQ(list[i], i);
     }
     EXPECT_TRUE(h.verify().clean());
 }
@@ -100,7 +105,8 @@ TEST(sections_threads, one_root_is_constructed_once_by_whomever) {
                 found[t] = &h.root<std::uint64_t>("root " + std::to_string(round), t);
             });
         }
-        for (auto& thread : threads) thread.join();
+        for (auto& thread : threads)
+            thread.join();
         EXPECT_EQ(std::count(found.begin(), found.end(), found[0]), static_cast<std::ptrdiff_t>(k_threads));
     }
     EXPECT_EQ(h.roots().size(), 10U);
@@ -126,7 +132,8 @@ TEST(sections_threads, try_lock_and_close_meet_other_threads_sections) {
         meeting.arrive_and_wait();
         EXPECT_FALSE(h.try_lock());
         EXPECT_EQ(h.try_lock_shared(), !writing);
-        if (!writing) h.unlock_shared();
+        if (!writing)
+            h.unlock_shared();
         EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::section_open, dir / "h", "End every section first"));
         meeting.arrive_and_wait();
         other.join();
@@ -152,7 +159,8 @@ TEST(sections_threads, statistics_and_verification_beside_writers) {
     for (std::uint64_t i = 0; i < 30; ++i) {
         h.write([&] {
             auto& list = *h.find_root<numbers>("numbers");
-            for (auto& n : list) n += i;
+            for (auto& n : list)
+                n += i;
         });
     }
     done = true;

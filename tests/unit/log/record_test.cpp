@@ -27,7 +27,8 @@ parts build(record_builder& builder, std::mt19937_64& random, const std::vector<
     parts wanted;
     for (std::uint64_t i = 0; i < random() % 3; ++i) {
         std::vector<std::uint32_t> sums(k_chunk_pages);
-        for (auto& sum : sums) sum = static_cast<std::uint32_t>(random());
+        for (auto& sum : sums)
+            sum = static_cast<std::uint32_t>(random());
         builder.add_fresh(i * 7, sums);
         wanted.fresh.emplace_back(i * 7, sums);
     }
@@ -37,7 +38,8 @@ parts build(record_builder& builder, std::mt19937_64& random, const std::vector<
         for (std::uint64_t at = random() % 64 * 8; at < k_page_bytes; at += (random() % 64 + 1) * 8) {
             auto bytes = std::min<std::uint64_t>((random() % 20 + 1) * 8, k_page_bytes - at);
             ranges.push_back({static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(bytes)});
-            for (std::uint64_t b = at; b < at + bytes; ++b) page[b] = static_cast<std::byte>(random());
+            for (std::uint64_t b = at; b < at + bytes; ++b)
+                page[b] = static_cast<std::byte>(random());
             at += bytes;
         }
         builder.add_page(100 + i, page_checksum(page), ranges, page.data());
@@ -49,7 +51,8 @@ parts build(record_builder& builder, std::mt19937_64& random, const std::vector<
 std::optional<parts> read_back(std::span<const std::byte> record, const std::vector<std::byte>& before) {
     parts got;
     const bool sound = for_each_part(
-        record, k_chunk_pages, [&](std::uint64_t chunk, std::vector<std::uint32_t> sums) { got.fresh.emplace_back(chunk, std::move(sums)); },
+        record, k_chunk_pages,
+        [&](std::uint64_t chunk, std::vector<std::uint32_t> sums) { got.fresh.emplace_back(chunk, std::move(sums)); },
         [&](const page_entry& entry) {
             auto page = before;
             apply_ranges(entry, page.data());
@@ -125,7 +128,8 @@ TEST(record, hostile_contents_stay_within_bounds) {
             std::size_t at = 56 + random() % (bytes.size() - 56);
             bytes[at] = random() % 2 == 0 ? static_cast<std::byte>(random()) : std::byte{0xff};
         }
-        if (random() % 3 == 0) bytes.resize(sizeof(format::record_header) + random() % (bytes.size() - sizeof(format::record_header) + 1));
+        if (random() % 3 == 0)
+            bytes.resize(sizeof(format::record_header) + random() % (bytes.size() - sizeof(format::record_header) + 1));
         for_each_part(
             bytes, k_chunk_pages,
             [&](std::uint64_t chunk, const std::vector<std::uint32_t>& sums) {

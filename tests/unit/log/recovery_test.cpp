@@ -1,5 +1,5 @@
-// Scanning and replaying a log beside a heap file. Both are real, on a simulated disk; commits are made here by hand, so
-// that each can be placed, torn and damaged at will.
+// Scanning and replaying a log beside a heap file. Both are real, on a simulated disk; commits are made here by hand,
+// so that each can be placed, torn and damaged at will.
 
 #include "log/recovery.hpp"
 
@@ -31,7 +31,8 @@ protected:
         chain_ = super.chain;
     }
     /// Appends a commit: perhaps a fresh chunk, of which page 0 is written, and 8 bytes at `at` in each of `pages`.
-    void commit(std::optional<std::uint64_t> fresh, const std::vector<std::uint64_t>& pages, std::uint64_t value, std::uint64_t at = 0) {
+    void commit(std::optional<std::uint64_t> fresh, const std::vector<std::uint64_t>& pages, std::uint64_t value,
+                std::uint64_t at = 0) {
         record_builder builder;
         std::uint64_t image_bytes = store_->image_bytes();
         std::vector<std::uint32_t> sums(k_chunk_pages);
@@ -52,13 +53,15 @@ protected:
             format::change_range range{static_cast<std::uint16_t>(at), sizeof value};
             builder.add_page(page, page_checksum(bytes), {&range, 1}, bytes.data());
         }
-        auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
+        auto record =
+            builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
         offsets_.push_back(format::k_log_header_bytes + log_->used_bytes());
         ASSERT_TRUE(log_->reserve(record.size()));
         ASSERT_TRUE(log_->append(record));
         ++version_;
         chain_ = builder.checksum();
-        if (fresh) store_->accept_fresh(*fresh, sums, version_);
+        if (fresh)
+            store_->accept_fresh(*fresh, sums, version_);
         states_.push_back(memory_);
     }
     /// The process dies, and the heap is opened again.
@@ -90,7 +93,8 @@ protected:
         ASSERT_EQ(store_->super().checkpoint_version, commits);
         EXPECT_TRUE(store_->is_clean());
         EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
-        if (commits == 0) return;
+        if (commits == 0)
+            return;
         std::vector<std::byte> page(k_page_bytes);
         for (const auto& [index, bytes] : states_[commits - 1]) {
             auto read = store_->read_pages(index, page);
@@ -151,7 +155,8 @@ TEST_F(recovery, a_torn_final_record_is_ignored) {
 
 TEST_F(recovery, damage_before_a_later_record_is_corrupt_with_the_offset_and_changes_nothing) {
     commit(0, {}, 1);
-    for (std::uint64_t i = 0; i < 4; ++i) commit({}, {i}, i + 2);
+    for (std::uint64_t i = 0; i < 4; ++i)
+        commit({}, {i}, i + 2);
     crash();
     for (std::size_t damaged = 0; damaged < 4; ++damaged) {
         for (std::uint64_t at : {0U, 24U, 33U, 90U, 97U}) {
@@ -174,7 +179,8 @@ TEST_F(recovery, damage_before_a_later_record_is_corrupt_with_the_offset_and_cha
 
 TEST_F(recovery, stale_records_after_a_restart_are_ignored) {
     commit(0, {}, 1);
-    for (std::uint64_t i = 0; i < 5; ++i) commit({}, {i}, i + 2);
+    for (std::uint64_t i = 0; i < 5; ++i)
+        commit({}, {i}, i + 2);
     // A checkpoint: everything folded, the log starts again from its beginning.
     for (const auto& [index, bytes] : memory_) {
         store::folded_page page{index, bytes.data(), page_checksum(bytes)};
@@ -202,7 +208,9 @@ TEST_F(recovery, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
     commit({}, {0}, 2);
     crash();
     store_.reset();
-    edit([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, old_heap)); }); // somebody restores an old copy of the heap alone
+    edit([&](os::file& file) {
+        ASSERT_TRUE(file.write("test", 0, old_heap));
+    }); // somebody restores an old copy of the heap alone
     ASSERT_TRUE(reopen());
     EXPECT_TRUE(store_->is_clean());
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -256,7 +264,8 @@ TEST_F(recovery, ranges_of_a_record_not_younger_than_the_chunk_are_never_applied
     std::memcpy(other.data(), &stale, sizeof stale);
     format::change_range range{0, 8};
     builder.add_page(k_chunk_pages, 77, {&range, 1}, other.data());
-    auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, 2 * k_chunk);
+    auto record =
+        builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, 2 * k_chunk);
     ASSERT_TRUE(log_->append(record));
     crash();
     ASSERT_TRUE(recover());

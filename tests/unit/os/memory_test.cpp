@@ -34,7 +34,8 @@ TEST(reservation, of_a_taken_place_names_the_holder) {
         auto taken = reservation::at(address(a->base()) + offset, MiB);
         ASSERT_FALSE(taken);
         EXPECT_EQ(taken.why().code, errc::base_taken);
-        EXPECT_NE(taken.why().message.find(mapping_at(address(a->base()) + offset, 1)), std::string::npos) << taken.why().message;
+        EXPECT_NE(taken.why().message.find(mapping_at(address(a->base()) + offset, 1)), std::string::npos)
+            << taken.why().message;
     }
     // A range that only ends in it is taken as well, and nothing of it is left mapped.
     std::uint64_t before = address(a->base()) - MiB;
@@ -104,7 +105,8 @@ TEST(fork_guard, reads_false_in_a_child_and_true_in_the_parent) {
     if (child == 0) {
         const bool dead = !moved.same_process();
         const pid_t grandchild = ::fork();
-        if (grandchild == 0) ::_exit(moved.same_process() ? 1 : 0);
+        if (grandchild == 0)
+            ::_exit(moved.same_process() ? 1 : 0);
         int status = -1;
         ::waitpid(grandchild, &status, 0);
         ::_exit(dead && status == 0 ? 0 : 1);

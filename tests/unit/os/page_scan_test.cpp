@@ -32,7 +32,8 @@ protected:
         map_file();
         ASSERT_TRUE(map_anonymous(base() + k_file_pages * k_page_bytes, k_bytes - k_file_pages * k_page_bytes));
         auto made = make_page_scanner(base(), GetParam());
-        if (!made && made.why().code == errc::not_supported) GTEST_SKIP() << made.why().message;
+        if (!made && made.why().code == errc::not_supported)
+            GTEST_SKIP() << made.why().message;
         ASSERT_TRUE(made) << made.why().message;
         scanner_ = std::move(*made);
     }
@@ -43,10 +44,11 @@ protected:
     std::byte* base() { return place_->base(); }
     void map_file(std::uint64_t first = 0, std::uint64_t count = k_file_pages) {
         void* where = base() + first * k_page_bytes;
-        ASSERT_EQ(::mmap(where, count * k_page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_,
-                         static_cast<off_t>(first * k_page_bytes)),
+        ASSERT_EQ(::mmap(where, count * k_page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                         file_, static_cast<off_t>(first * k_page_bytes)),
                   where);
-        if (scanner_) scanner_->mapped(first * k_page_bytes, count * k_page_bytes);
+        if (scanner_)
+            scanner_->mapped(first * k_page_bytes, count * k_page_bytes);
     }
     void write(std::uint64_t page) {
         auto* at = static_cast<volatile std::byte*>(base() + page * k_page_bytes + page % k_page_bytes);
@@ -61,7 +63,8 @@ protected:
         for (const page_run& run : runs) {
             EXPECT_GE(run.offset, end) << "not in address order";
             end = run.end();
-            for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) pages.insert(at / k_page_bytes);
+            for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes)
+                pages.insert(at / k_page_bytes);
         }
         return pages;
     }
@@ -147,7 +150,8 @@ TEST_P(page_scan, more_runs_than_one_call_of_the_kernel_returns) {
     expect_reported(written);
 }
 
-INSTANTIATE_TEST_SUITE_P(tiers, page_scan, testing::Values(tracker_choice::scan, tracker_choice::fallback, tracker_choice::automatic),
+INSTANTIATE_TEST_SUITE_P(tiers, page_scan,
+                         testing::Values(tracker_choice::scan, tracker_choice::fallback, tracker_choice::automatic),
                          [](const auto& tier) {
                              return tier.param == tracker_choice::scan       ? "scan"
                                     : tier.param == tracker_choice::fallback ? "fallback"

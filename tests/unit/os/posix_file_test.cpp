@@ -26,7 +26,8 @@ protected:
     [[nodiscard]] std::string path(const std::string& name) const { return dir_.path() / name; }
     static std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
         std::vector<std::byte> made(bytes);
-        for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>((i * 31 + seed) & 0xff);
+        for (std::size_t i = 0; i < bytes; ++i)
+            made[i] = static_cast<std::byte>((i * 31 + seed) & 0xff);
         return made;
     }
     static std::vector<std::byte> first_of(std::vector<std::byte> bytes, std::size_t count) {
@@ -40,7 +41,7 @@ protected:
         return into;
     }
     static std::uint64_t allocated(const std::string& path) {
-        struct stat info {};
+        struct stat info{};
         ::stat(path.c_str(), &info);
         return static_cast<std::uint64_t>(info.st_blocks) * 512;
     }

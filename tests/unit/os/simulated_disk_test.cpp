@@ -269,6 +269,22 @@ TEST(simulated_disk, the_nth_operation_fails_without_effect_and_only_that_one) {
     }
 }
 
+TEST(simulated_disk, nothing_is_done_or_recorded_after_a_death_until_it_works_again) {
+    simulated_disk disk;
+    disk.die_at(1);
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    EXPECT_TRUE(disk.failure_is_ahead());
+    EXPECT_FALSE(file->write("w", 0, bytes_of("abc")));
+    EXPECT_FALSE(disk.failure_is_ahead());
+    EXPECT_FALSE(file->sync("s"));
+    EXPECT_FALSE(disk.remove("r", "f"));
+    EXPECT_EQ(disk.trace().size(), 1U);
+    EXPECT_EQ(text_of(disk, "f"), "");
+    disk.work_again();
+    EXPECT_TRUE(file->write("w", 0, bytes_of("abc")));
+    EXPECT_EQ(text_of(disk, "f"), "abc");
+}
+
 TEST(simulated_disk, a_full_disk_refuses_new_blocks_but_takes_writes_into_reserved_ones) {
     simulated_disk disk;
     disk.limit_space(16 * KiB);

@@ -16,7 +16,9 @@ namespace {
 
 class checksum_table_of : public testing::TestWithParam<std::uint64_t> {
 protected:
-    [[nodiscard]] format::region region(format::node_reference root = {}) const { return {0, GetParam(), 64 * KiB, 1 * TiB, root}; }
+    [[nodiscard]] format::region region(format::node_reference root = {}) const {
+        return {0, GetParam(), 64 * KiB, 1 * TiB, root};
+    }
     os::simulated_disk disk_;
     std::unique_ptr<os::file> file_ = std::move(*disk_.open_or_create("f", 0600));
 };
@@ -38,7 +40,9 @@ TEST_P(checksum_table_of, round_trips_and_never_overwrites_what_the_last_root_na
         }
         std::map<std::uint64_t, std::uint32_t> walked;
         ASSERT_TRUE(table.walk(
-            [](std::uint64_t offset) -> result<void> { return fail(errc::corrupt, "damage at " + std::to_string(offset)); },
+            [](std::uint64_t offset) -> result<void> {
+                return fail(errc::corrupt, "damage at " + std::to_string(offset));
+            },
             [&](std::uint64_t page, std::uint32_t sum) -> result<void> {
                 walked[page] = sum;
                 return {};
@@ -76,7 +80,8 @@ TEST_P(checksum_table_of, a_damaged_node_is_corrupt_at_its_place_and_others_stil
     // The first write of a table is its leaf, at its place in the sweep.
     std::uint64_t leaf = 0;
     for (const auto& operation : disk_.trace()) {
-        if (operation.is_write() && leaf == 0) leaf = operation.offset;
+        if (operation.is_write() && leaf == 0)
+            leaf = operation.offset;
     }
     std::byte b{0xff};
     ASSERT_TRUE(file_->write("test", leaf + 9, {&b, 1}));

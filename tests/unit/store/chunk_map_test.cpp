@@ -33,7 +33,8 @@ TEST(chunk_map, erasing_and_appending_agree_with_a_model) {
                 map.erase(chunk);
                 model[chunk] = false;
             }
-            for (std::uint64_t c = 0; c < model.size() + 3; ++c) ASSERT_EQ(map.is_zero(c), c < model.size() && model[c]) << c;
+            for (std::uint64_t c = 0; c < model.size() + 3; ++c)
+                ASSERT_EQ(map.is_zero(c), c < model.size() && model[c]) << c;
             if (step % 20 == 0) {
                 const auto before = where;
                 where = *map.write(*file, where);
@@ -41,7 +42,8 @@ TEST(chunk_map, erasing_and_appending_agree_with_a_model) {
                 EXPECT_FALSE(map.changed());
                 auto read = chunk_map::read(*file, where, model.size());
                 ASSERT_TRUE(read) << read.why().message;
-                for (std::uint64_t c = 0; c < model.size(); ++c) ASSERT_EQ(read->is_zero(c), model[c]);
+                for (std::uint64_t c = 0; c < model.size(); ++c)
+                    ASSERT_EQ(read->is_zero(c), model[c]);
             }
         }
     }
@@ -72,12 +74,15 @@ TEST(chunk_map, damage_and_nonsense_are_corrupt_with_the_place) {
 TEST(chunk_map, keeps_its_bound_whatever_is_skipped_or_erased) {
     chunk_map map;
     std::uint64_t chunk = 0;
-    for (std::uint64_t i = 0; i < chunk_map::k_exceptions_max + 10; ++i, chunk += 4) map.append_zero_run(chunk, 3, 1);
+    for (std::uint64_t i = 0; i < chunk_map::k_exceptions_max + 10; ++i, chunk += 4)
+        map.append_zero_run(chunk, 3, 1);
     EXPECT_LE(map.exceptions().size(), chunk_map::k_exceptions_max);
     EXPECT_FALSE(map.is_zero(chunk - 4)); // without room for it, it counts as stored
-    for (std::uint64_t middle = 1; middle < 400; middle += 4) map.erase(middle); // each splits a run in two
+    for (std::uint64_t middle = 1; middle < 400; middle += 4)
+        map.erase(middle); // each splits a run in two
     EXPECT_LE(map.exceptions().size(), chunk_map::k_exceptions_max);
-    for (std::uint64_t middle = 1; middle < 400; middle += 4) EXPECT_FALSE(map.is_zero(middle));
+    for (std::uint64_t middle = 1; middle < 400; middle += 4)
+        EXPECT_FALSE(map.is_zero(middle));
     for (std::size_t i = 1; i < map.exceptions().size(); ++i) {
         ASSERT_GE(map.exceptions()[i].chunk, map.exceptions()[i - 1].chunk + map.exceptions()[i - 1].run_length);
     }

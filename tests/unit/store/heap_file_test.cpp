@@ -65,7 +65,8 @@ TEST_F(superblock_choice, one_copied_to_the_other_place_is_not_taken_for_valid) 
 // Every 8 bytes of the superblock, changed in several ways, with a checksum that fits: opening refuses it, or whatever
 // is done afterwards stays within the file and ends. (I7)
 TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refused_or_harmless) {
-    for (std::uint64_t chunk : {0U, 3U, 70U, 200U}) commit_fresh(chunk, chunk + 1);
+    for (std::uint64_t chunk : {0U, 3U, 70U, 200U})
+        commit_fresh(chunk, chunk + 1);
     publish();
     const std::uint64_t place = store_->super().sequence % 2;
     const format::superblock good = store_->super();
@@ -96,11 +97,13 @@ TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refuse
             std::vector<std::byte> page(k_page_bytes);
             for (std::uint64_t p = 0; p < std::min<std::uint64_t>(store_->image_bytes() / k_page_bytes, 5000); p += 5) {
                 auto read = store_->read_pages(p, page);
-                if (!read) EXPECT_NE(read.why().code, errc::io) << read.why().message;
+                if (!read)
+                    EXPECT_NE(read.why().code, errc::io) << read.why().message;
             }
             std::uint64_t problems = 0;
             auto verified = store_->verify([&](const damage&) { ++problems; }, [](std::uint64_t, std::uint64_t) {});
-            if (!verified) EXPECT_NE(verified.why().code, errc::io);
+            if (!verified)
+                EXPECT_NE(verified.why().code, errc::io);
         }
     }
     EXPECT_GT(refused, 100U);
@@ -134,7 +137,8 @@ TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
     ASSERT_TRUE(reopen());
     expect_model();
     std::vector<std::string> problems;
-    auto checked = store_->verify([&](const damage& d) { problems.push_back(d.what); }, [](std::uint64_t, std::uint64_t) {});
+    auto checked =
+        store_->verify([&](const damage& d) { problems.push_back(d.what); }, [](std::uint64_t, std::uint64_t) {});
     ASSERT_TRUE(checked);
     EXPECT_EQ(*checked, model_.size());
     EXPECT_TRUE(problems.empty()) << problems.front();
@@ -193,14 +197,16 @@ TEST_F(heap_file_contents, a_flipped_bit_is_found_at_its_place_in_the_file) {
     EXPECT_EQ(read.why().code, errc::corrupt);
     EXPECT_EQ(read.why().offset, home);
     std::vector<std::uint64_t> found;
-    ASSERT_TRUE(store_->verify([&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
+    ASSERT_TRUE(
+        store_->verify([&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
     EXPECT_EQ(found, std::vector<std::uint64_t>{home});
     EXPECT_TRUE(store_->read_pages(k_chunk_pages, pages));
 }
 
 TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_file) {
     std::vector<byte_range> homes;
-    for (std::uint64_t bytes : {1 * k_chunk, 10 * MiB, 10 * MiB, 100 * MiB, 3 * GiB}) ASSERT_TRUE(store_->add_regions(bytes));
+    for (std::uint64_t bytes : {1 * k_chunk, 10 * MiB, 10 * MiB, 100 * MiB, 3 * GiB})
+        ASSERT_TRUE(store_->add_regions(bytes));
     EXPECT_GE(store_->region_bytes(), 3 * GiB);
     std::uint64_t heap_end = 0;
     std::uint64_t file_end = format::k_first_table_offset;
@@ -217,7 +223,8 @@ TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_f
     EXPECT_EQ(store_->region_bytes(), heap_end);
     EXPECT_EQ(store_->add_regions(std::uint64_t{1} << 47).why().code, errc::exhausted);
     std::uint64_t more = store_->region_bytes();
-    while (store_->add_regions(more + 1)) more = store_->region_bytes(); // until the format has no more of them
+    while (store_->add_regions(more + 1))
+        more = store_->region_bytes(); // until the format has no more of them
     EXPECT_GT(more, std::uint64_t{1} << 40);
 }
 
@@ -234,9 +241,11 @@ TEST_F(heap_file_creation, appears_whole_or_not_at_all_whichever_operation_fails
             }
             EXPECT_EQ(made.why().code, code) << n;
             made = heap_file::open(disk, k_path, os::access::read_write);
-            if (!made) EXPECT_EQ(made.why().code, errc::not_found) << n;
+            if (!made)
+                EXPECT_EQ(made.why().code, errc::not_found) << n;
             made = heap_file::create(disk, k_path, {k_chunk, 0x1100'0000'0000, "abi", 0600});
-            EXPECT_TRUE(made || made.why().code == errc::exists || made.why().code == errc::in_use) << made.why().message;
+            EXPECT_TRUE(made || made.why().code == errc::exists || made.why().code == errc::in_use)
+                << made.why().message;
         }
     }
 }

@@ -25,8 +25,10 @@ constexpr std::uint64_t k_chunk_pages = k_chunk / k_page_bytes;
 class page_bytes {
 public:
     explicit page_bytes(std::uint64_t seed, std::uint64_t count = 1)
-        : bytes_(static_cast<std::byte*>(std::aligned_alloc(k_page_bytes, count * k_page_bytes)), &std::free), size_(count * k_page_bytes) {
-        for (std::uint64_t i = 0; i < size_; ++i) bytes_[i] = static_cast<std::byte>((seed * 131 + i / 7) % 255 + 1);
+        : bytes_(static_cast<std::byte*>(std::aligned_alloc(k_page_bytes, count * k_page_bytes)), &std::free),
+          size_(count * k_page_bytes) {
+        for (std::uint64_t i = 0; i < size_; ++i)
+            bytes_[i] = static_cast<std::byte>((seed * 131 + i / 7) % 255 + 1);
     }
     [[nodiscard]] std::span<const std::byte> span() const { return {bytes_.get(), static_cast<std::size_t>(size_)}; }
     [[nodiscard]] std::uint32_t checksum() const { return page_checksum(span().first(k_page_bytes)); }
@@ -48,7 +50,8 @@ protected:
     result<void> reopen(os::access mode = os::access::read_write) {
         store_.reset();
         auto opened = heap_file::open(disk_, k_path, mode);
-        if (!opened) return opened.error();
+        if (!opened)
+            return opened.error();
         store_ = std::move(*opened);
         return {};
     }
@@ -80,12 +83,14 @@ protected:
         std::vector<std::byte> page(k_page_bytes);
         for (std::uint64_t at = 0; at < store_->image_bytes() / k_page_bytes; ++at) {
             auto found = model_.find(at);
-            if (found == model_.end() && at % k_chunk_pages > 2) continue; // a sample of the zeros will do
+            if (found == model_.end() && at % k_chunk_pages > 2)
+                continue; // a sample of the zeros will do
             auto read = store_->read_pages(at, page);
             ASSERT_TRUE(read) << read.why().message;
             page_bytes wanted(found != model_.end() ? found->second : 0);
             std::vector<std::byte> expected(k_page_bytes);
-            if (found != model_.end()) expected.assign(wanted.span().begin(), wanted.span().end());
+            if (found != model_.end())
+                expected.assign(wanted.span().begin(), wanted.span().end());
             ASSERT_EQ(page, expected) << "page " << at;
         }
     }
@@ -103,12 +108,15 @@ protected:
             ASSERT_TRUE(file.write("test", offset, {&b, 1}));
         });
     }
-    void edit_superblock(std::uint64_t place, const std::function<void(format::superblock&)>& change, bool reseal = true) {
+    void edit_superblock(std::uint64_t place, const std::function<void(format::superblock&)>& change,
+                         bool reseal = true) {
         edit([&](os::file& file) {
             format::superblock s{};
             ASSERT_TRUE(file.read(place * format::k_superblock_bytes, std::as_writable_bytes(std::span(&s, 1))));
             change(s);
-            if (reseal) s.checksum = checksum64(std::as_bytes(std::span(&s, 1)).first(offsetof(format::superblock, checksum)), place);
+            if (reseal)
+                s.checksum =
+                    checksum64(std::as_bytes(std::span(&s, 1)).first(offsetof(format::superblock, checksum)), place);
             ASSERT_TRUE(file.write("test", place * format::k_superblock_bytes, std::as_bytes(std::span(&s, 1))));
         });
     }

@@ -1,4 +1,5 @@
-// The engine on a simulated disk: what a failure of any operation does to commits, and that errc::no_space does nothing.
+// The engine on a simulated disk: what a failure of any operation does to commits, and that errc::no_space does
+// nothing.
 
 #include "txn/engine.hpp"
 
@@ -27,7 +28,8 @@ protected:
         auto opened = engine::open(disk_, k_path, open_mode::open_or_create, options, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
-        if (block_ == 0) block_ = offset(allocate(k_block));
+        if (block_ == 0)
+            block_ = offset(allocate(k_block));
     }
     std::byte* allocate(std::uint64_t bytes) {
         std::optional<failure> why;
@@ -35,7 +37,9 @@ protected:
         EXPECT_NE(got, nullptr) << why->message;
         return got;
     }
-    [[nodiscard]] std::uint64_t offset(const void* p) const { return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - engine_->base()); }
+    [[nodiscard]] std::uint64_t offset(const void* p) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - engine_->base());
+    }
     std::byte* block() { return engine_->base() + block_; }
     /// Page i of the block says `value`.
     void put(std::uint64_t i, unsigned value) { block()[i * k_page_bytes] = static_cast<std::byte>(value); }
@@ -54,7 +58,8 @@ protected:
 
 // Whatever fails in a commit: either nothing was written, memory keeps its changes and the commit may be repeated; or
 // the heap is poisoned, says so ever after, and the reopened heap is as of this commit or of the one before.
-class engine_failing : public engine_on_disk, public testing::WithParamInterface<std::tuple<errc, bool, std::uint64_t>> {};
+class engine_failing : public engine_on_disk,
+                       public testing::WithParamInterface<std::tuple<errc, bool, std::uint64_t>> {};
 
 TEST_P(engine_failing, operation_by_operation_a_commit_repeats_or_poisons) {
     const auto [code, first_commit, log_limit] = GetParam();
@@ -75,8 +80,12 @@ TEST_P(engine_failing, operation_by_operation_a_commit_repeats_or_poisons) {
         const auto version = engine_->version();
         disk_.fail_at(n, code);
         auto done = engine_->commit();
-        const bool finished = disk_.failure_is_ahead();
         ASSERT_EQ(memory(), changed);
+        if (disk_.failure_is_ahead()) { // the commit needs fewer operations
+            ASSERT_TRUE(done);
+            EXPECT_GT(n, 4U);
+            break;
+        }
         if (!done) {
             ASSERT_EQ(engine_->version(), version);
             if (done.why().code == errc::no_space) {
@@ -110,15 +119,12 @@ TEST_P(engine_failing, operation_by_operation_a_commit_repeats_or_poisons) {
         EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
         engine_.reset();
         disk_.rewind(start);
-        if (finished) {
-            EXPECT_GT(n, 4U);
-            break;
-        }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(each, engine_failing,
-                         testing::Combine(testing::Values(errc::io, errc::no_space), testing::Bool(), testing::Values(1U, 64 * MiB)));
+                         testing::Combine(testing::Values(errc::io, errc::no_space), testing::Bool(),
+                                          testing::Values(1U, 64 * MiB)));
 
 TEST_F(engine_on_disk, a_failed_close_keeps_what_is_committed) {
     open();
@@ -141,7 +147,8 @@ TEST_F(engine_on_disk, a_failed_close_keeps_what_is_committed) {
         EXPECT_EQ(get(1), 2U) << n;
         engine_.reset();
         disk_.rewind(start);
-        if (finished) break;
+        if (finished)
+            break;
     }
 }
 
@@ -151,7 +158,8 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
         engine_.reset();
         os::simulated_disk small;
         small.limit_space(limit);
-        auto opened = engine::open(small, k_path, open_mode::open_or_create, {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB}, "abi");
+        auto opened = engine::open(small, k_path, open_mode::open_or_create,
+                                   {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB}, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine& heap = **opened;
         std::optional<failure> why;
@@ -178,7 +186,8 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
         opened->reset();
         auto again = engine::open(small, k_path, open_mode::open_existing, {.reserve_bytes = 64 * MiB}, "abi");
         ASSERT_TRUE(again) << again.why().message;
-        EXPECT_EQ(std::count((*again)->base() + at, (*again)->base() + at + k_block, std::byte{7}), static_cast<std::ptrdiff_t>(k_block));
+        EXPECT_EQ(std::count((*again)->base() + at, (*again)->base() + at + k_block, std::byte{7}),
+                  static_cast<std::ptrdiff_t>(k_block));
     }
 }
 
@@ -217,7 +226,8 @@ TEST_F(engine_on_disk, what_inspect_refuses_is_not_written) {
     bool refuse = true;
     engine_options options;
     options.inspect = [&](auto&&...) -> result<void> {
-        if (refuse) return fail(errc::foreign_pointer, "refused");
+        if (refuse)
+            return fail(errc::foreign_pointer, "refused");
         return {};
     };
     open(options);
@@ -240,8 +250,9 @@ TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_siz
         std::unique_ptr<engine> heap;
         auto reopen = [&] {
             heap.reset();
-            auto opened = engine::open(disk, k_path, open_mode::open_or_create,
-                                       {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB, .log_limit_bytes = log_limit}, "abi");
+            auto opened =
+                engine::open(disk, k_path, open_mode::open_or_create,
+                             {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB, .log_limit_bytes = log_limit}, "abi");
             ASSERT_TRUE(opened) << opened.why().message;
             heap = std::move(*opened);
         };
@@ -252,8 +263,10 @@ TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_siz
         auto expect_committed = [&](const char* after) {
             auto end = std::min<std::uint64_t>(committed.size(), heap->accessible_bytes());
             ASSERT_EQ(std::memcmp(heap->base(), committed.data(), end), 0) << after;
-            for (std::uint64_t i = end; i < committed.size(); ++i) ASSERT_EQ(committed[i], std::byte{0});
-            for (std::uint64_t i = end; i < heap->accessible_bytes(); ++i) ASSERT_EQ(heap->base()[i], std::byte{0});
+            for (std::uint64_t i = end; i < committed.size(); ++i)
+                ASSERT_EQ(committed[i], std::byte{0});
+            for (std::uint64_t i = end; i < heap->accessible_bytes(); ++i)
+                ASSERT_EQ(heap->base()[i], std::byte{0});
             blocks = committed_blocks;
         };
         for (int step = 0; step < 150; ++step) {

@@ -21,7 +21,13 @@
 
 namespace aggregate_test {
 
-using namespace remanence::detail;
+using remanence::detail::aggregate_obstacle;
+using remanence::detail::aggregate_shape_v;
+using remanence::detail::flat_extent_v;
+using remanence::detail::member_count_v;
+using remanence::detail::member_types;
+using remanence::detail::type_list;
+using remanence::detail::visit_members;
 
 struct nothing {};
 struct one {
@@ -174,33 +180,33 @@ struct holder {
 };
 
 template <class T, class... Members>
-inline constexpr bool has_members = std::is_same_v<member_types<T>, type_list<Members...>>;
+inline constexpr bool has_members_v = std::is_same_v<member_types<T>, type_list<Members...>>;
 template <class T>
-inline constexpr aggregate_obstacle obstacle = aggregate_shape_v<T>.obstacle;
+inline constexpr aggregate_obstacle obstacle_v = aggregate_shape_v<T>.obstacle;
 
-static_assert(member_count_v<nothing> == 0 && has_members<nothing>);
-static_assert(has_members<one, int>);
-static_assert(has_members<inner, int, int, std::string>);
-static_assert(has_members<nested, inner, int, inner>);
-static_assert(has_members<arrays, int, char[16], double[2][3], inner[2], inner>);
-static_assert(has_members<one_element_array, int[1], int[1][1]>);
-static_assert(has_members<without_defaults, int, no_default[3], two_arguments, two_arguments[2], int, no_default>);
-static_assert(has_members<explicit_defaults, int, explicit_default[3], explicit_default, int[2]>);
-static_assert(member_count_v<greedy> == 18 && obstacle<greedy> == aggregate_obstacle::none);
+static_assert(member_count_v<nothing> == 0 && has_members_v<nothing>);
+static_assert(has_members_v<one, int>);
+static_assert(has_members_v<inner, int, int, std::string>);
+static_assert(has_members_v<nested, inner, int, inner>);
+static_assert(has_members_v<arrays, int, char[16], double[2][3], inner[2], inner>);
+static_assert(has_members_v<one_element_array, int[1], int[1][1]>);
+static_assert(has_members_v<without_defaults, int, no_default[3], two_arguments, two_arguments[2], int, no_default>);
+static_assert(has_members_v<explicit_defaults, int, explicit_default[3], explicit_default, int[2]>);
+static_assert(member_count_v<greedy> == 18 && obstacle_v<greedy> == aggregate_obstacle::none);
 static_assert(std::is_same_v<member_types<holder<greedy>>, type_list<greedy, greedy*>>);
-static_assert(has_members<bit_fields, unsigned, unsigned, bool, long>);
-static_assert(has_members<scalars, colour, const char*, int one::*, void (*)(int), std::nullptr_t, long double>);
-static_assert(has_members<qualified, const int, const std::string, const char[4]>);
-static_assert(has_members<on_empty, int, std::string> && aggregate_shape_v<on_empty>.bases == 2);
-static_assert(has_members<only_empty_bases>);
-static_assert(obstacle<on_full> == aggregate_obstacle::base);
-static_assert(obstacle<only_full> == aggregate_obstacle::base);
-static_assert(obstacle<anonymous_union> == aggregate_obstacle::union_member);
-static_assert(obstacle<named_union> == aggregate_obstacle::union_member);
+static_assert(has_members_v<bit_fields, unsigned, unsigned, bool, long>);
+static_assert(has_members_v<scalars, colour, const char*, int one::*, void (*)(int), std::nullptr_t, long double>);
+static_assert(has_members_v<qualified, const int, const std::string, const char[4]>);
+static_assert(has_members_v<on_empty, int, std::string> && aggregate_shape_v<on_empty>.bases == 2);
+static_assert(has_members_v<only_empty_bases>);
+static_assert(obstacle_v<on_full> == aggregate_obstacle::base);
+static_assert(obstacle_v<only_full> == aggregate_obstacle::base);
+static_assert(obstacle_v<anonymous_union> == aggregate_obstacle::union_member);
+static_assert(obstacle_v<named_union> == aggregate_obstacle::union_member);
 static_assert(member_count_v<many_32> == 32 && member_types<many_32>::k_size == 32);
-static_assert(obstacle<many_33> == aggregate_obstacle::too_many);
-static_assert(has_members<many_elements, int, char[1000], int>);
-static_assert(obstacle<too_many_elements> == aggregate_obstacle::too_many);
+static_assert(obstacle_v<many_33> == aggregate_obstacle::too_many);
+static_assert(has_members_v<many_elements, int, char[1000], int>);
+static_assert(obstacle_v<too_many_elements> == aggregate_obstacle::too_many);
 static_assert(flat_extent_v<double[2][3]> == 6 && flat_extent_v<int> == 1);
 
 TEST(aggregate, members_of_a_const_object_are_visited_in_place) {
@@ -218,7 +224,7 @@ TEST(aggregate, members_of_an_rvalue_can_be_moved_from) {
     const std::string taken =
         visit_members(std::move(object), [](int&&, int&&, std::string&& z) { return std::string(std::move(z)); });
     EXPECT_EQ(taken, "a text longer than any small buffer");
-    EXPECT_TRUE(object.z.empty());
+    EXPECT_TRUE(object.z.empty()); // NOLINT(bugprone-use-after-move)
 }
 
 TEST(aggregate, arrays_arrive_as_arrays) {

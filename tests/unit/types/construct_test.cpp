@@ -91,22 +91,22 @@ struct std_only {
 };
 
 template <class T>
-inline constexpr detail::composition kind = detail::composition_v<T, tagged<std::byte>>;
+inline constexpr detail::composition kind_v = detail::composition_v<T, tagged<std::byte>>;
 using detail::composition;
-static_assert(kind<int> == composition::plain);
-static_assert(kind<plain> == composition::plain);
-static_assert(kind<std_only> == composition::plain);
-static_assert(kind<std::string> == composition::plain);
-static_assert(kind<std::pair<int, std::string>> == composition::plain);
-static_assert(kind<std::tuple<int, std::string>> == composition::plain, "though std::uses_allocator says otherwise");
-static_assert(kind<string> == composition::aware);
-static_assert(kind<vector<plain>> == composition::aware);
-static_assert(kind<address> == composition::aggregate);
-static_assert(kind<const address> == composition::aggregate);
-static_assert(kind<derived_of_empty> == composition::aggregate);
-static_assert(kind<std::pair<const int, address>> == composition::pair);
-static_assert(kind<std::array<string, 2>> == composition::array);
-static_assert(kind<std::array<int, 2>> == composition::plain);
+static_assert(kind_v<int> == composition::plain);
+static_assert(kind_v<plain> == composition::plain);
+static_assert(kind_v<std_only> == composition::plain);
+static_assert(kind_v<std::string> == composition::plain);
+static_assert(kind_v<std::pair<int, std::string>> == composition::plain);
+static_assert(kind_v<std::tuple<int, std::string>> == composition::plain, "though std::uses_allocator says otherwise");
+static_assert(kind_v<string> == composition::aware);
+static_assert(kind_v<vector<plain>> == composition::aware);
+static_assert(kind_v<address> == composition::aggregate);
+static_assert(kind_v<const address> == composition::aggregate);
+static_assert(kind_v<derived_of_empty> == composition::aggregate);
+static_assert(kind_v<std::pair<const int, address>> == composition::pair);
+static_assert(kind_v<std::array<string, 2>> == composition::array);
+static_assert(kind_v<std::array<int, 2>> == composition::plain);
 
 static_assert(detail::is_nothrow_constructible_using_v<int, tagged<std::byte>, int>);
 static_assert(!detail::is_nothrow_constructible_using_v<string, tagged<std::byte>, string>,
@@ -328,6 +328,7 @@ TEST_F(construct, goes_through_pairs) {
 
 TEST_F(construct, makes_a_pair_from_what_converts_to_it) {
     struct source {
+        // NOLINTNEXTLINE(google-explicit-constructor)
         operator std::pair<string, address>() const { return {k_city, foreign_address()}; }
     };
     built<std::pair<string, address>> object(source{});
@@ -336,6 +337,7 @@ TEST_F(construct, makes_a_pair_from_what_converts_to_it) {
 
 TEST_F(construct, makes_an_aggregate_from_what_converts_to_it) {
     struct source {
+        // NOLINTNEXTLINE(google-explicit-constructor)
         operator address() const { return foreign_address(); }
     };
     built<address> object(source{});
@@ -417,16 +419,16 @@ class in_containers : public construct {
 protected:
     template <class Container>
     bool owns(const Container& part) const {
-        return part.get_allocator().where == &memory;
+        return part.get_allocator().where == &memory_;
     }
     bool owns(const address& part) const { return owns(part.street) && owns(part.city) && owns(part.phone); }
 
-    arena memory;
-    tagged<std::byte> here{memory};
+    arena memory_;
+    tagged<std::byte> here_{memory_};
 };
 
 TEST_F(in_containers, emplace_brings_key_and_value_in) {
-    multimap<string, address> people(here);
+    multimap<string, address> people(here_);
     people.emplace("KNUTH, a name that is long enough", foreign_address());
     people.insert({string("DIJKSTRA, a name that is long enough"), foreign_address()});
     const std::pair<const string, address> entry(k_street, foreign_address());
@@ -439,7 +441,7 @@ TEST_F(in_containers, emplace_brings_key_and_value_in) {
 }
 
 TEST_F(in_containers, nested_maps_work_by_index) {
-    map<string, map<string, address>> places(here);
+    map<string, map<string, address>> places(here_);
     places[string(k_city)][string(k_street)] = foreign_address();
     places[string(k_city)].try_emplace(string(k_phone), k_street, k_city, k_phone);
     auto& inner = places.begin()->second;
@@ -450,14 +452,14 @@ TEST_F(in_containers, nested_maps_work_by_index) {
         EXPECT_EQ(value, foreign_address());
     }
 
-    map<string, vector<string>> lists(here);
+    map<string, vector<string>> lists(here_);
     lists[string(k_city)].push_back(string(k_street));
     lists[string(k_city)].emplace_back(k_phone);
     lists[string(k_city)].insert(lists.begin()->second.begin(), 3, string(k_city));
     for (const string& text : lists.begin()->second)
         EXPECT_TRUE(owns(text));
 
-    map<string, string> texts(here);
+    map<string, string> texts(here_);
     texts[string(k_city)] = k_street;
     texts.insert_or_assign(string(k_phone), string(k_street));
     for (const auto& [key, value] : texts)
@@ -465,7 +467,7 @@ TEST_F(in_containers, nested_maps_work_by_index) {
 }
 
 TEST_F(in_containers, a_vector_keeps_its_elements_home_when_it_grows) {
-    vector<address> list(here);
+    vector<address> list(here_);
     for (int i = 0; i < 100; ++i)
         list.push_back(foreign_address());
     list.insert(list.begin() + 10, foreign_address());
@@ -504,28 +506,28 @@ TEST_F(in_containers, copies_and_moves_between_arenas_are_whole) {
         }
     };
     const address a = foreign_address();
-    expect_whole_copies(vector<address>({a, a}), memory, check);
-    expect_whole_copies(std::deque<address, tagged<address>>({a, a}), memory, check);
-    expect_whole_copies(std::list<address, tagged<address>>({a, a}), memory, check);
-    expect_whole_copies(multimap<string, address>({{k_city, a}, {k_city, a}}), memory, check);
+    expect_whole_copies(vector<address>({a, a}), memory_, check);
+    expect_whole_copies(std::deque<address, tagged<address>>({a, a}), memory_, check);
+    expect_whole_copies(std::list<address, tagged<address>>({a, a}), memory_, check);
+    expect_whole_copies(multimap<string, address>({{k_city, a}, {k_city, a}}), memory_, check);
     using entry = std::pair<const string, address>;
     struct text_hash {
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     };
     expect_whole_copies(
         std::unordered_map<string, address, text_hash, std::equal_to<>, tagged<entry>>({{k_city, a}, {k_phone, a}}),
-        memory, check);
-    EXPECT_EQ(memory.live, 0U);
+        memory_, check);
+    EXPECT_EQ(memory_.live, 0U);
 }
 
 TEST_F(in_containers, take_types_that_only_move) {
-    vector<with_unique> list(here);
+    vector<with_unique> list(here_);
     for (int i = 0; i < 10; ++i)
         list.push_back(with_unique{k_street, std::make_unique<int>(i)});
     EXPECT_TRUE(owns(list[9].name));
-    vector<std::unique_ptr<int>> pointers(here);
+    vector<std::unique_ptr<int>> pointers(here_);
     pointers.push_back(std::make_unique<int>(1));
-    map<int, std::unique_ptr<int>> by_number(here);
+    map<int, std::unique_ptr<int>> by_number(here_);
     by_number[3] = std::make_unique<int>(4);
     EXPECT_EQ(*by_number[3], 4);
 }

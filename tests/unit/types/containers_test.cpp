@@ -21,20 +21,20 @@ using namespace std::string_view_literals;
 const std::string k_key = "a key longer than any small buffer";
 
 template <class Container, class Value>
-inline constexpr bool has_our_allocator = std::is_same_v<typename Container::allocator_type, rem::allocator<Value>>;
-static_assert(has_our_allocator<rem::string, char>);
-static_assert(has_our_allocator<rem::vector<int>, int>);
-static_assert(has_our_allocator<rem::deque<int>, int>);
-static_assert(has_our_allocator<rem::list<int>, int>);
-static_assert(has_our_allocator<rem::forward_list<int>, int>);
-static_assert(has_our_allocator<rem::set<int>, int>);
-static_assert(has_our_allocator<rem::multiset<int>, int>);
-static_assert(has_our_allocator<rem::map<int, long>, std::pair<const int, long>>);
-static_assert(has_our_allocator<rem::multimap<int, long>, std::pair<const int, long>>);
-static_assert(has_our_allocator<rem::unordered_set<int>, int>);
-static_assert(has_our_allocator<rem::unordered_multiset<int>, int>);
-static_assert(has_our_allocator<rem::unordered_map<int, long>, std::pair<const int, long>>);
-static_assert(has_our_allocator<rem::unordered_multimap<int, long>, std::pair<const int, long>>);
+inline constexpr bool has_our_allocator_v = std::is_same_v<typename Container::allocator_type, rem::allocator<Value>>;
+static_assert(has_our_allocator_v<rem::string, char>);
+static_assert(has_our_allocator_v<rem::vector<int>, int>);
+static_assert(has_our_allocator_v<rem::deque<int>, int>);
+static_assert(has_our_allocator_v<rem::list<int>, int>);
+static_assert(has_our_allocator_v<rem::forward_list<int>, int>);
+static_assert(has_our_allocator_v<rem::set<int>, int>);
+static_assert(has_our_allocator_v<rem::multiset<int>, int>);
+static_assert(has_our_allocator_v<rem::map<int, long>, std::pair<const int, long>>);
+static_assert(has_our_allocator_v<rem::multimap<int, long>, std::pair<const int, long>>);
+static_assert(has_our_allocator_v<rem::unordered_set<int>, int>);
+static_assert(has_our_allocator_v<rem::unordered_multiset<int>, int>);
+static_assert(has_our_allocator_v<rem::unordered_map<int, long>, std::pair<const int, long>>);
+static_assert(has_our_allocator_v<rem::unordered_multimap<int, long>, std::pair<const int, long>>);
 static_assert(requires { typename rem::map<rem::string, int>::key_compare::is_transparent; });
 static_assert(requires { typename rem::unordered_map<rem::string, int>::hasher::is_transparent; });
 
@@ -69,7 +69,7 @@ TEST(hash, is_the_same_for_every_kind_of_string) {
     EXPECT_EQ(hash(rem::string(k_key)), expected);
     EXPECT_EQ(hash(k_key), expected);
     EXPECT_EQ(hash(std::string_view(k_key)), expected);
-    EXPECT_EQ(hash(k_key.c_str()), expected);
+    EXPECT_EQ(hash(static_cast<const char*>(k_key.c_str())), expected);
     EXPECT_EQ(std::hash<rem::string>()(rem::string(k_key)), expected);
     EXPECT_EQ(rem::hash<std::string>()(k_key), expected);
     EXPECT_EQ(rem::hash<int>()(5), std::hash<int>()(5));

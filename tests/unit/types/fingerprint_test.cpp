@@ -92,12 +92,14 @@ struct holder {
 };
 
 // Names that look like what must be refused.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 struct ZE {};
 struct Z4mainE {};
 struct UlvE_ {};
 struct _GLOBAL {
     int Z;
-}; // NOLINT(bugprone-reserved-identifier)
+};
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
 template <int N>
 struct numbered {};
 template <auto Value>

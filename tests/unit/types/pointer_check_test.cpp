@@ -43,7 +43,8 @@ using book = rem::multimap<rem::string, rem::vector<rem::string>>;
 kind kind_of(const void* address) {
     const auto wanted = reinterpret_cast<std::uint64_t>(address);
     for (const rem::os::process_memory& memory : rem::os::memory_of_process()) {
-        if (memory.begin <= wanted && wanted < memory.end) return memory.what;
+        if (memory.begin <= wanted && wanted < memory.end)
+            return memory.what;
     }
     ADD_FAILURE() << "the address is in no memory of the process";
     return kind::other;
@@ -70,14 +71,16 @@ TEST(memory_of_process, has_malloc_memory_but_no_constants) {
     (void)kind_of(large.data());
     const auto constant = reinterpret_cast<std::uint64_t>(k_long_text);
     const auto all = rem::os::memory_of_process();
-    EXPECT_TRUE(std::none_of(all.begin(), all.end(), [&](const auto& m) { return m.begin <= constant && constant < m.end; }));
+    EXPECT_TRUE(
+        std::none_of(all.begin(), all.end(), [&](const auto& m) { return m.begin <= constant && constant < m.end; }));
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; }));
 }
 
 class pointer_check : public testing::Test {
 protected:
     void SetUp() override {
-        if (!rem::types::checks_pointers()) GTEST_SKIP() << "this build does not check: it has NDEBUG, and not REMANENCE_CHECK_POINTERS";
+        if (!rem::types::checks_pointers())
+            GTEST_SKIP() << "this build does not check: it has NDEBUG, and not REMANENCE_CHECK_POINTERS";
         heap_.emplace(rem::heap::create(dir_ / "checked.rem"));
     }
 
@@ -103,7 +106,8 @@ protected:
         return "at byte " + number(block, word) + " of the block of ";
     }
     [[nodiscard]] std::string heap_offset_of(const void* block) const {
-        return "at heap offset " + std::to_string(static_cast<const std::byte*>(block) - static_cast<const std::byte*>(heap_->base()));
+        return "at heap offset " +
+               std::to_string(static_cast<const std::byte*>(block) - static_cast<const std::byte*>(heap_->base()));
     }
 
     void expect_contains(const std::string& text, std::string_view part) {
@@ -119,10 +123,12 @@ TEST_F(pointer_check, accepts_containers_that_lie_in_the_heap) {
     for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 2000; ++i) {
             auto& lines = people.emplace(std::to_string(i) + k_long_text, rem::vector<rem::string>())->second;
-            for (int line = 0; line < i % 5; ++line) lines.emplace_back(k_long_text);
+            for (int line = 0; line < i % 5; ++line)
+                lines.emplace_back(k_long_text);
         }
         EXPECT_EQ(refusal(), "");
-        while (people.size() > 500) people.erase(people.begin());
+        while (people.size() > 500)
+            people.erase(people.begin());
         EXPECT_EQ(refusal(), "");
     }
 }
@@ -212,7 +218,8 @@ TEST_F(pointer_check, ignores_what_lay_in_freed_memory) {
     heap_->write([&] {
         for (int i = 0; i < 100; ++i) {
             nodes temporary(heap_->get_allocator());
-            for (int j = 0; j < 50; ++j) temporary.emplace_back(k_long_text);
+            for (int j = 0; j < 50; ++j)
+                temporary.emplace_back(k_long_text);
             auto* object = heap_->make<with_pointer>();
             object->pointer = target.get();
             heap_->destroy(object);
@@ -220,16 +227,19 @@ TEST_F(pointer_check, ignores_what_lay_in_freed_memory) {
         // Reuses that memory, without writing to most of it.
         auto& kept = heap_->root<rem::vector<rem::vector<with_pointer*>>>("kept");
         kept.resize(100);
-        for (auto& element : kept) element.reserve(2);
+        for (auto& element : kept)
+            element.reserve(2);
     });
 }
 
 TEST_F(pointer_check, ignores_numbers_that_are_no_addresses) {
     auto& numbers = heap_->root<rem::vector<std::uint64_t>>("numbers");
-    for (std::uint64_t bits = 0; bits < 64; ++bits) numbers.push_back((std::uint64_t{1} << bits) - 1);
+    for (std::uint64_t bits = 0; bits < 64; ++bits)
+        numbers.push_back((std::uint64_t{1} << bits) - 1);
     numbers.push_back(reinterpret_cast<std::uint64_t>(heap_->base())); // our own
     auto& texts = heap_->root<rem::vector<rem::string>>("texts");
-    for (std::size_t length = 0; length < 64; ++length) texts.emplace_back(std::string(length, 'U'));
+    for (std::size_t length = 0; length < 64; ++length)
+        texts.emplace_back(std::string(length, 'U'));
     EXPECT_EQ(refusal(), "");
 }
 

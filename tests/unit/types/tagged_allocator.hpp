@@ -45,10 +45,12 @@ struct tagged {
     tagged() noexcept : where(current) {}
     explicit tagged(arena& at) noexcept : where(&at) {}
     template <class U>
-    tagged(const tagged<U>& other) noexcept : where(other.where) {}
+    tagged(const tagged<U>& other) noexcept : where(other.where) {} // NOLINT(google-explicit-constructor)
 
+    // NOLINTBEGIN(bugprone-sizeof-expression,bugprone-multi-level-implicit-pointer-conversion): T may be a pointer
     T* allocate(std::size_t count) { return static_cast<T*>(where->allocate(count * sizeof(T))); }
     void deallocate(T* block, std::size_t) noexcept { where->deallocate(block); }
+    // NOLINTEND(bugprone-sizeof-expression,bugprone-multi-level-implicit-pointer-conversion)
     template <class U, class... Args>
     void construct(U* at, Args&&... args) noexcept(
         remanence::detail::is_nothrow_constructible_using_v<U, tagged<std::byte>, Args...>) {

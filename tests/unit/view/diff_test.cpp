@@ -9,14 +9,17 @@
 
 namespace remanence::view {
 
-static bool same(const format::change_range& a, const format::change_range& b) { return a.offset == b.offset && a.bytes == b.bytes; }
+static bool same(const format::change_range& a, const format::change_range& b) {
+    return a.offset == b.offset && a.bytes == b.bytes;
+}
 
 namespace {
 
 std::vector<format::change_range> naive(const std::vector<std::byte>& before, const std::vector<std::byte>& after) {
     std::vector<format::change_range> ranges;
     for (std::size_t at = 0; at < k_page_bytes; at += 8) {
-        if (std::memcmp(before.data() + at, after.data() + at, 8) == 0) continue;
+        if (std::memcmp(before.data() + at, after.data() + at, 8) == 0)
+            continue;
         if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == static_cast<int>(at)) {
             ranges.back().bytes = static_cast<std::uint16_t>(ranges.back().bytes + 8);
         } else {
@@ -32,7 +35,8 @@ void expect_naive(const std::vector<std::byte>& before, const std::vector<std::b
     ASSERT_TRUE(same(got[0], {1, 2}));
     got.erase(got.begin());
     const auto wanted = naive(before, after);
-    ASSERT_TRUE(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(), same)) << got.size() << " ranges, not " << wanted.size();
+    ASSERT_TRUE(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(), same))
+        << got.size() << " ranges, not " << wanted.size();
 }
 
 TEST(diff, agrees_with_a_naive_model_on_random_pages) {
@@ -41,12 +45,15 @@ TEST(diff, agrees_with_a_naive_model_on_random_pages) {
     std::mt19937_64 random(seed);
     for (int round = 0; round < 3000; ++round) {
         std::vector<std::byte> before(k_page_bytes);
-        for (auto& b : before) b = static_cast<std::byte>(random() % 3);
+        for (auto& b : before)
+            b = static_cast<std::byte>(random() % 3);
         auto after = before;
         for (std::uint64_t i = random() % 12; i > 0; --i) {
             const std::size_t at = random() % k_page_bytes;
-            const std::size_t length = std::min<std::size_t>(random() % (round % 3 == 0 ? 2000 : 20), k_page_bytes - at);
-            for (std::size_t b = at; b < at + length; ++b) after[b] = static_cast<std::byte>(random() % 3);
+            const std::size_t length =
+                std::min<std::size_t>(random() % (round % 3 == 0 ? 2000 : 20), k_page_bytes - at);
+            for (std::size_t b = at; b < at + length; ++b)
+                after[b] = static_cast<std::byte>(random() % 3);
         }
         ASSERT_NO_FATAL_FAILURE(expect_naive(before, after));
     }
@@ -64,7 +71,8 @@ TEST(diff, of_the_extremes) {
         expect_naive(one, zeros);
     }
     auto every_second = zeros;
-    for (std::size_t at = 0; at < k_page_bytes; at += 16) every_second[at] = std::byte{1};
+    for (std::size_t at = 0; at < k_page_bytes; at += 16)
+        every_second[at] = std::byte{1};
     expect_naive(zeros, every_second);
 }
 

@@ -1,4 +1,5 @@
-// The view over a store on a simulated disk, with each tracker. Commits are made as the engine makes them, less the log.
+// The view over a store on a simulated disk, with each tracker. Commits are made as the engine makes them, less the
+// log.
 
 #include "view/memory_view.hpp"
 
@@ -24,14 +25,17 @@ protected:
         auto place = os::reservation::at_random(256 * MiB);
         ASSERT_TRUE(place);
         auto opened = view::memory_view::open(*store_, std::move(*place), {GetParam(), false, false});
-        if (!opened && opened.why().code == errc::not_supported) GTEST_SKIP() << opened.why().message;
+        if (!opened && opened.why().code == errc::not_supported)
+            GTEST_SKIP() << opened.why().message;
         ASSERT_TRUE(opened) << opened.why().message;
         view_ = std::move(*opened);
         ASSERT_TRUE(view_->make_accessible(k_bytes));
     }
     std::byte* base() { return view_->base(); }
     std::vector<std::byte> memory() { return {base(), base() + k_bytes}; }
-    void put(std::uint64_t page, std::uint64_t at, std::uint8_t value) { base()[page * k_page_bytes + at] = static_cast<std::byte>(value); }
+    void put(std::uint64_t page, std::uint64_t at, std::uint8_t value) {
+        base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
+    }
     change_set collect() {
         auto changes = view_->collect();
         EXPECT_TRUE(changes) << changes.why().message;
@@ -168,7 +172,8 @@ TEST_P(memory_view, a_change_taken_back_is_no_change) {
 }
 
 TEST_P(memory_view, settling_gives_memory_back_and_shows_the_same) {
-    for (std::uint64_t page = 0; page < k_pages; page += 3) put(page, page % 4000, 7);
+    for (std::uint64_t page = 0; page < k_pages; page += 3)
+        put(page, page % 4000, 7);
     const auto before = memory();
     commit();
     put(6, 1, 9);
@@ -209,7 +214,8 @@ TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
 
 // Pages that were written but not changed are read for comparison; that must not cost memory that stays.
 TEST_P(memory_view, rewriting_the_same_bytes_does_not_gather_memory) {
-    for (std::uint64_t page = 0; page < 512; ++page) put(page, 0, 1);
+    for (std::uint64_t page = 0; page < 512; ++page)
+        put(page, 0, 1);
     commit();
     checkpoint(true);
     auto resident = [] {
@@ -220,14 +226,16 @@ TEST_P(memory_view, rewriting_the_same_bytes_does_not_gather_memory) {
         return pages * k_page_bytes;
     };
     auto rewrite = [&] {
-        for (std::uint64_t page = 0; page < 512; ++page) put(page, 0, 1);
+        for (std::uint64_t page = 0; page < 512; ++page)
+            put(page, 0, 1);
         auto changes = collect();
         EXPECT_TRUE(changes.empty());
         view_->accept(changes);
     };
     rewrite();
     const auto before = resident();
-    for (int round = 0; round < 60; ++round) rewrite();
+    for (int round = 0; round < 60; ++round)
+        rewrite();
     EXPECT_LT(resident(), before + 16 * MiB); // it was 2 MiB for each round
 }
 
