@@ -216,8 +216,9 @@ public:
             return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
         }
     }
-    /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait. Inside a write
-    /// section of the same thread it joins that. Throws what `f` throws.
+    /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait, and readers that
+    /// come while a writer waits queue behind it. So a section must not wait for another thread that enters one. Inside
+    /// a write section of the same thread it joins that. Throws what `f` throws.
     template <class F>
     decltype(auto) read(F&& f) const {
         detail::read_section section(detail::checked(impl_));
@@ -234,7 +235,8 @@ public:
     void unlock() noexcept;
     /// Enters a read section.
     void lock_shared();
-    /// As lock_shared(), without waiting: false when another thread is in a write section.
+    /// As lock_shared(), without waiting: false when another thread is in a write section or waits for one, and now and
+    /// then when another thread is just entering a section.
     [[nodiscard]] bool try_lock_shared();
     /// Ends the read section.
     void unlock_shared() noexcept;

@@ -212,9 +212,10 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
         };
     }
     os::file_system& files = detail::files_for_tests != nullptr ? *detail::files_for_tests : os::posix_file_system();
-    // Absolute, since the log is created by name, later: the program may have changed its directory by then.
+    // Absolute and without symbolic links, since the log is created by name, later: the program may have changed its
+    // directory by then, and whoever recovers the heap may use its real name.
     std::error_code unknown;
-    const std::filesystem::path place = std::filesystem::absolute(path, unknown);
+    const std::filesystem::path place = std::filesystem::weakly_canonical(path, unknown);
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
     if (!engine && engine.why().code == errc::base_taken && detail::registry::holds(path)) { // two readers share its lock
         refuse(errc::in_use, path.string() + " is open in this process already. Use that handle.");

@@ -83,6 +83,7 @@ std::string path_at(const void* address) {
 }
 
 bool holds(const std::filesystem::path& path) noexcept {
+    std::lock_guard guard(changing); // no heap closes meanwhile
     for (auto& slot : slots) {
         const heap_impl* impl = slot.load(std::memory_order_acquire);
         std::error_code unknown;

@@ -682,7 +682,7 @@ void crash_walk::advance() {
         return;
     if (done.failed) {
         for (const std::uint32_t index : pending_)
-            if (covers(index))
+            if (covers(index) && done.what == kind::sync)
                 orphans_.push_back(index); // S4
         return;
     }

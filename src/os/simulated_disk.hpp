@@ -9,7 +9,8 @@
 //   S1 A sync makes earlier writes to that file, and its size, durable; nothing else.
 //   S2 Creations, renames and removals are durable after sync_directory() of their directory; a rename is atomic.
 //   S3 What is not synced may be lost or kept, whole or, for a write, by sectors of 512 bytes of the file (R6).
-//   S4 After a failed sync the writes before it are never made durable by a later sync: it finds the pages clean.
+//   S4 After a failed sync the writes to that file before it are never made durable by a later sync: it finds the pages
+//      clean. Directory entries do not get lost so: a file system that cannot write its metadata stops altogether.
 #pragma once
 
 #include "base/units.hpp"

@@ -66,7 +66,11 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
 
     const std::string building = new_path(path);
     auto file = files.open_or_create(building, how.mode);
-    if (!file) return file.error();
+    if (!file) {
+        unexpected why = file.error();
+        why.why().path = path; // what the caller named
+        return why;
+    }
     auto locked = (*file)->try_lock(os::lock_kind::exclusive);
     if (!locked) return locked.error();
     auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock

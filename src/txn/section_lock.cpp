@@ -41,9 +41,11 @@ section_lock::outcome section_lock::enter_write(bool wait) {
         return outcome::nested;
     }
     sections().reserve(sections().size() + 1); // nothing may fail once the lock is held
+    std::unique_lock gate(gate_, std::defer_lock);
     if (wait) {
+        gate.lock();
         mutex_.lock();
-    } else if (!mutex_.try_lock()) {
+    } else if (!gate.try_lock() || !mutex_.try_lock()) {
         return outcome::busy;
     }
     sections().push_back({this, 1, 0});
@@ -56,9 +58,11 @@ section_lock::outcome section_lock::enter_read(bool wait) {
         return outcome::nested;
     }
     sections().reserve(sections().size() + 1);
+    std::unique_lock gate(gate_, std::defer_lock);
     if (wait) {
+        gate.lock();
         mutex_.lock_shared();
-    } else if (!mutex_.try_lock_shared()) {
+    } else if (!gate.try_lock() || !mutex_.try_lock_shared()) {
         return outcome::busy;
     }
     sections().push_back({this, 0, 1});

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <shared_mutex>
 
 namespace remanence::txn {
@@ -39,6 +40,7 @@ public:
 
 private:
     void* owner_;
+    std::mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
     std::shared_mutex mutex_;
 };
 

@@ -19,9 +19,9 @@ namespace remanence::test {
 namespace {
 
 template <class C>
-inline constexpr bool is_map = requires { typename C::mapped_type; };
+inline constexpr bool is_map_v = requires { typename C::mapped_type; };
 template <class C>
-inline constexpr bool is_hashed = requires { typename C::hasher; };
+inline constexpr bool is_hashed_v = requires { typename C::hasher; };
 template <class C> // the model's elements too
 using mapped_of = typename C::mapped_type;
 
@@ -38,7 +38,7 @@ std::string seen(const Iterator& result) {
 
 template <class C>
 typename C::value_type made(const std::string& key, [[maybe_unused]] const std::string& text, bool foreign) {
-    if constexpr (is_map<C>) {
+    if constexpr (is_map_v<C>) {
         return {make_element<typename C::key_type>(key, foreign), make_element<mapped_of<C>>(text, foreign)};
     } else {
         return make_element<typename C::key_type>(key, foreign);
@@ -47,13 +47,13 @@ typename C::value_type made(const std::string& key, [[maybe_unused]] const std::
 
 template <bool Ordered>
 struct associative {
-    static constexpr bool ordered = Ordered;
-    static constexpr unsigned choices = 18;
+    static constexpr bool k_ordered = Ordered;
+    static constexpr unsigned k_choices = 18;
 
     template <class C>
     static std::string apply(C& c, const operation& o) {
         const std::string key = o.key_text();
-        switch (o.choice % choices) {
+        switch (o.choice % k_choices) {
         case 0:
         case 1:
         case 2:
@@ -76,7 +76,7 @@ struct associative {
             break;
         }
         case 9:
-            if constexpr (is_map<C>) {
+            if constexpr (is_map_v<C>) {
                 // In a multimap the first or any of the equal ones: change all.
                 const auto [from, to] = c.equal_range(std::string_view(key));
                 for (auto each = from; each != to; ++each)
@@ -120,7 +120,7 @@ struct associative {
             break;
         }
         case 15:
-            if constexpr (is_hashed<C>) {
+            if constexpr (is_hashed_v<C>) {
                 c.rehash(o.position);
             } else {
                 const auto found = c.lower_bound(std::string_view(key));
@@ -139,14 +139,14 @@ struct associative {
 
     // Insertions of one element, and erasures.
     static bool is_strong(const operation& o) {
-        const unsigned choice = o.choice % choices;
+        const unsigned choice = o.choice % k_choices;
         return choice <= 8 || (choice >= 15 && choice <= 17);
     }
 
 private:
     template <class C>
     static std::string emplace(C& c, const std::string& key, const operation& o) {
-        if constexpr (!is_map<C>) {
+        if constexpr (!is_map_v<C>) {
             return seen(c.emplace(key));
         } else if constexpr (std::is_same_v<mapped_of<C>, record>) {
             return seen(c.emplace(std::piecewise_construct, std::forward_as_tuple(key),

@@ -24,7 +24,10 @@ public:
 inline std::size_t fuse = 0;
 
 inline void burn() {
-    if (fuse != 0 && --fuse == 0)
+    if (fuse == 0)
+        return;
+    --fuse;
+    if (fuse == 0)
         throw injected_failure();
 }
 
@@ -38,8 +41,8 @@ public:
     explicit fragile(std::string_view text, const allocator_type& where = {}) : text_((burn(), text), where) {}
     fragile(const fragile& other) : text_((burn(), other.text_)) {}
     fragile(const fragile& other, const allocator_type& where) : text_((burn(), other.text_), where) {}
-    fragile(fragile&& other)
-        : text_((burn(), std::move(other.text_))) {} // NOLINT(performance-noexcept-move-constructor)
+    // NOLINTNEXTLINE(performance-noexcept-move-constructor)
+    fragile(fragile&& other) : text_((burn(), std::move(other.text_))) {}
     fragile(fragile&& other, const allocator_type& where) : text_((burn(), std::move(other.text_)), where) {}
     fragile& operator=(const fragile& other) {
         burn();

@@ -4,7 +4,7 @@
 // An adapter says what the operations of a family of containers are:
 //     template <class C> static std::string apply(C&, const operation&);  // the result, as far as one can see it
 //     static bool is_strong(const operation&);  // whether a failure leaves the container as it was
-//     static constexpr bool ordered;            // whether the order of elements is defined
+//     static constexpr bool k_ordered;            // whether the order of elements is defined
 #pragma once
 
 #include "elements.hpp"
@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -92,9 +94,9 @@ C empty_outside() {
 template <class Adapter, class C>
 std::vector<std::string> contents(const C& container) {
     std::vector<std::string> all;
-    for (const auto& element : container)
-        all.push_back(text_of(element));
-    if (!Adapter::ordered)
+    std::transform(container.begin(), container.end(), std::back_inserter(all),
+                   [](const auto& element) { return text_of(element); });
+    if (!Adapter::k_ordered)
         std::sort(all.begin(), all.end());
     return all;
 }
@@ -257,8 +259,9 @@ private:
 };
 
 template <class Container>
-inline constexpr bool holds_fragile = std::is_same_v<typename Container::value_type, fragile> ||
-                                      std::is_same_v<typename Container::value_type, std::pair<const fragile, fragile>>;
+inline constexpr bool holds_fragile_v =
+    std::is_same_v<typename Container::value_type, fragile> ||
+    std::is_same_v<typename Container::value_type, std::pair<const fragile, fragile>>;
 
 /// At least 10,000 operations; a failure prints the seed and a shrunken sequence.
 template <class Adapter, class Container, class Model>
@@ -272,7 +275,7 @@ void expect_conformance() {
     });
     EXPECT_TRUE(passed);
     EXPECT_GE(counted.operations, operations_min);
-    EXPECT_EQ(counted.failures != 0, holds_fragile<Container>) << "failures: " << counted.failures;
+    EXPECT_EQ(counted.failures != 0, holds_fragile_v<Container>) << "failures: " << counted.failures;
 }
 
 } // namespace remanence::test

@@ -31,14 +31,14 @@ C built_outside(const operation& o) {
 }
 
 struct sequence {
-    static constexpr bool ordered = true;
-    static constexpr unsigned choices = 19;
+    static constexpr bool k_ordered = true;
+    static constexpr unsigned k_choices = 19;
 
     template <class C>
     static std::string apply(C& c, const operation& o) {
         using element = typename C::value_type;
         const auto made = [&] { return make_element<element>(o.text(), o.is_foreign()); };
-        switch (o.choice % choices) {
+        switch (o.choice % k_choices) {
         case 0:
         case 1:
             c.push_back(made());
@@ -150,13 +150,13 @@ struct sequence {
 
 struct list_sequence : sequence {
     static bool is_strong(const operation& o) {
-        const unsigned choice = o.choice % choices;
+        const unsigned choice = o.choice % k_choices;
         return choice <= 2 || (choice >= 4 && choice <= 9) || choice == 13 || choice == 17;
     }
 };
 
 struct forward_sequence {
-    static constexpr bool ordered = true;
+    static constexpr bool k_ordered = true;
 
     template <class C>
     static std::string apply(C& c, const operation& o) {
@@ -216,7 +216,7 @@ struct forward_sequence {
 };
 
 struct characters {
-    static constexpr bool ordered = true;
+    static constexpr bool k_ordered = true;
 
     template <class C>
     static std::string apply(C& c, const operation& o) {

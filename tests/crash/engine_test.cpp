@@ -47,8 +47,6 @@ exploration_report explore_without(const std::string& site, const workload& test
 
 // A negative control: an engine that leaves a sync out loses data in some state, and the suite says so.
 TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
-    // Without it a removed log may come back beside a clean heap, which is not older than it: that is accepted.
-    const std::vector<std::string> not_needed = {"log: sync directory without log"};
     std::map<std::string, std::string> noticed; // site → the violation
     for (const char* name : {"create", "checkpoints", "free_and_reuse", "killed", "failing_device"}) {
         const workload tested = named(name);
@@ -63,9 +61,7 @@ TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
     for (const auto& [site, violation] : noticed) {
         std::cout << "without \"" << site
                   << "\": " << (violation.empty() ? "no violation" : violation.substr(0, violation.find('\n'))) << '\n';
-        if (std::find(not_needed.begin(), not_needed.end(), site) == not_needed.end()) {
-            EXPECT_NE(violation, "") << "nobody notices when the sync \"" << site << "\" is left out";
-        }
+        EXPECT_NE(violation, "") << "nobody notices when the sync \"" << site << "\" is left out";
     }
     EXPECT_TRUE(noticed.contains("log: sync record"));
 }

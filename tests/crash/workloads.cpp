@@ -221,6 +221,15 @@ void cut_short(session& program, session::cut how) {
         program.change_anything();
         program.commit();
     }
+    for (std::uint64_t n = 0;; n++) { // with an empty log, which could not repair what the record changes
+        program.checkpoint();
+        program.poke(200);
+        if (program.try_commit(n, how))
+            break;
+        program.open();
+        program.poke(100);
+        program.commit();
+    }
     for (std::uint64_t n = 0; !program.try_checkpoint(n, how); n++) {
         program.open();
         program.poke(50);

@@ -76,7 +76,8 @@ protected:
         model_[page] = seed;
     }
     void publish(bool clean = true) {
-        auto done = store_->publish(++version_, version_ * 3, 1, clean);
+        ++version_;
+        auto done = store_->publish(version_, version_ * 3, 1, clean);
         ASSERT_TRUE(done) << done.why().message;
     }
     void expect_model() {

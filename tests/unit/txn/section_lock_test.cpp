@@ -41,6 +41,19 @@ TEST(section_lock_threads, writers_exclude_everybody_and_readers_only_writers) {
     EXPECT_EQ(try_write_elsewhere(lock), outcome::outermost);
 }
 
+TEST(section_lock_threads, readers_that_come_while_a_writer_waits_queue_behind_it) {
+    section_lock lock(nullptr);
+    ASSERT_EQ(lock.enter_read(true), outcome::outermost);
+    std::thread writer([&] {
+        lock.enter_write(true);
+        lock.leave_write();
+    });
+    while (try_read_elsewhere(lock) != outcome::busy) std::this_thread::yield(); // for ever, if readers passed it
+    EXPECT_TRUE(lock.leave_read());
+    writer.join();
+    EXPECT_EQ(try_read_elsewhere(lock), outcome::outermost);
+}
+
 TEST(section_lock_threads, sections_nest_and_the_outermost_ends_them) {
     section_lock lock(nullptr);
     EXPECT_EQ(lock.enter_write(false), outcome::outermost);

@@ -31,6 +31,7 @@ static_assert(!std::is_convertible_v<heap_header*, rem::allocator<int>>);
 static_assert(std::is_trivially_copyable_v<rem::allocator<int>>);
 
 // Addresses that no allocation goes to.
+// NOLINTNEXTLINE(performance-no-int-to-ptr)
 heap_header* pretended(std::uintptr_t address) { return reinterpret_cast<heap_header*>(address); }
 
 TEST(allocator, belongs_to_no_heap_when_none_is_open) { EXPECT_EQ(rem::allocator<int>().heap(), nullptr); }
