@@ -46,6 +46,13 @@ endfunction()
 
 function(remanence_add_test_program target sources libraries)
     add_executable(${target} ${sources})
+    # Test code is compiled far more often than it runs long; RapidCheck's templates take minutes to optimise.
+    target_compile_options(${target} PRIVATE $<IF:$<IN_LIST:${target},conformance;unit_types>,-O0,-O1>)
+    # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests.
+    if(REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
+    endif()
     target_link_libraries(
         ${target} PRIVATE ${libraries} test_support remanence_build_options GTest::gtest_main rapidcheck rapidcheck_gtest
     )

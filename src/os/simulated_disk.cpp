@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace remanence::os {
@@ -117,8 +118,10 @@ public:
             end = next->second;
             ends_.erase(next);
         }
-        if (auto next = ends_.lower_bound(begin); next != ends_.begin() && (--next)->second == begin)
-            begin = next->first;
+        if (const auto after = ends_.lower_bound(begin); after != ends_.begin()) {
+            if (const auto before = std::prev(after); before->second == begin)
+                begin = before->first;
+        }
         ends_[begin] = end;
         bytes_ += range.bytes;
     }

@@ -45,7 +45,12 @@ private:
 } // namespace
 
 txn::engine_options small_heap_options() {
-    return {.reserve_bytes = 256 * MiB, .chunk_bytes = 64 * KiB, .base = k_base, .log_limit_bytes = 1 * MiB};
+    txn::engine_options options;
+    options.reserve_bytes = 256 * MiB;
+    options.chunk_bytes = 64 * KiB;
+    options.base = k_base;
+    options.log_limit_bytes = 1 * MiB;
+    return options;
 }
 
 open_function engine(txn::engine_options options) {
