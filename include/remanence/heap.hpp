@@ -63,7 +63,7 @@ struct heap_options {
     /// Redo log bytes after which a commit is followed by a checkpoint. 0: 64 MiB.
     std::uint64_t log_limit_bytes = 0;
     /// Called now and then during long operations, on the thread that runs them. Must not throw or use the heap.
-    std::function<void(const progress&)> on_progress;
+    std::function<void(const progress&)> on_progress = {};
 };
 
 /// One root, as roots() lists it.
