@@ -53,6 +53,7 @@ public:
 
     static constexpr std::uint64_t k_no_offset = ~std::uint64_t{0};
 
+    [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
     [[nodiscard]] errc reason() const noexcept { return static_cast<errc>(code().value()); }
     /// The file concerned; empty when the error concerns none.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -62,6 +63,7 @@ public:
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
 private:
+    std::string message_; // std::system_error would add the code's general sentence to it
     std::string path_;
     int os_error_;
     std::uint64_t offset_;

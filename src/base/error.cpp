@@ -55,6 +55,6 @@ const std::error_category& error_category() noexcept {
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 
 error::error(errc code, const std::string& message, std::string path, int os_error, std::uint64_t offset)
-    : std::system_error(make_error_code(code), message), path_(std::move(path)), os_error_(os_error), offset_(offset) {}
+    : std::system_error(make_error_code(code), message), message_(message), path_(std::move(path)), os_error_(os_error), offset_(offset) {}
 
 } // namespace remanence

@@ -221,6 +221,13 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_f
     return std::move(*log);
 }
 
+/// A power loss may have torn a superblock beside a clean one. Publishing the same again makes that place whole.
+result<void> restore_other_superblock(store::heap_file& store) {
+    if (!store.other_superblock_damage()) return {};
+    const auto& super = store.super();
+    return store.publish(super.checkpoint_version, super.chain, super.epoch, true);
+}
+
 } // namespace
 
 result<void> check_clean(os::file_system& files, store::heap_file& store) {
@@ -242,7 +249,10 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
     auto log = open_log(files, store, os::access::read_write);
     if (!log) return log.error();
     recovery_outcome outcome;
-    if (!*log) return outcome;
+    if (!*log) {
+        REM_TRY(restore_other_superblock(store));
+        return outcome;
+    }
     REM_TRY(store.confirm()); // before pages are folded, or the log is removed, on its word
     auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
     if (!records) return records.error();
@@ -261,6 +271,8 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         REM_TRY(store.publish(version, chain, store.super().epoch, true));
         outcome.commits = records->size();
         for (const scanned_record& record : *records) outcome.bytes += record.bytes.size();
+    } else {
+        REM_TRY(restore_other_superblock(store));
     }
     REM_TRY(remove_log(files, store.path()));
     return outcome;

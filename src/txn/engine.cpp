@@ -231,6 +231,8 @@ result<void> engine::begin_session() {
     const auto& super = store_->super();
     auto mode = store_->file().permissions();
     if (!mode) return mode.error();
+    // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
+    if (version_ == 0) REM_TRY(files_.sync_directory("store: sync directory before first log", path()));
     auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode);
     if (!log) return log.error();
     if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun) return poison(begun.error());

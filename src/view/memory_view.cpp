@@ -13,7 +13,7 @@ namespace remanence::view {
 namespace {
 
 constexpr std::uint64_t k_growth_step = 2 * MiB;
-constexpr std::uint64_t k_huge_pages_from = 8 * MiB; // smaller heaps stay small in memory, too
+constexpr std::uint64_t k_huge_pages_from = 2 * MiB; // smaller heaps stay small in memory, too
 constexpr std::uint64_t k_read_bytes = 256 * KiB;    // of the image at one go
 
 bool all_zero(const std::byte* page) {
