@@ -663,6 +663,17 @@ TEST(path, a_change_of_directory_does_not_part_the_heap_from_its_log) {
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
+TEST(path, a_heap_opened_through_a_link_has_its_log_beside_the_heap_itself) {
+    temp_dir dir;
+    heap::create(dir / "h", small_heap()).close();
+    fs::create_directory(dir / "links");
+    fs::create_symlink(dir / "h", dir / "links" / "l");
+    heap h = heap::open(dir / "links" / "l");
+    put_contents(h);
+    EXPECT_TRUE(fs::exists(log_of(dir / "h")));
+    EXPECT_FALSE(fs::exists(log_of(dir / "links" / "l")));
+}
+
 TEST(error_codes, each_has_a_sentence_of_its_own_and_its_documented_number) {
     std::vector<std::string> seen;
     for (int value = 1; value <= static_cast<int>(errc::rolled_back); ++value) {
