@@ -215,7 +215,8 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     // Absolute and without symbolic links, since the log is created by name, later: the program may have changed its
     // directory by then, and whoever recovers the heap may use its real name.
     std::error_code unknown;
-    const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
+    std::filesystem::path place = std::filesystem::absolute(path, unknown);
+    if (!unknown) place = std::filesystem::weakly_canonical(place, unknown);
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
     if (!engine && engine.why().code == errc::base_taken && detail::registry::holds(path)) { // two readers share its lock
         refuse(errc::in_use, path.string() + " is open in this process already. Use that handle.");

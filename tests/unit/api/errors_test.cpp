@@ -663,6 +663,20 @@ TEST(path, a_change_of_directory_does_not_part_the_heap_from_its_log) {
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
+TEST(in_use, by_a_second_read_only_handle_of_the_same_process) {
+    temp_dir dir;
+    heap::create(dir / "h", small_heap()).close();
+    heap_options reading;
+    reading.read_only = true;
+    heap first = heap::open_existing(dir / "h", reading);
+    try {
+        heap second = heap::open_existing(dir / "h", reading);
+        FAIL() << "it opened";
+    } catch (const error& e) {
+        EXPECT_EQ(e.reason(), errc::in_use) << e.what();
+    }
+}
+
 TEST(path, a_heap_opened_through_a_link_has_its_log_beside_the_heap_itself) {
     temp_dir dir;
     heap::create(dir / "h", small_heap()).close();
