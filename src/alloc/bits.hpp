@@ -36,36 +36,45 @@ inline void clear_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t 
         words[begin / k_word_bits] &= ~detail::bits_in_word(begin, end);
 }
 
+namespace detail {
+
+/// The first bit of [begin, end) that is set in the words, each xor-ed with `flip`; else `end`.
+[[nodiscard]] inline std::uint32_t find(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end,
+                                        std::uint64_t flip) {
+    if (begin >= end)
+        return end;
+    std::uint32_t word = begin / k_word_bits;
+    std::uint64_t found = (words[word] ^ flip) >> (begin % k_word_bits) << (begin % k_word_bits);
+    const std::uint32_t last = (end - 1) / k_word_bits;
+    while (found == 0 && word < last)
+        found = words[++word] ^ flip;
+    const std::uint32_t at = word * k_word_bits + static_cast<std::uint32_t>(std::countr_zero(found));
+    return std::min(at, end); // countr_zero(0) leads behind the word
+}
+
+} // namespace detail
+
 /// The first set bit of [begin, end), else `end`.
 [[nodiscard]] inline std::uint32_t find_set(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
-    for (; begin < end; begin = detail::next_word(begin)) {
-        const std::uint64_t found = words[begin / k_word_bits] & detail::bits_in_word(begin, end);
-        if (found != 0)
-            return begin / k_word_bits * k_word_bits + static_cast<std::uint32_t>(std::countr_zero(found));
-    }
-    return end;
+    return detail::find(words, begin, end, 0);
 }
 
 /// The first clear bit of [begin, end), else `end`.
 [[nodiscard]] inline std::uint32_t find_clear(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
-    for (; begin < end; begin = detail::next_word(begin)) {
-        const std::uint64_t found = ~words[begin / k_word_bits] & detail::bits_in_word(begin, end);
-        if (found != 0)
-            return begin / k_word_bits * k_word_bits + static_cast<std::uint32_t>(std::countr_zero(found));
-    }
-    return end;
+    return detail::find(words, begin, end, ~std::uint64_t{0});
 }
 
-/// Behind the last set bit of [0, end): where the run of clear bits begins that ends at `end`.
-[[nodiscard]] inline std::uint32_t behind_last_set(const std::uint64_t* words, std::uint32_t end) {
-    while (end != 0) {
-        const std::uint32_t begin = (end - 1) / k_word_bits * k_word_bits;
-        const std::uint64_t found = words[begin / k_word_bits] & detail::bits_in_word(begin, end);
-        if (found != 0)
-            return begin + k_word_bits - static_cast<std::uint32_t>(std::countl_zero(found));
-        end = begin;
-    }
-    return 0;
+/// Behind the last set bit of [begin, end), else `begin`: where the run of clear bits begins that ends at `end`.
+[[nodiscard]] inline std::uint32_t behind_last_set(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
+    if (begin >= end)
+        return begin;
+    std::uint32_t word = (end - 1) / k_word_bits;
+    const std::uint32_t unused = k_word_bits - 1 - (end - 1) % k_word_bits;
+    std::uint64_t found = words[word] << unused >> unused;
+    while (found == 0 && word > begin / k_word_bits)
+        found = words[--word];
+    const std::uint32_t behind = (word + 1) * k_word_bits - static_cast<std::uint32_t>(std::countl_zero(found));
+    return std::max(behind, begin);
 }
 
 } // namespace remanence::alloc

@@ -144,18 +144,21 @@ void checker::check_granules(std::uint32_t page) {
 // B2
 void checker::check_place(std::uint32_t page) {
     const page_descriptor& d = pages_.descriptor(page);
-    const std::uint32_t longest = longest_hole(pages_.used_bits(section_of(page), page));
+    const std::uint64_t* const used = pages_.used_bits(section_of(page), page);
+    const std::uint32_t longest = longest_hole(used, k_slab_granules).length();
     const bool is_current = pages_.state().current_slab == page;
-    if (d.zero != 0)
-        report_page(page, "a slab is not described as such");
-    if (is_current || longest == 0) {
-        if (d.bin != 0 || d.before != 0 || d.after != 0)
-            report_page(page, "a slab that is full or current has links");
-    } else if (longest == k_slab_granules) {
+    if (!is_current && d.count == k_slab_granules)
         report_page(page, "a slab is empty and not the current one");
+    if (is_current || longest == 0) {
+        if (d.bin != 0 || d.hole != 0 || d.before != 0 || d.after != 0)
+            report_page(page, "a slab that is full or current has links");
     } else {
+        const std::uint32_t hole_end =
+            find_set(used, std::min<std::uint32_t>(d.hole, k_slab_granules), k_slab_granules);
         if (d.bin != bin_of(longest))
             report_page(page, "a slab is not in the list of its longest hole");
+        else if (hole_end < d.hole + least_of_bin(d.bin))
+            report_page(page, "a slab's longest hole is not where it says");
         ++listable_slabs_[bin_of(longest)];
     }
 }
@@ -190,7 +193,7 @@ std::uint64_t checker::check_free(std::uint32_t page, std::uint64_t end) {
         return page + std::uint64_t{1};
     }
     const auto last = static_cast<std::uint32_t>(run_end(page, d) - 1);
-    if (d.bin != 0 || d.zero != 0)
+    if (d.bin != 0 || d.hole != 0)
         report_page(page, "a free run is not described as such");
     if (last != page) {
         expect_clear(page + 1, last, "a descriptor within a free run is not zero");

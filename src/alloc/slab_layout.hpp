@@ -4,8 +4,8 @@
 // 16 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line: so blocks
 // of 16, 32 and 64 bytes never straddle a line, and the nodes of most trees begin with one.
 //
-// A bin holds the slabs whose longest hole is of one length: one bin for each up to 32 granules, then four per
-// doubling.
+// A bin holds the slabs whose longest hole is of one length: one bin for each up to 32 granules, then four per doubling
+// up to the longest small block.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -43,16 +43,20 @@ constexpr std::uint32_t natural_alignment(std::uint32_t granules) {
 constexpr std::uint32_t slab_of(std::uint32_t page) { return page & ~(k_slab_pages - 1); }
 
 inline constexpr std::uint32_t k_exact_bins = 32;
-inline constexpr std::uint32_t k_bin_count = 60; // an empty slab is in none
-static_assert(k_bin_count <= format::k_alloc_bin_slots);
+inline constexpr std::uint32_t k_small_granules_max = k_small_bytes_max / k_granule_bytes;
 
-/// The bin of a slab whose longest hole has so many granules; at least one, and less than a slab.
+/// The bin of a slab whose longest hole has so many granules, at least one. In the last are all that any small block
+/// fits in.
 constexpr std::uint32_t bin_of(std::uint32_t granules) {
     if (granules <= k_exact_bins)
         return granules - 1;
+    granules = std::min(granules, k_small_granules_max);
     const auto doubling = static_cast<std::uint32_t>(std::bit_width(granules)) - 1;
     return k_exact_bins + 4 * (doubling - 5) + ((granules >> (doubling - 2)) & 3U);
 }
+
+inline constexpr std::uint32_t k_bin_count = bin_of(k_small_granules_max) + 1;
+static_assert(k_bin_count <= format::k_alloc_bin_slots);
 
 /// The least that a hole in the bin may have.
 constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
@@ -63,6 +67,6 @@ constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
 }
 
 static_assert(bin_of(1) == 0 && bin_of(32) == 31 && bin_of(33) == 32 && bin_of(40) == 33);
-static_assert(bin_of(k_slab_granules - 1) == k_bin_count - 1 && least_of_bin(32) == 33 && least_of_bin(36) == 64);
+static_assert(bin_of(k_slab_granules) == 48 && least_of_bin(32) == 33 && least_of_bin(48) == k_small_granules_max);
 
 } // namespace remanence::alloc

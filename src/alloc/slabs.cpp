@@ -11,13 +11,6 @@ using format::alloc_state;
 using format::page_descriptor;
 using format::page_kind;
 
-namespace {
-
-/// Holes from here on are roomy: several blocks of usual sizes fit, which then lie together.
-constexpr std::uint32_t k_roomy_granules = 32;
-
-} // namespace
-
 hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t count, std::uint32_t alignment) {
     while (from < k_slab_granules) {
         const std::uint32_t clear = find_clear(used, from, k_slab_granules);
@@ -32,12 +25,15 @@ hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t coun
     return {};
 }
 
-std::uint32_t longest_hole(const std::uint64_t* used) {
-    std::uint32_t longest = 0;
-    for (std::uint32_t at = 0; at < k_slab_granules;) {
+hole longest_hole(const std::uint64_t* used, std::uint32_t free_count) {
+    hole longest;
+    std::uint32_t at = 0;
+    while (longest.length() < std::min(free_count, k_small_granules_max) && at < k_slab_granules) {
         const std::uint32_t begin = find_clear(used, at, k_slab_granules);
         at = find_set(used, begin, k_slab_granules);
-        longest = std::max(longest, at - begin);
+        if (at - begin > longest.length())
+            longest = {begin, at};
+        free_count -= std::min(free_count, at - begin); // what is left to be found
     }
     return longest;
 }
@@ -104,6 +100,8 @@ bool slabs::advance_in_current(std::uint32_t from, std::uint32_t count, std::uin
         return false;
     if (!is_slab(pages_, state.current_slab))
         return note_damage(state.current_slab, "the current slab is none");
+    if (pages_.descriptor(state.current_slab).count < count)
+        return false;
     const std::uint64_t* const used = pages_.used_bits(section_of(state.current_slab), state.current_slab);
     const hole next = find_hole(used, from, count, alignment);
     if (next.length() == 0)
@@ -118,14 +116,12 @@ bool slabs::advance_in_current(std::uint32_t from, std::uint32_t count, std::uin
 bool slabs::adopt_listed(std::uint32_t count, std::uint32_t alignment) {
     const std::uint32_t sure = count + alignment - 1;
     const std::uint32_t first = bin_of(alignment <= k_line_granules ? count : sure);
-    const std::uint32_t roomy = std::max(first, bin_of(k_roomy_granules));
-    const std::uint64_t bins = pages_.state().used_bins & (~std::uint64_t{0} << first);
-    const std::uint64_t roomy_bins = bins & (~std::uint64_t{0} << roomy);
-    for (std::uint64_t left : {roomy_bins, bins & ~roomy_bins}) {
-        for (; left != 0 && !pages_.found_damage(); left &= left - 1) {
-            if (adopt_from(static_cast<std::uint32_t>(std::countr_zero(left)), count, alignment))
-                return true;
-        }
+    std::uint64_t left = pages_.state().used_bins & (~std::uint64_t{0} << first);
+    while (left != 0 && !pages_.found_damage()) {
+        const auto bin = static_cast<std::uint32_t>(63 - std::countl_zero(left));
+        if (adopt_from(bin, count, alignment))
+            return true;
+        left &= ~(std::uint64_t{1} << bin);
     }
     return false;
 }
@@ -135,7 +131,7 @@ bool slabs::adopt_from(std::uint32_t bin, std::uint32_t count, std::uint32_t ali
     const page_descriptor* const d = linked(slab, bin);
     if (d == nullptr)
         return false;
-    const hole found = find_hole(pages_.used_bits(section_of(slab), slab), 0, count, alignment);
+    const hole found = find_hole(pages_.used_bits(section_of(slab), slab), d->hole, count, alignment);
     if (found.length() == 0) {
         return least_of_bin(bin) >= count + alignment - 1 &&
                note_damage(slab, "a slab's longest hole is shorter than its list says");
@@ -176,12 +172,11 @@ bool slabs::retire_current() {
         return true;
     if (!is_slab(pages_, slab))
         return note_damage(slab, "the current slab is none");
-    const std::uint32_t length = longest_hole(pages_.used_bits(section_of(slab), slab));
-    if (length == k_slab_granules) {
-        release(slab);
-        return !pages_.found_damage();
-    }
-    return length == 0 || link(slab, bin_of(length));
+    const std::uint32_t free_count = pages_.descriptor(slab).count;
+    if (free_count == k_slab_granules)
+        return release(slab);
+    const hole longest = longest_hole(pages_.used_bits(section_of(slab), slab), free_count);
+    return longest.length() == 0 || link(slab, longest);
 }
 
 // --- deallocation
@@ -204,39 +199,43 @@ bool slabs::deallocate(const void* address, std::uint32_t count) {
     if (end < k_slab_granules && is_set(used, end) && !is_set(starts, end)) [[unlikely]]
         return false; // the block is longer
     alloc_state& state = pages_.state();
+    page_descriptor& d = pages_.descriptor(home, slab);
     const bool is_current = slab == state.current_slab;
-    const hole around{behind_last_set(used, begin), is_current ? end : find_set(used, end, k_slab_granules)};
-    const bool becomes_empty = !is_current && around.length() == k_slab_granules;
-    if (!is_current && !(becomes_empty ? unlink(slab) : move_to_bin(slab, around.length()))) [[unlikely]]
+    const bool becomes_empty = d.count + count == k_slab_granules;
+    if (!is_current && !(becomes_empty ? unlink(slab) : move_to_bin(slab, used, {begin, end}))) [[unlikely]]
         return true; // B4: it leaks
     clear_bits(used, begin, end);
     clear_bits(starts, begin, begin + 1);
-    pages_.descriptor(home, slab).count += count;
+    d.count += count;
     state.allocated_bytes -= count * k_granule_bytes;
     if (is_current && end == state.hole_begin)
         state.hole_begin = begin; // the last in is the first out
-    if (becomes_empty)
-        release(slab);
+    if (!is_current && becomes_empty)
+        static_cast<void>(release(slab)); // damage is noted
     return true;
 }
 
-// The slab, not the current one, is about to get a hole of this length, by granules that are still in use.
-bool slabs::move_to_bin(std::uint32_t slab, std::uint32_t hole_length) {
+// The slab, not the current one, is about to get a hole by granules that are still in use.
+bool slabs::move_to_bin(std::uint32_t slab, const std::uint64_t* used, hole freed) {
+    const std::uint32_t from = freed.begin - std::min(freed.begin, k_small_granules_max);
+    const std::uint32_t to = std::min(freed.end + k_small_granules_max, k_slab_granules);
+    const hole around{behind_last_set(used, from, freed.begin), find_set(used, freed.end, to)};
     const page_descriptor& d = pages_.descriptor(slab);
-    const std::uint32_t bin = bin_of(hole_length);
     if (d.count == 0)
-        return link(slab, bin);
-    return bin <= d.bin || (unlink(slab) && link(slab, bin));
+        return link(slab, around);
+    return bin_of(around.length()) <= d.bin || (unlink(slab) && link(slab, around));
 }
 
 // The slab is empty and has no links.
-void slabs::release(std::uint32_t slab) {
-    if (slab + std::uint64_t{k_slab_pages} > pages_.used_end(section_of(slab))) {
-        pages_.note_damage_of_page(slab, "a slab is longer than its section");
-        return;
-    }
-    pages_.descriptor(slab) = {};
+bool slabs::release(std::uint32_t slab) {
+    const section& home = section_of(slab);
+    if (slab + std::uint64_t{k_slab_pages} > pages_.used_end(home))
+        return note_damage(slab, "a slab is longer than its section");
+    if (find_set(pages_.used_bits(home, slab), 0, k_slab_granules) != k_slab_granules)
+        return note_damage(slab, "an empty slab has blocks");
+    pages_.descriptor(home, slab) = {};
     runs_.release(slab, k_slab_pages);
+    return !pages_.found_damage();
 }
 
 void slabs::release_empty() {
@@ -260,8 +259,9 @@ page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
     return nullptr;
 }
 
-bool slabs::link(std::uint32_t slab, std::uint32_t bin) {
+bool slabs::link(std::uint32_t slab, hole longest) {
     alloc_state& state = pages_.state();
+    const std::uint32_t bin = bin_of(longest.length());
     const std::uint32_t after = state.slab_head[bin];
     if (after != 0) {
         page_descriptor* const next = linked(after, bin);
@@ -271,6 +271,7 @@ bool slabs::link(std::uint32_t slab, std::uint32_t bin) {
     }
     page_descriptor& d = pages_.descriptor(slab);
     d.bin = static_cast<std::uint8_t>(bin);
+    d.hole = static_cast<std::uint16_t>(longest.begin);
     d.before = 0;
     d.after = after;
     state.slab_head[bin] = slab;
@@ -299,6 +300,7 @@ bool slabs::unlink(std::uint32_t slab) {
     if (state.slab_head[d.bin] == 0)
         state.used_bins &= ~(std::uint64_t{1} << d.bin);
     d.bin = 0;
+    d.hole = 0;
     d.before = 0;
     d.after = 0;
     return true;
@@ -320,7 +322,7 @@ std::optional<slabs::extent> slabs::block_at(std::uint64_t offset) const {
     const std::uint64_t* const starts = pages_.start_bits(section_of(slab), slab);
     const std::uint64_t slab_offset = slab * k_page_bytes;
     const auto granule = static_cast<std::uint32_t>((offset - slab_offset) / k_granule_bytes);
-    const std::uint32_t behind_start = behind_last_set(starts, granule + 1);
+    const std::uint32_t behind_start = behind_last_set(starts, 0, granule + 1);
     if (behind_start == 0 || find_clear(used, behind_start - 1, granule + 1) != granule + 1)
         return {};
     const std::uint32_t next = find_set(starts, behind_start, k_slab_granules);

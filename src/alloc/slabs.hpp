@@ -7,8 +7,8 @@
 // never touch a data page, and neighbouring free blocks are one hole without further ado.
 //
 //  B1  Requests are served from the current slab's hole, then from its next hole that is long enough. When none follows,
-//      another slab becomes the current one: preferably one with a roomy hole, else one with any that fits. Only when
-//      no slab has one, the heap grows by a slab.
+//      another slab becomes the current one, that with the longest hole. Only when no slab has one that fits, the heap
+//      grows by a slab.
 //  B2  Every other slab with a free granule is in the list of the bin of its longest hole, and none but the current one
 //      is empty: a slab that becomes empty gives its pages back at once. A full slab, and the current one, have no
 //      links.
@@ -39,8 +39,8 @@ struct hole {
 /// The first at `from` or later where `count` granules fit at a multiple of `alignment`. O(granules / 64).
 [[nodiscard]] hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t count,
                              std::uint32_t alignment);
-/// O(granules / 64 + holes).
-[[nodiscard]] std::uint32_t longest_hole(const std::uint64_t* used);
+/// Of a slab with so many free granules the longest, or the first that any small block fits in. O(granules / 64 + holes).
+[[nodiscard]] hole longest_hole(const std::uint64_t* used, std::uint32_t free_count);
 
 class slabs {
 public:
@@ -80,11 +80,11 @@ private:
     [[nodiscard]] bool make_current(std::uint32_t slab, hole first);
     [[nodiscard]] bool retire_current();
 
-    [[nodiscard]] bool move_to_bin(std::uint32_t slab, std::uint32_t hole_length);
-    [[nodiscard]] bool link(std::uint32_t slab, std::uint32_t bin);
+    [[nodiscard]] bool move_to_bin(std::uint32_t slab, const std::uint64_t* used, hole freed);
+    [[nodiscard]] bool link(std::uint32_t slab, hole longest);
     [[nodiscard]] bool unlink(std::uint32_t slab);
     [[nodiscard]] format::page_descriptor* linked(std::uint32_t slab, std::uint32_t bin);
-    void release(std::uint32_t slab);
+    [[nodiscard]] bool release(std::uint32_t slab);
     [[nodiscard, gnu::cold]] bool note_damage(std::uint32_t slab, const char* what);
 
     heap_pages& pages_;

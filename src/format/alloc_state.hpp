@@ -28,8 +28,8 @@ enum class page_kind : std::uint8_t {
 /// One per page, in the metadata plane of the page's section.
 struct page_descriptor {
     page_kind kind;
-    std::uint8_t bin; // slab in a list: which
-    std::uint16_t zero;
+    std::uint8_t bin;     // slab in a list: which
+    std::uint16_t hole;   // slab in a list: the granule where a hole begins that its bin is for
     std::uint32_t count;  // slab: free granules; large, free_run, free_tail: pages; large_mark: pages back to the first
     std::uint32_t before; // slab: previous in its bin's list; free_run: left child
     std::uint32_t after;  // slab: next in its bin's list; free_run: right child
@@ -38,7 +38,7 @@ struct page_descriptor {
 };
 static_assert(sizeof(page_descriptor) == 16 && alignof(page_descriptor) == 4);
 static_assert(offsetof(page_descriptor, kind) == 0 && offsetof(page_descriptor, bin) == 1);
-static_assert(offsetof(page_descriptor, zero) == 2);
+static_assert(offsetof(page_descriptor, hole) == 2);
 static_assert(offsetof(page_descriptor, count) == 4 && offsetof(page_descriptor, before) == 8);
 static_assert(offsetof(page_descriptor, after) == 12);
 static_assert(std::is_trivially_copyable_v<page_descriptor> && std::is_standard_layout_v<page_descriptor>);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <vector>
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint32_t k_words = k_slab_granules / k_word_bits;
 
 TEST(slab_layout, bins_part_all_lengths_of_holes_in_order) {
-    for (std::uint32_t granules = 1; granules < k_slab_granules; ++granules) {
+    for (std::uint32_t granules = 1; granules <= k_slab_granules; ++granules) {
         const std::uint32_t bin = bin_of(granules);
         ASSERT_LT(bin, k_bin_count) << granules;
         ASSERT_LE(least_of_bin(bin), granules);
@@ -50,8 +51,8 @@ public:
             ++begin;
         return begin;
     }
-    [[nodiscard]] std::uint32_t behind_last_set(std::uint32_t end) const {
-        while (end != 0 && !bits[end - 1])
+    [[nodiscard]] std::uint32_t behind_last_set(std::uint32_t begin, std::uint32_t end) const {
+        while (end > begin && !bits[end - 1])
             --end;
         return end;
     }
@@ -85,11 +86,19 @@ TEST(bits, agree_with_those_done_one_by_one) {
         const std::uint32_t to = from + below(k_slab_granules - from);
         ASSERT_EQ(find_set(words.data(), from, to), expected.find(true, from, to));
         ASSERT_EQ(find_clear(words.data(), from, to), expected.find(false, from, to));
-        ASSERT_EQ(behind_last_set(words.data(), from), expected.behind_last_set(from));
+        ASSERT_EQ(behind_last_set(words.data(), from, to), expected.behind_last_set(from, to));
         if (from < k_slab_granules) {
             ASSERT_EQ(is_set(words.data(), from), expected.bits[from]);
         }
-        ASSERT_EQ(longest_hole(words.data()), expected.longest_hole());
+        const auto free_count =
+            static_cast<std::uint32_t>(std::count(expected.bits.begin(), expected.bits.end(), false));
+        const hole longest = longest_hole(words.data(), free_count);
+        if (expected.longest_hole() < k_small_granules_max) {
+            ASSERT_EQ(longest.length(), expected.longest_hole());
+        } else {
+            ASSERT_GE(longest.length(), k_small_granules_max);
+        }
+        ASSERT_EQ(expected.find(true, longest.begin, longest.end), longest.end);
     }
 }
 

@@ -87,7 +87,7 @@ std::vector<layout> all_layouts() {
                FIELD(alloc_state, free_run_root), FIELD(alloc_state, used_pages), FIELD(alloc_state, used_bins),
                FIELD(alloc_state, hole_begin), FIELD(alloc_state, hole_end), FIELD(alloc_state, slab_head),
                FIELD(alloc_state, reserved)),
-        LAYOUT(page_descriptor, FIELD(page_descriptor, kind), FIELD(page_descriptor, bin), FIELD(page_descriptor, zero),
+        LAYOUT(page_descriptor, FIELD(page_descriptor, kind), FIELD(page_descriptor, bin), FIELD(page_descriptor, hole),
                FIELD(page_descriptor, count), FIELD(page_descriptor, before), FIELD(page_descriptor, after)),
         LAYOUT(root_directory, FIELD(root_directory, magic), FIELD(root_directory, version),
                FIELD(root_directory, zero), FIELD(root_directory, count), FIELD(root_directory, capacity),
