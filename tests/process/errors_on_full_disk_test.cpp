@@ -215,21 +215,78 @@ TEST_F(errors_on_full_disk, recovery_needs_no_space) {
     EXPECT_TRUE(file_has_contents(heap_path()));
 }
 
-TEST_F(errors_on_full_disk, close_with_commit_at_close_stays_open_and_may_be_repeated) {
-    make_heap(heap_path());
-    heap_options options = small_heap();
-    options.commit_at_close = true;
-    heap h = heap::open(heap_path(), options);
-    fill(0);
-    h.find_root<numbers>("numbers")->push_back(1);
-    auto got = error_of([&] { h.close(); });
-    EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
-    ASSERT_TRUE(h.is_open());
-    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1001U);
+class commit_at_close_on_full_disk : public small_disk {
+protected:
+    /// An open heap with a commit of its own behind it, and changes that need more room than the disk has.
+    heap changed_heap() const {
+        make_heap(heap_path());
+        heap_options options = small_heap();
+        options.commit_at_close = true;
+        heap h = heap::open(heap_path(), options);
+        h.write([&] { h.root<std::uint64_t>("earlier") = 7; });
+        fill(0);
+        *h.find_root<std::uint64_t>("earlier") = 8;
+        h.find_root<numbers>("numbers")->resize(k_numbers);
+        return h;
+    }
+    /// What is there after all: the contents and the earlier commit, without a trace of the changes.
+    testing::AssertionResult file_has_earlier_commit() const {
+        heap h = heap::open_existing(heap_path(), small_heap());
+        if (*h.find_root<std::uint64_t>("earlier") != 7)
+            return testing::AssertionFailure() << *h.find_root<std::uint64_t>("earlier");
+        return has_contents(h);
+    }
+    static constexpr std::size_t k_numbers = MiB;
+};
+
+TEST_F(commit_at_close_on_full_disk, close_reports_stays_open_and_may_be_repeated) {
+    heap h = changed_heap();
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto got = error_of([&] { h.close(); });
+        EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
+        EXPECT_EQ(got->os_error, ENOSPC);
+        ASSERT_TRUE(h.is_open());
+        EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
+    }
     make_room();
     h.close();
     h = heap::open(heap_path(), small_heap());
-    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1001U);
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
+    EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 8U);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_F(commit_at_close_on_full_disk, after_close_has_reported_a_rollback_closes_as_of_the_last_commit) {
+    heap h = changed_heap();
+    EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::no_space, heap_path(), "Make room on the disk"));
+    h.rollback();
+    h.close();
+    EXPECT_TRUE(file_has_earlier_commit());
+}
+
+// A destructor that threw would end the program.
+TEST_F(commit_at_close_on_full_disk, the_destructor_gives_up_the_changes_and_nothing_committed_earlier) {
+    {
+        const heap h = changed_heap();
+    }
+    EXPECT_FALSE(fs::exists(log_of(heap_path()))); // it has closed the heap cleanly
+    EXPECT_TRUE(file_has_earlier_commit());
+}
+
+TEST_F(commit_at_close_on_full_disk, so_does_a_handle_that_another_heap_is_assigned_to) {
+    heap h = changed_heap();
+    h = heap::create(dir_ / "elsewhere", small_heap());
+    EXPECT_TRUE(file_has_earlier_commit());
+}
+
+TEST_F(commit_at_close_on_full_disk, the_destructor_commits_what_there_is_room_for) {
+    {
+        heap h = changed_heap();
+        make_room();
+    }
+    heap h = heap::open_existing(heap_path(), small_heap());
+    EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 8U);
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
 }
 
 TEST_F(read_only_disk, is_read_and_refuses_to_be_written) {
