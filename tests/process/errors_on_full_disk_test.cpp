@@ -1,5 +1,6 @@
-// A disk that is really full, and a file system that is really read-only: small ext4 images, mounted through a loop
-// device. Needs the right to mount; where that is missing the tests are skipped, and say so.
+// A disk that is really full, a device that really fails, and a file system that is really read-only: small ext4
+// images, mounted through a loop device. Needs the right to mount; where that is missing the tests are skipped, and say
+// so.
 
 #include "unit/api/fixture.hpp"
 
@@ -287,6 +288,45 @@ TEST_F(commit_at_close_on_full_disk, the_destructor_commits_what_there_is_room_f
     heap h = heap::open_existing(heap_path(), small_heap());
     EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 8U);
     EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
+}
+
+/// The loop device may not write to an image that was made immutable, so every write to the disk is an I/O error.
+class failing_device : public small_disk {
+protected:
+    void TearDown() override {
+        let_it_work();
+        small_disk::TearDown();
+    }
+    [[nodiscard]] bool make_it_fail() const { return run("chattr +i '" + image() + "' 2> /dev/null") == 0; }
+    void let_it_work() const { run("chattr -i '" + image() + "' 2> /dev/null"); }
+};
+
+TEST_F(failing_device, poisons_the_heap_which_stays_readable_and_is_as_of_its_last_commit_when_opened_again) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    auto& list = *h.find_root<numbers>("numbers");
+    h.write([&] { h.root<std::uint64_t>("earlier") = 7; });
+    if (!make_it_fail())
+        GTEST_SKIP() << "a file in " << dir_.path() << " cannot be made immutable";
+    auto got = error_of([&] { h.write([&] { list[5] = 1; }); });
+    EXPECT_TRUE(is_error(got, errc::io, heap_path(), "Close the heap and open it again"));
+    EXPECT_EQ(got->os_error, EIO);
+    let_it_work(); // too late: what became of the first attempt is unknown
+    for (const auto& change : std::initializer_list<std::function<void()>>{
+             [&] { h.write([&] { list[5] = 2; }); }, [&] { h.commit(); }, [&] { h.checkpoint(); }}) {
+        EXPECT_TRUE(is_error(error_of(change), errc::poisoned, heap_path(), "Close it and open it again"));
+    }
+    EXPECT_EQ(list[6], 36U);
+    EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::poisoned, heap_path(), "Close it and open it again"));
+    EXPECT_FALSE(h.is_open());
+
+    h = heap::open(heap_path(), small_heap());
+    auto& again = *h.find_root<numbers>("numbers");
+    EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 7U);
+    EXPECT_TRUE(again[5] == 25 || again[5] == 1) << again[5]; // the commit in flight, as a whole, or the one before
+    h.write([&] { again[5] = 25; });
+    h.close();
+    EXPECT_TRUE(file_has_contents(heap_path()));
 }
 
 TEST_F(read_only_disk, is_read_and_refuses_to_be_written) {
