@@ -188,6 +188,21 @@ TEST(type_mismatch, names_both_types_and_leaves_the_root_alone) {
     EXPECT_TRUE(has_contents(h));
 }
 
+/// With this byte of the heap or of its log damaged, opening names the place of the damaged structure, again and again.
+/// Mends it afterwards.
+void expect_corrupt(const fs::path& heap, const fs::path& file, std::uint64_t byte, std::uint64_t place,
+                    std::string_view advice) {
+    SCOPED_TRACE(file.string() + " at byte " + std::to_string(byte));
+    flip_byte(file, byte);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto got = error_of_opening(heap);
+        ASSERT_TRUE(is_error(got, errc::corrupt, file, advice));
+        EXPECT_EQ(got->offset, place);
+        EXPECT_EQ(got->path, file);
+    }
+    flip_byte(file, byte);
+}
+
 TEST(corrupt, both_superblocks_damaged) {
     temp_dir dir;
     make_heap(dir / "h");
@@ -206,11 +221,7 @@ TEST(corrupt, the_newer_superblock_damaged_is_never_silent_time_travel) {
     temp_dir dir;
     make_heap(dir / "h");
     const std::uint64_t place = newest_superblock(dir / "h").sequence % 2 * format::k_superblock_bytes;
-    flip_byte(dir / "h", place + 2000);
-    auto got = error_of_opening(dir / "h");
-    EXPECT_TRUE(is_error(got, errc::corrupt, dir / "h", "Restore the heap from a copy"));
-    EXPECT_EQ(got->offset, place);
-    flip_byte(dir / "h", place + 2000);
+    expect_corrupt(dir / "h", dir / "h", place + 2000, place, "Restore the heap from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
@@ -227,11 +238,7 @@ TEST(corrupt, the_chunk_map_damaged) {
     const auto map = newest_superblock(dir / "h").map;
     ASSERT_GT(map.count, 0U);
     const std::uint64_t at = map.area_offset + map.slot * map.slot_bytes;
-    flip_byte(dir / "h", at + 3);
-    auto got = error_of_opening(dir / "h");
-    EXPECT_TRUE(is_error(got, errc::corrupt, dir / "h", "Restore the heap from a copy"));
-    EXPECT_EQ(got->offset, at);
-    flip_byte(dir / "h", at + 3);
+    expect_corrupt(dir / "h", dir / "h", at + 3, at, "Restore the heap from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
@@ -239,27 +246,15 @@ TEST(corrupt, the_log_damaged_before_its_end) {
     temp_dir dir;
     make_crashed_heap(dir / "h", 3);
     const std::uint64_t first_record = format::k_log_header_bytes;
-    flip_byte(log_of(dir / "h"), first_record + 200);
-    for (int attempt = 0; attempt < 2; ++attempt) { // the first one must not have changed anything
-        auto got = error_of_opening(dir / "h");
-        EXPECT_TRUE(is_error(got, errc::corrupt, log_of(dir / "h"), "restore heap and log from a copy"));
-        EXPECT_EQ(got->offset, first_record);
-        EXPECT_EQ(got->path, log_of(dir / "h"));
-    }
-    flip_byte(log_of(dir / "h"), first_record + 200);
+    expect_corrupt(dir / "h", log_of(dir / "h"), first_record + 200, first_record, "restore heap and log from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
 TEST(corrupt, the_header_of_the_log_damaged) {
     temp_dir dir;
     make_crashed_heap(dir / "h");
-    for (std::uint64_t offset : {0U, 8U, 20U, 33U, 50U}) {
-        flip_byte(log_of(dir / "h"), offset);
-        auto got = error_of_opening(dir / "h");
-        EXPECT_TRUE(is_error(got, errc::corrupt, log_of(dir / "h"), "restore heap and log from a copy")) << offset;
-        EXPECT_EQ(got->offset, 0U);
-        flip_byte(log_of(dir / "h"), offset);
-    }
+    for (std::uint64_t offset : {0U, 8U, 20U, 33U, 50U})
+        expect_corrupt(dir / "h", log_of(dir / "h"), offset, 0, "restore heap and log from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
