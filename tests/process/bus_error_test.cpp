@@ -19,7 +19,8 @@ protected:
             const rlimit none{};
             ::setrlimit(RLIMIT_CORE, &none);
             const int messages = ::open(stderr_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-            ::dup2(messages, STDERR_FILENO);
+            if (messages < 0 || ::dup2(messages, STDERR_FILENO) < 0)
+                return std::string("no file for messages");
             return f();
         });
     }
