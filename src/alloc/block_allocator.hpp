@@ -1,30 +1,20 @@
 // The allocator: blocks of any size within [base, base + limit). All of its state lies in that memory, by page index,
 // so whatever commits, rolls back or recovers the memory does so with the allocator, which logs nothing and does not
-// care where the memory is mapped (I6). Depends on page_runs, size_classes and heap_pages. README.md in this folder has
+// care where the memory is mapped (I6). Depends on slabs, page_runs and heap_pages. README.md in this folder has
 // the overview.
 //
-// Small blocks come from slabs, as in J. Bonwick, "The Slab Allocator" (USENIX 1994), with bitmaps apart from the
-// objects: allocating and freeing never touch a data page. Large ones are runs of whole pages.
+// Small blocks come from slabs, large ones are runs of whole pages.
 //
-//  B1  A slab is in its class's list if and only if it has a free slot. The first of the list is the current one, which
-//  serves allocations
-//      until it is full; a full slab that gets a free slot becomes the current one, so that memory still in the cache
-//      is used again. Only the slab that slab_kept names may be empty: another that becomes empty gives its pages back
-//      at once.
-//  B2  A set bit is an allocated slot. Bits of no slot, and of pages in no slab, are zero.
-//  B3  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a
-//  descriptor that
-//      names the block, before any other that is not zero. For this, each first multiple of a power of two inside the
-//      block has a mark.
-//  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is
-//  damage: damaged() tells where,
-//      and from then on allocate() fails and deallocate() leaks, until check_state() is called after the memory was
-//      rolled back.
+//  B5  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a
+//      descriptor that names the block, before any other that is not zero. For this, each first multiple of a power of
+//      two inside the block has a mark.
+//  B6  What an operation reads through a link and does not fit is damage: damaged() tells where, and from then on
+//      allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
 #include "alloc/page_runs.hpp"
-#include "alloc/size_classes.hpp"
+#include "alloc/slabs.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,26 +50,29 @@ public:
     static void format(format::alloc_state& state);
     /// Validates what can be without a walk, and makes accessible what is in use; to be called after the constructor,
     /// and whenever the memory changed under the allocator. Fails with errc::corrupt and the heap's offset, or as the
-    /// callback does. O(size classes).
+    /// callback does. O(bins).
     [[nodiscard]] result<void> check_state();
 
     /// Null, and nothing has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max:
     /// failure() tells why. 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_slot_bytes);
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// With the size and alignment it was allocated with. Aborts, naming address and size, when there is no such block:
     /// the program is wrong.
-    void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_slot_bytes);
+    void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes);
 
     /// What a request for so many bytes really gets; deallocate() takes either size.
-    [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_slot_bytes);
+    [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// The allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
+    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. O(1) in a slab, else O(log
+    /// of the block's size).
+    [[nodiscard]] bool is_free_page(std::uint64_t page) const;
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes; }
 
-    /// Gives back the empty slabs kept for the next allocation, at most one per class.
-    void release_empty_slabs();
+    /// Gives back the slab that serves small requests, if it is empty.
+    void release_empty_slab() { slabs_.release_empty(); }
 
     /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of
     /// which it reports the first hundred. Changes nothing, whatever it finds. O(pages).
@@ -94,39 +87,22 @@ public:
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 
 private:
-    [[nodiscard]] void* allocate_small(std::uint32_t class_index);
-    [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
-    [[nodiscard, gnu::cold]] void* allocate_without_current(std::uint32_t class_index);
-    [[nodiscard, gnu::noinline]] void* allocate_last_slot(std::uint32_t slab, std::uint32_t word,
-                                                          std::uint32_t class_index);
-    [[nodiscard]] void* claim_slot(const section& home, std::uint32_t slab, std::uint32_t word, const size_class& of);
-    [[nodiscard, gnu::cold]] void* no_free_slot(std::uint32_t slab);
-    [[nodiscard]] bool make_slab(std::uint32_t class_index);
-
-    void deallocate_small(void* address, std::uint32_t class_index);
-    void deallocate_large(void* address, std::size_t bytes);
-    [[gnu::noinline]] void free_at_an_edge(std::uint32_t slab, std::uint32_t slot, std::uint32_t class_index);
-    void free_slot(const section& home, std::uint32_t slab, std::uint32_t slot, const size_class& of);
-    void keep_or_release_slab(std::uint32_t slab, std::uint32_t class_index);
-    void release_slab(std::uint32_t slab, std::uint32_t class_index);
+    [[nodiscard]] bool deallocate_large(const void* address, std::size_t bytes);
     [[gnu::cold]] void refuse(const void* address, std::size_t bytes) const;
-
-    [[nodiscard]] bool link_slab(std::uint32_t slab, std::uint32_t class_index);
-    [[nodiscard]] bool unlink_slab(std::uint32_t slab, std::uint32_t class_index);
-    [[nodiscard]] format::page_descriptor* linked_slab(std::uint32_t page, std::uint32_t class_index);
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);
     void unmark_large(std::uint32_t page, std::uint32_t page_count);
-    [[nodiscard]] std::uint32_t first_page_of_block(std::uint32_t page) const;
-    [[nodiscard]] std::optional<block> slot_of(std::uint32_t slab, std::uint64_t offset) const;
-    void for_each_slot(std::uint32_t slab, const std::function<void(block)>& visit) const;
+    [[nodiscard]] std::optional<block> large_block_of(std::uint32_t page) const;
+    [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
+    [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }
     [[nodiscard]] result<void> check_sections();
-    [[nodiscard]] result<void> check_heads() const;
+    [[nodiscard]] result<void> check_links() const;
     [[nodiscard]] unexpected corrupt(std::uint64_t offset, const char* what) const;
 
     heap_pages pages_;
     page_runs runs_;
+    slabs slabs_;
 };
 
 } // namespace remanence::alloc

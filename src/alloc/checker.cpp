@@ -1,5 +1,6 @@
 #include "alloc/checker.hpp"
 
+#include "alloc/bits.hpp"
 #include "alloc/run_tree.hpp"
 
 #include <algorithm>
@@ -16,14 +17,6 @@ namespace {
 
 std::uint64_t run_end(std::uint32_t page, const page_descriptor& d) { return page + std::uint64_t{d.count}; }
 
-// The part of a bitmap word that stands for slots.
-std::uint64_t slots_in_word(const size_class& of, std::uint32_t word) {
-    const std::uint32_t from = word * 64;
-    if (of.slot_count <= from)
-        return 0;
-    return of.slot_count - from >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (of.slot_count - from)) - 1;
-}
-
 } // namespace
 
 bool checker::is_free_run(const heap_pages& pages, std::uint32_t page) {
@@ -32,21 +25,27 @@ bool checker::is_free_run(const heap_pages& pages, std::uint32_t page) {
            run_end(page, *d) <= pages.used_end(section_of(page));
 }
 
-bool checker::is_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index) {
-    const page_descriptor* const d = pages.used_descriptor(page);
-    const size_class& of = k_size_classes[class_index];
-    return d != nullptr && d->kind == page_kind::slab && d->size_class == class_index && d->count <= of.slot_count &&
-           page + std::uint64_t{of.page_count} <= pages.used_end(section_of(page));
+bool checker::is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t bin) {
+    if (!slabs::is_slab(pages, page) || page + std::uint64_t{k_slab_pages} > pages.used_end(section_of(page)))
+        return false;
+    const page_descriptor& d = pages.descriptor(page);
+    return d.bin == bin && d.count != 0 && d.count < k_slab_granules && page != pages.state().current_slab;
 }
 
-bool checker::is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index) {
-    return is_slab(pages, page, class_index) && pages.descriptor(page).count != 0;
+bool checker::is_current_slab(const heap_pages& pages) {
+    const alloc_state& state = pages.state();
+    const std::uint32_t slab = state.current_slab;
+    if (slab == 0)
+        return state.hole_begin == 0 && state.hole_end == 0;
+    return slabs::is_slab(pages, slab) && slab + std::uint64_t{k_slab_pages} <= pages.used_end(section_of(slab)) &&
+           state.hole_begin <= state.hole_end && state.hole_end <= k_slab_granules &&
+           find_set(pages.used_bits(section_of(slab), slab), state.hole_begin, state.hole_end) == state.hole_end;
 }
 
 std::size_t checker::run() {
     for (std::uint32_t i = 0; i < k_section_count && !is_full(); ++i)
         check_section(section_at(i));
-    for (std::uint32_t i = 0; i < k_class_count && !is_full(); ++i)
+    for (std::uint32_t i = 0; i < k_bin_count && !is_full(); ++i)
         check_list(i);
     if (!is_full())
         check_tree();
@@ -114,49 +113,51 @@ std::uint64_t checker::check_run(std::uint32_t page, std::uint64_t end) {
 }
 
 std::uint64_t checker::check_slab(std::uint32_t page, std::uint64_t end) {
-    const page_descriptor& d = pages_.descriptor(page);
-    if (d.size_class >= k_class_count || page + std::uint64_t{k_size_classes[d.size_class].page_count} > end) {
-        report_page(page, "a slab has an unknown size class, or is longer than its section");
+    if (page != slab_of(page) || page + std::uint64_t{k_slab_pages} > end) {
+        report_page(page, "a slab is not where one can be");
         return page + std::uint64_t{1};
     }
-    const size_class& of = k_size_classes[d.size_class];
-    for (std::uint32_t i = 1; i < of.page_count; ++i) {
-        page_descriptor part{};
-        part.kind = page_kind::slab_part;
-        part.size_class = d.size_class;
-        part.back = static_cast<std::uint8_t>(i);
-        if (pages_.descriptor(page + i) != part)
-            report_page(page + i, "a page of a slab is not described as such");
-    }
-    if (d.back != 0)
-        report_page(page, "a slab does not begin where it begins");
-    check_slots(page, of);
-    return page + std::uint64_t{of.page_count};
+    expect_clear(page + 1, page + std::uint64_t{k_slab_pages}, "a page of a slab has a descriptor of its own");
+    check_granules(page);
+    check_place(page);
+    return page + std::uint64_t{k_slab_pages};
 }
 
-void checker::check_slots(std::uint32_t page, const size_class& of) {
-    const page_descriptor& d = pages_.descriptor(page);
-    std::uint32_t allocated = 0;
-    for (std::uint32_t i = 0; i < k_bitmap_bytes / 8 * of.page_count; ++i) {
-        const std::uint64_t word = pages_.bitmap(page)[i];
-        const std::uint64_t slots = slots_in_word(of, i);
-        allocated += static_cast<std::uint32_t>(std::popcount(word & slots));
-        if ((word & ~slots) != 0)
-            report_page(page, "a slab's bitmap has a bit for no slot");
-        if (i < d.hint && word != ~std::uint64_t{0})
-            report_page(page, "a slab's hint is behind a free slot");
+// B3
+void checker::check_granules(std::uint32_t page) {
+    const std::uint64_t* const used = pages_.used_bits(section_of(page), page);
+    const std::uint64_t* const starts = pages_.start_bits(section_of(page), page);
+    std::uint32_t used_count = 0;
+    std::uint64_t before = 0; // the last bit of the word before
+    for (std::uint32_t i = 0; i < k_slab_granules / k_word_bits; ++i) {
+        used_count += static_cast<std::uint32_t>(std::popcount(used[i]));
+        const std::uint64_t behind_free = used[i] & ~(used[i] << 1 | before);
+        if ((starts[i] & ~used[i]) != 0 || (behind_free & ~starts[i]) != 0)
+            report(section_of(page).start_bits_offset(page) + 8 * i, "blocks do not begin where they can");
+        before = used[i] >> (k_word_bits - 1);
     }
-    if (d.hint >= of.word_count)
-        report_page(page, "a slab's hint lies outside its bitmap");
-    if (allocated + std::uint64_t{d.count} != of.slot_count)
-        report_page(page, "a slab's number of free slots is not that of its bitmap");
-    const bool is_kept = pages_.state().slab_kept[d.size_class] == page;
-    if (allocated == 0 && !is_kept)
-        report_page(page, "an empty slab is not the one that its class keeps"); // B1
-    if (d.count == 0 && (d.before != 0 || d.after != 0))
-        report_page(page, "a full slab has links");
-    listable_slabs_[d.size_class] += d.count != 0;
-    allocated_bytes_ += std::uint64_t{allocated} * of.bytes;
+    if (used_count + std::uint64_t{pages_.descriptor(page).count} != k_slab_granules)
+        report_page(page, "a slab's number of free granules is not that of its bits");
+    allocated_bytes_ += used_count * k_granule_bytes;
+}
+
+// B2
+void checker::check_place(std::uint32_t page) {
+    const page_descriptor& d = pages_.descriptor(page);
+    const std::uint32_t longest = longest_hole(pages_.used_bits(section_of(page), page));
+    const bool is_current = pages_.state().current_slab == page;
+    if (d.zero != 0)
+        report_page(page, "a slab is not described as such");
+    if (is_current || longest == 0) {
+        if (d.bin != 0 || d.before != 0 || d.after != 0)
+            report_page(page, "a slab that is full or current has links");
+    } else if (longest == k_slab_granules) {
+        report_page(page, "a slab is empty and not the current one");
+    } else {
+        if (d.bin != bin_of(longest))
+            report_page(page, "a slab is not in the list of its longest hole");
+        ++listable_slabs_[bin_of(longest)];
+    }
 }
 
 std::uint64_t checker::check_large(std::uint32_t page, std::uint64_t end) {
@@ -166,9 +167,9 @@ std::uint64_t checker::check_large(std::uint32_t page, std::uint64_t end) {
         return page + std::uint64_t{1};
     }
     for (std::uint32_t at = page + 1; at < run_end(page, d); ++at) {
-        page_descriptor mark{}; // B3: at the first multiple of the largest power of two that divides its index
+        page_descriptor mark{}; // B5: at the first multiple of the largest power of two that divides its index
         if ((at & (at - 1)) < page || (at & (at - 1)) == 0)
-            mark = {page_kind::large_mark, 0, 0, 0, at - page, 0, 0};
+            mark = {page_kind::large_mark, 0, 0, at - page, 0, 0};
         if (pages_.descriptor(at) != mark)
             report_page(at, "a page of a large block is not described as such");
     }
@@ -189,7 +190,7 @@ std::uint64_t checker::check_free(std::uint32_t page, std::uint64_t end) {
         return page + std::uint64_t{1};
     }
     const auto last = static_cast<std::uint32_t>(run_end(page, d) - 1);
-    if (d.size_class != 0 || d.back != 0 || d.hint != 0)
+    if (d.bin != 0 || d.zero != 0)
         report_page(page, "a free run is not described as such");
     if (last != page) {
         expect_clear(page + 1, last, "a descriptor within a free run is not zero");
@@ -217,35 +218,36 @@ void checker::expect_clear(std::uint32_t begin, std::uint64_t end, std::string_v
     }
 }
 
+// B3
 void checker::expect_clear_bitmaps(std::uint32_t begin, std::uint64_t end) {
-    const std::uint64_t* const words = pages_.bitmap(begin);
-    for (std::uint64_t i = 0; i < (end - begin) * (k_bitmap_bytes / 8) && !is_full(); ++i) {
-        if (words[i] != 0)
-            report(section_of(begin).bitmap_offset(begin) + 8 * i, "a bitmap of a page in no slab is not zero"); // B2
+    const section& home = section_of(begin);
+    for (const std::uint64_t offset : {home.used_bits_offset(begin), home.start_bits_offset(begin)}) {
+        const auto* const words = reinterpret_cast<const std::uint64_t*>(pages_.base() + offset);
+        for (std::uint64_t i = 0; i < (end - begin) * (k_bitmap_bytes / 8) && !is_full(); ++i) {
+            if (words[i] != 0)
+                report(offset + 8 * i, "a bitmap of a page in no slab is not zero");
+        }
     }
 }
 
 // --- links
 // --------------------------------------------------------------------------------------------------------------------
 
-void checker::check_list(std::uint32_t class_index) {
-    const std::uint32_t kept = pages_.state().slab_kept[class_index];
-    expect_state(kept == 0 || is_slab(pages_, kept, class_index), offsetof(alloc_state, slab_kept) + 4 * class_index,
-                 "the kept slab of a class is none");
+void checker::check_list(std::uint32_t bin) {
     std::uint64_t found = 0;
     std::uint32_t before = 0;
-    for (std::uint32_t page = pages_.state().slab_head[class_index]; page != 0;) {
+    for (std::uint32_t page = pages_.state().slab_head[bin]; page != 0;) {
         // Since each node names the one before it, the walk cannot come back to one it has seen.
-        if (!is_listed_slab(pages_, page, class_index) || pages_.descriptor(page).before != before) {
-            report_page(page, "a link in a class's list of slabs is wrong");
+        if (!is_listed_slab(pages_, page, bin) || pages_.descriptor(page).before != before) {
+            report_page(page, "a link in a list of slabs is wrong");
             return;
         }
         ++found;
         before = page;
         page = pages_.descriptor(page).after;
     }
-    expect_state(found == listable_slabs_[class_index], offsetof(alloc_state, slab_head) + 4 * class_index,
-                 "a slab with a free slot is not in its class's list");
+    expect_state(found == listable_slabs_[bin], offsetof(alloc_state, slab_head) + 4 * bin,
+                 "a slab with a free granule is in no list");
 }
 
 void checker::check_tree() {
@@ -281,8 +283,8 @@ void checker::check_tree() {
 void checker::check_totals() {
     const alloc_state& state = pages_.state();
     expect_state(state.version == format::k_alloc_state_version, 0, "unknown version of the allocator's state");
-    expect_state(state.class_count == k_class_count, offsetof(alloc_state, class_count),
-                 "made with other size classes");
+    expect_state(is_current_slab(pages_), offsetof(alloc_state, current_slab),
+                 "the current slab is none, or its hole not free");
     expect_state(state.allocated_bytes == allocated_bytes_, offsetof(alloc_state, allocated_bytes),
                  "the sum of allocated bytes is wrong");
     expect_state(state.free_pages == free_pages_, offsetof(alloc_state, free_pages), "the sum of free pages is wrong");
@@ -292,11 +294,11 @@ void checker::check_totals() {
         expect_state(state.used_pages[i] == 0, offsetof(alloc_state, used_pages) + 4 * i,
                      "a section is in use that no heap has");
     }
-    for (std::size_t i = k_class_count; i < format::k_alloc_class_slots; ++i) {
-        expect_state(state.slab_head[i] == 0, offsetof(alloc_state, slab_head) + 4 * i,
-                     "a size class is in use that does not exist");
-        expect_state(state.slab_kept[i] == 0, offsetof(alloc_state, slab_kept) + 4 * i,
-                     "a size class is in use that does not exist");
+    for (std::uint32_t i = 0; i < format::k_alloc_bin_slots; ++i) {
+        expect_state((state.slab_head[i] != 0) == is_set(&state.used_bins, i), offsetof(alloc_state, used_bins),
+                     "the lists of slabs are not those in use");
+        expect_state(i < k_bin_count || state.slab_head[i] == 0, offsetof(alloc_state, slab_head) + 4 * i,
+                     "a list of slabs is in use that does not exist");
     }
     const bool is_clear =
         std::all_of(std::begin(state.reserved), std::end(state.reserved), [](std::uint32_t n) { return n == 0; });

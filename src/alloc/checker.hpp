@@ -4,7 +4,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
-#include "alloc/size_classes.hpp"
+#include "alloc/slabs.hpp"
 
 #include <array>
 #include <cstddef>
@@ -22,10 +22,11 @@ public:
     /// The number of problems; the walk stops at k_problems_max.
     std::size_t run();
 
-    /// What a link of the tree, and of a class's list, must lead to.
+    /// What a link of the tree, and of a bin's list, must lead to.
     [[nodiscard]] static bool is_free_run(const heap_pages& pages, std::uint32_t page);
-    [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index);
-    [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t class_index);
+    [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t bin);
+    /// Whether the state names a slab and a hole in it, or none.
+    [[nodiscard]] static bool is_current_slab(const heap_pages& pages);
 
 private:
     static constexpr std::size_t k_problems_max = 100;
@@ -39,19 +40,20 @@ private:
     void check_wilderness(const section& which, std::uint64_t begin);
     std::uint64_t check_run(std::uint32_t page, std::uint64_t end);
     std::uint64_t check_slab(std::uint32_t page, std::uint64_t end);
-    void check_slots(std::uint32_t page, const size_class& of);
+    void check_granules(std::uint32_t page);
+    void check_place(std::uint32_t page);
     std::uint64_t check_large(std::uint32_t page, std::uint64_t end);
     std::uint64_t check_free(std::uint32_t page, std::uint64_t end);
     void expect_clear(std::uint32_t begin, std::uint64_t end, std::string_view where);
     void expect_clear_bitmaps(std::uint32_t begin, std::uint64_t end);
-    void check_list(std::uint32_t class_index);
+    void check_list(std::uint32_t bin);
     void check_tree();
     void check_totals();
 
     const heap_pages& pages_;
     const problem_callback& report_;
     std::size_t problem_count_ = 0;
-    std::array<std::uint64_t, k_class_count> listable_slabs_{}; // those with a free slot
+    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // by their longest holes
     std::uint64_t free_runs_ = 0;
     std::uint64_t free_pages_ = 0;
     std::uint64_t allocated_bytes_ = 0;

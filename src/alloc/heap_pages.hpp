@@ -43,23 +43,31 @@ public:
     [[nodiscard]] std::uint64_t limit_pages() const { return limit_pages_; }
     [[nodiscard]] std::uint64_t accessible_pages() const { return accessible_pages_; }
 
-    /// Whether `page` is an accessible data page, so that it has a descriptor and a bitmap; false for all once damage
+    /// Whether `page` is an accessible data page, so that it has a descriptor and bitmaps; false for all once damage
     /// was found (A2).
     [[nodiscard]] bool is_data_page(std::uint64_t page) const {
         const auto index = static_cast<std::uint32_t>(page);
         return page < trusted_pages_ && index >= section_of(index).first_data_page;
     }
+    /// Whether `count` pages from one of this section on are, of whatever section the last is.
+    [[nodiscard]] bool are_data_pages(const section& of, std::uint32_t page, std::uint32_t count) const {
+        return page + std::uint64_t{count} <= trusted_pages_ && page >= of.first_data_page;
+    }
     // A1: of data pages only. Where several of one section are used, it is worked out once.
     [[nodiscard]] format::page_descriptor& descriptor(const section& of, std::uint32_t page) const {
         return *reinterpret_cast<format::page_descriptor*>(base_ + of.descriptor_offset(page));
     }
-    [[nodiscard]] std::uint64_t* bitmap(const section& of, std::uint32_t page) const {
-        return reinterpret_cast<std::uint64_t*>(base_ + of.bitmap_offset(page));
+    /// One bit per granule: it belongs to a block.
+    [[nodiscard]] std::uint64_t* used_bits(const section& of, std::uint32_t page) const {
+        return reinterpret_cast<std::uint64_t*>(base_ + of.used_bits_offset(page));
+    }
+    /// Likewise: a block begins here.
+    [[nodiscard]] std::uint64_t* start_bits(const section& of, std::uint32_t page) const {
+        return reinterpret_cast<std::uint64_t*>(base_ + of.start_bits_offset(page));
     }
     [[nodiscard]] format::page_descriptor& descriptor(std::uint32_t page) const {
         return descriptor(section_of(page), page);
     }
-    [[nodiscard]] std::uint64_t* bitmap(std::uint32_t page) const { return bitmap(section_of(page), page); }
     [[nodiscard]] std::byte* address(std::uint32_t page) const { return base_ + page * k_page_bytes; }
 
     /// Where the wilderness of a section begins: a page index, never beyond what is accessible.

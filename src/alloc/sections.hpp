@@ -1,11 +1,11 @@
 // Where things lie in the heap: sections that double, each beginning with its metadata plane. Pure arithmetic, part of
 // the file format. Depends on base/units and the descriptor's size.
 //
-//   section 0: [0, 1 MiB)              header page | descriptors | bitmaps | data pages
-//   section k: [2^(k-1), 2^k) MiB                    descriptors | bitmaps | data pages
+//   section 0: [0, 1 MiB)              header page | descriptors | used bits | start bits | data pages
+//   section k: [2^(k-1), 2^k) MiB                    descriptors | used bits | start bits | data pages
 //
-// A plane has 16 + 32 bytes for each page of its section (1.2 %): a descriptor, and a bitmap with one bit per 16 bytes.
-// Since sections double, a page's plane follows from the top bit of its index.
+// A plane has 16 + 32 + 32 bytes for each page of its section (2 %): a descriptor, and two bitmaps with one bit for each
+// granule of 16 bytes. Since sections double, a page's plane follows from the top bit of its index.
 #pragma once
 
 #include "base/units.hpp"
@@ -20,8 +20,8 @@ namespace remanence::alloc {
 inline constexpr std::uint32_t k_section_pages_min = 256;
 inline constexpr std::uint32_t k_section_count = 25;
 inline constexpr std::uint64_t k_heap_pages_max = 0xffff'ffff; // the end of the heap is a page index too
-inline constexpr std::uint64_t k_slot_bytes = 16;              // what one bit of a bitmap stands for, at least
-inline constexpr std::uint64_t k_bitmap_bytes = k_page_bytes / k_slot_bytes / 8;
+inline constexpr std::uint64_t k_granule_bytes = 16;           // what one bit of a bitmap stands for
+inline constexpr std::uint64_t k_bitmap_bytes = k_page_bytes / k_granule_bytes / 8;
 static_assert(k_section_count <= format::k_alloc_section_slots);
 
 struct section {
@@ -30,14 +30,17 @@ struct section {
     std::uint32_t page_count;
     std::uint32_t first_data_page;
     std::uint64_t descriptors; // where a descriptor for page 0 would be: that of `page` is so many descriptors further
-    std::uint64_t bitmaps;     // likewise
+    std::uint64_t used_bits;   // likewise
 
     [[nodiscard]] constexpr std::uint64_t end_page() const { return std::uint64_t{first_page} + page_count; }
     [[nodiscard]] constexpr std::uint64_t descriptor_offset(std::uint32_t page) const {
         return descriptors + page * sizeof(format::page_descriptor);
     }
-    [[nodiscard]] constexpr std::uint64_t bitmap_offset(std::uint32_t page) const {
-        return bitmaps + page * k_bitmap_bytes;
+    [[nodiscard]] constexpr std::uint64_t used_bits_offset(std::uint32_t page) const {
+        return used_bits + page * k_bitmap_bytes;
+    }
+    [[nodiscard]] constexpr std::uint64_t start_bits_offset(std::uint32_t page) const {
+        return used_bits_offset(page) + page_count * k_bitmap_bytes;
     }
 };
 static_assert(sizeof(section) == 32);
@@ -49,14 +52,14 @@ constexpr section make_section(std::uint32_t index) {
     const std::uint32_t page_count = index == 0 ? k_section_pages_min : first_page;
     const std::uint32_t header_pages = index == 0 ? 1 : 0;
     const std::uint64_t plane = (std::uint64_t{first_page} + header_pages) * k_page_bytes;
-    const std::uint64_t bitmaps = plane + page_count * sizeof(format::page_descriptor);
-    const std::uint64_t data = bitmaps + page_count * k_bitmap_bytes;
+    const std::uint64_t used_bits = plane + page_count * sizeof(format::page_descriptor);
+    const std::uint64_t data = used_bits + 2 * page_count * k_bitmap_bytes;
     return {index,
             first_page,
             page_count,
             static_cast<std::uint32_t>(data / k_page_bytes),
             plane - first_page * sizeof(format::page_descriptor),
-            bitmaps - first_page * k_bitmap_bytes};
+            used_bits - first_page * k_bitmap_bytes};
 }
 
 constexpr auto make_sections() {
@@ -79,8 +82,8 @@ constexpr const section& section_of(std::uint32_t page) {
 
 static_assert(section_of(0).index == 0 && section_of(255).index == 0 && section_of(256).index == 1);
 static_assert(section_of(511).index == 1 && section_of(512).index == 2 && section_of(~0U).index == 24);
-static_assert(section_at(0).first_data_page == 4 && section_at(1).first_data_page == 259);
+static_assert(section_at(0).first_data_page == 6 && section_at(1).first_data_page == 261);
 static_assert(section_at(24).end_page() == k_heap_pages_max + 1);
-static_assert(section_at(2).bitmap_offset(1023) + k_bitmap_bytes == section_at(2).first_data_page * k_page_bytes);
+static_assert(section_at(2).start_bits_offset(1023) + k_bitmap_bytes == section_at(2).first_data_page * k_page_bytes);
 
 } // namespace remanence::alloc

@@ -163,7 +163,7 @@ unexpected engine::poison(unexpected why) {
 result<void> engine::commit() {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
-    auto changes = view_->collect();
+    auto changes = view_->collect([this](std::uint64_t page) { return allocator_->is_free_page(page); });
     if (!changes) return changes.error();
     if (changes->empty()) return {};
     if (options_.inspect) REM_TRY(options_.inspect(*this, *changes, *allocator_));

@@ -73,7 +73,9 @@ private:
         for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
             const std::byte* where = engine_.base() + offset;
             const word value = value_at(where);
-            if (value < k_lowest_address || value >= os::k_address_end || is_ours(value) || !is_foreign(value))
+            if (value < k_lowest_address || value >= os::k_address_end || is_aligned(value, k_page_bytes)) // P2, P4
+                continue;
+            if (is_ours(value) || !is_foreign(value)) // P3
                 continue;
             auto block = blocks_.block_of(where); // P1
             if (!block)

@@ -106,8 +106,47 @@ result<void> memory_view::gather_written() {
     return {};
 }
 
-result<change_set> memory_view::collect() {
+// An unused chunk without twins becomes what the image has, by giving its memory back to the kernel. That is right even
+// if no commit follows: nobody reads it now, and rollback would make it the same.
+result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
+    const std::uint64_t pages = store_.chunk_pages();
+    for (std::uint64_t page = chunk * pages; page < (chunk + 1) * pages; ++page) {
+        if (!is_unused(page) || twins_.find(page) != nullptr) return false;
+    }
+    const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+    if (store_.is_stored(chunk) && !maps_file(chunk)) {
+        REM_TRY(map({all, true, store_.home_of(all.offset)}, os::access::read_write));
+    } else {
+        REM_TRY(os::drop_pages(base() + all.offset, std::min(all.end(), accessible_) - all.offset));
+    }
+    return true;
+}
+
+// used_ becomes written_ without the chunks given back.
+result<void> memory_view::set_unused_aside(const page_predicate& is_unused) {
+    used_.clear();
+    std::uint64_t last = ~std::uint64_t{0};
+    bool is_given_back = false;
+    for (const os::page_run& run : written_) {
+        for (std::uint64_t from = run.offset; from < run.end();) {
+            const std::uint64_t chunk = from / store_.chunk_bytes();
+            const std::uint64_t to = std::min(run.end(), (chunk + 1) * store_.chunk_bytes());
+            if (chunk != last) {
+                auto given_back = give_back(chunk, is_unused);
+                if (!given_back) return given_back.error();
+                is_given_back = *given_back;
+                last = chunk;
+            }
+            if (!is_given_back) used_.push_back({from, to - from});
+            from = to;
+        }
+    }
+    return {};
+}
+
+result<change_set> memory_view::collect(const page_predicate& is_unused) {
     REM_TRY(gather_written());
+    REM_TRY(set_unused_aside(is_unused));
     change_set changes;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     fresh_chunk fresh{0, {}};
@@ -115,7 +154,7 @@ result<change_set> memory_view::collect() {
         if (!fresh.checksums.empty()) changes.fresh.push_back(std::move(fresh));
         fresh.checksums.clear();
     };
-    for (const os::page_run& run : written_) {
+    for (const os::page_run& run : used_) {
         for (std::uint64_t from = run.offset; from < run.end();) {
             std::uint64_t chunk = from / chunk_bytes;
             std::uint64_t to = std::min(run.end(), (chunk + 1) * chunk_bytes);

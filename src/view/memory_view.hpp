@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,6 +49,9 @@ struct change_set {
     }
 };
 
+/// Of a page, by its number.
+using page_predicate = std::function<bool(std::uint64_t page)>;
+
 struct view_options {
     os::tracker_choice tracker = os::tracker_choice::automatic;
     bool read_only = false;
@@ -69,8 +73,9 @@ public:
     [[nodiscard]] const char* tracker_name() const { return scanner_ ? scanner_->name() : "none"; }
 
     /// Everything that differs from the committed content, read from memory that nobody changes meanwhile. Nothing is
-    /// lost when no accept() follows: the next collect() reports it again.
-    result<change_set> collect();
+    /// lost when no accept() follows: the next collect() reports it again. Chunks that hold nothing, as `is_unused` says
+    /// of all their pages, are no changes: their memory goes back to the kernel and reads as it was committed last.
+    result<change_set> collect(const page_predicate& is_unused);
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the fresh chunks.
     void accept(const change_set& changes);
     /// Memory becomes the committed content again.
@@ -90,6 +95,8 @@ private:
         : store_(store), place_(std::move(place)), reserved_(place_.bytes()), twins_(store.chunk_pages()) {}
     result<void> map(const store::extent& e, os::access protection);
     result<void> gather_written();
+    result<void> set_unused_aside(const page_predicate& is_unused);
+    result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
     result<void> collect_stored(byte_range range, change_set& changes);
     result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
     result<void> restore(byte_range range);
@@ -103,6 +110,7 @@ private:
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
     std::vector<os::page_run> written_; // sorted; reported by the scanner since the last accept() or rollback()
+    std::vector<os::page_run> used_;    // scratch of collect(): written_ without unused chunks
     std::vector<std::byte*> unchanged_; // scratch of collect_stored()
     std::vector<bool> maps_file_;       // for each chunk: a file mapping, else anonymous memory
 };

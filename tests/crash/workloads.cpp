@@ -154,6 +154,43 @@ void log_growth(session& program) {
     program.commit();
 }
 
+// Chunks that are changed and then freed within one commit are no part of it; their memory reads as before.
+void free_what_was_changed(session& program) {
+    begin(program);
+    program.add_block(700 * KiB);
+    program.commit();
+    const auto change_and_remove_largest = [&] {
+        const auto& all = program.current().blocks();
+        std::size_t largest = 0;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            largest = all[i].bytes > all[largest].bytes ? i : largest;
+        for (std::uint64_t at = 4 * KiB; at < all[largest].bytes; at += 50 * KiB)
+            program.poke(largest, at, 100);
+        program.remove_largest();
+    };
+    change_and_remove_largest(); // stored, in anonymous memory
+    program.rollback();
+    change_and_remove_largest();
+    program.change_serial();
+    program.commit();
+    program.add_block(600 * KiB);
+    program.commit();
+    program.close();
+    program.open(); // mapped from the file now
+    change_and_remove_largest();
+    program.commit();
+    program.add_block(650 * KiB);
+    program.rollback();
+    program.add_block(650 * KiB);
+    change_and_remove_largest(); // never committed
+    program.add_block(90 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.add_block(500 * KiB);
+    program.commit();
+    program.close();
+}
+
 void free_and_reuse(session& program) {
     begin(program);
     program.add_block(500 * KiB);
@@ -268,6 +305,7 @@ std::vector<workload> engine_workloads() {
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
+        {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}},
         {.name = "failing_device", .open = engine_with(k_roomy), .phases = {failing_device}},
         {.name = "crash_and_go_on",

@@ -28,7 +28,7 @@ protected:
         auto opened = engine::open(disk_, k_path, open_mode::open_or_create, options, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
-        if (block_ == 0)
+        if (engine_->version() == 0)
             block_ = offset(allocate(k_block));
     }
     std::byte* allocate(std::uint64_t bytes) {

@@ -6,6 +6,8 @@
 #include <remanence/remanence.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -241,6 +243,19 @@ TEST_F(pointer_check, ignores_numbers_that_are_no_addresses) {
     for (std::size_t length = 0; length < 64; ++length)
         texts.emplace_back(std::string(length, 'U'));
     EXPECT_EQ(refusal(), "");
+}
+
+// As a float and the padding behind it may look: in a hash container's load factor it was found to.
+TEST_F(pointer_check, ignores_the_start_of_a_page_but_nothing_behind_it) {
+    const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* const page = ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    auto& object = heap_->root<with_pointer>("object");
+    object.pointer = page;
+    EXPECT_EQ(refusal(), "");
+    object.pointer = static_cast<const std::byte*>(page) + 16;
+    expect_contains(refusal(), "would lead nowhere");
+    ::munmap(page, page_bytes);
 }
 
 TEST_F(pointer_check, a_refused_section_is_rolled_back_and_the_heap_stays_usable) {

@@ -37,10 +37,11 @@ protected:
         base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
     }
     change_set collect() {
-        auto changes = view_->collect();
+        auto changes = view_->collect(nothing_is_unused);
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
+    static bool nothing_is_unused(std::uint64_t) { return false; }
     /// All of a commit after collect().
     void make_durable(change_set changes) {
         for (fresh_chunk& fresh : changes.fresh) {
@@ -138,6 +139,44 @@ TEST_P(memory_view, random_changes_commits_rollbacks_and_checkpoints_agree_with_
     EXPECT_EQ(memory(), committed);
 }
 
+TEST_P(memory_view, an_unused_chunk_is_no_change_and_reads_as_committed) {
+    for (const bool is_settled : {false, true}) { // anonymous memory, and a mapping of the file
+        SCOPED_TRACE(is_settled);
+        put(0, 7, 1);
+        put(k_chunk_pages, 8, 2);
+        commit();
+        if (is_settled) {
+            ASSERT_NO_FATAL_FAILURE(checkpoint(true));
+        }
+        const std::vector<std::byte> committed = memory();
+        for (std::uint64_t page = 0; page < 3 * k_chunk_pages; ++page) // two stored chunks, and one that is not
+            put(page, 9, static_cast<std::uint8_t>(page + 3));
+        auto changes = view_->collect([](std::uint64_t page) { return page != 1; });
+        ASSERT_TRUE(changes);
+        EXPECT_EQ(changes->pages.size(), k_chunk_pages) << "all of the chunk that page 1 is in";
+        EXPECT_TRUE(changes->fresh.empty());
+        const std::vector<std::byte> now = memory();
+        EXPECT_TRUE(std::equal(now.begin() + k_chunk, now.end(), committed.begin() + k_chunk));
+        put(k_chunk_pages, 10, 4); // it is watched again
+        EXPECT_EQ(collect().pages.size(), k_chunk_pages + 1);
+        ASSERT_TRUE(view_->rollback());
+        EXPECT_EQ(memory(), committed);
+    }
+}
+
+TEST_P(memory_view, an_unused_chunk_with_content_that_only_twins_have_is_a_change) {
+    put(0, 7, 1);
+    commit();
+    put(0, 7, 2);
+    commit(); // a twin
+    put(0, 7, 3);
+    auto changes = view_->collect([](std::uint64_t) { return true; });
+    ASSERT_TRUE(changes);
+    EXPECT_EQ(changes->pages.size(), 1U);
+    ASSERT_TRUE(view_->rollback());
+    EXPECT_EQ(base()[7], std::byte{2});
+}
+
 TEST_P(memory_view, collect_reports_again_what_was_not_accepted) {
     put(3, 0, 1);
     commit();
@@ -202,7 +241,7 @@ TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
     put(0, 0, 2);
     put(1, 0, 2);
     for (int attempt = 0; attempt < 2; ++attempt) {
-        auto changes = view_->collect();
+        auto changes = view_->collect(nothing_is_unused);
         ASSERT_FALSE(changes);
         EXPECT_EQ(changes.why().code, errc::corrupt);
         EXPECT_EQ(changes.why().offset, home);

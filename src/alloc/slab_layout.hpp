@@ -1,0 +1,68 @@
+// Slabs, and the lists by which one with room is found. Part of the file format. Depends on sections.hpp.
+//
+// A slab is 64 KiB at a multiple of 64 KiB, for blocks of any size up to an eighth of it. Blocks are whole granules of
+// 16 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line: so blocks
+// of 16, 32 and 64 bytes never straddle a line, and the nodes of most trees begin with one.
+//
+// A bin holds the slabs whose longest hole is of one length: one bin for each up to 32 granules, then four per
+// doubling.
+#pragma once
+
+#include "alloc/sections.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace remanence::alloc {
+
+inline constexpr std::uint32_t k_slab_pages = 16;
+inline constexpr std::uint64_t k_slab_bytes = k_slab_pages * k_page_bytes;
+inline constexpr std::uint32_t k_slab_granules = k_slab_bytes / k_granule_bytes;
+inline constexpr std::uint64_t k_small_bytes_max = k_slab_bytes / 8;
+static_assert(k_section_pages_min % k_slab_pages == 0, "each section is made of whole slabs");
+
+/// Whether such a request comes from a slab; else from whole pages.
+constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
+    return bytes <= k_small_bytes_max && alignment <= k_page_bytes;
+}
+
+/// 0 bytes are 1 byte.
+constexpr std::uint32_t granules_of(std::size_t bytes) {
+    return static_cast<std::uint32_t>(bytes == 0 ? 1 : divide_up(bytes, k_granule_bytes));
+}
+
+inline constexpr std::uint32_t k_line_granules = 4; // a cache line
+
+/// What a block of so many granules begins at a multiple of, in granules.
+constexpr std::uint32_t natural_alignment(std::uint32_t granules) {
+    return std::min(granules & -granules, k_line_granules);
+}
+
+constexpr std::uint32_t slab_of(std::uint32_t page) { return page & ~(k_slab_pages - 1); }
+
+inline constexpr std::uint32_t k_exact_bins = 32;
+inline constexpr std::uint32_t k_bin_count = 60; // an empty slab is in none
+static_assert(k_bin_count <= format::k_alloc_bin_slots);
+
+/// The bin of a slab whose longest hole has so many granules; at least one, and less than a slab.
+constexpr std::uint32_t bin_of(std::uint32_t granules) {
+    if (granules <= k_exact_bins)
+        return granules - 1;
+    const auto doubling = static_cast<std::uint32_t>(std::bit_width(granules)) - 1;
+    return k_exact_bins + 4 * (doubling - 5) + ((granules >> (doubling - 2)) & 3U);
+}
+
+/// The least that a hole in the bin may have.
+constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
+    if (bin < k_exact_bins)
+        return bin + 1;
+    const std::uint32_t doubling = 5 + (bin - k_exact_bins) / 4;
+    return std::max((4 + (bin - k_exact_bins) % 4) << (doubling - 2), k_exact_bins + 1);
+}
+
+static_assert(bin_of(1) == 0 && bin_of(32) == 31 && bin_of(33) == 32 && bin_of(40) == 33);
+static_assert(bin_of(k_slab_granules - 1) == k_bin_count - 1 && least_of_bin(32) == 33 && least_of_bin(36) == 64);
+
+} // namespace remanence::alloc

@@ -1,0 +1,339 @@
+#include "alloc/slabs.hpp"
+
+#include "alloc/bits.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace remanence::alloc {
+
+using format::alloc_state;
+using format::page_descriptor;
+using format::page_kind;
+
+namespace {
+
+/// Holes from here on are roomy: several blocks of usual sizes fit, which then lie together.
+constexpr std::uint32_t k_roomy_granules = 32;
+
+} // namespace
+
+hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t count, std::uint32_t alignment) {
+    while (from < k_slab_granules) {
+        const std::uint32_t clear = find_clear(used, from, k_slab_granules);
+        const auto begin = static_cast<std::uint32_t>(align_up(clear, alignment));
+        if (begin + count > k_slab_granules)
+            break;
+        const std::uint32_t end = find_set(used, clear, k_slab_granules);
+        if (begin + count <= end)
+            return {begin, end};
+        from = end;
+    }
+    return {};
+}
+
+std::uint32_t longest_hole(const std::uint64_t* used) {
+    std::uint32_t longest = 0;
+    for (std::uint32_t at = 0; at < k_slab_granules;) {
+        const std::uint32_t begin = find_clear(used, at, k_slab_granules);
+        at = find_set(used, begin, k_slab_granules);
+        longest = std::max(longest, at - begin);
+    }
+    return longest;
+}
+
+bool slabs::is_slab(const heap_pages& pages, std::uint32_t page) {
+    const section& home = section_of(page);
+    return page == slab_of(page) && pages.are_data_pages(home, page, k_slab_pages) &&
+           pages.descriptor(home, page).kind == page_kind::slab;
+}
+
+bool slabs::note_damage(std::uint32_t slab, const char* what) {
+    pages_.note_damage_of_page(slab, what);
+    return false;
+}
+
+// --- allocation
+// ---------------------------------------------------------------------------------------------------------------
+
+void* slabs::allocate(std::uint32_t count, std::uint32_t alignment) {
+    const alloc_state& state = pages_.state();
+    const std::uint64_t begin = align_up(std::uint64_t{state.hole_begin}, alignment);
+    if (begin + count > std::min(state.hole_end, k_slab_granules)) [[unlikely]]
+        return allocate_elsewhere(count, alignment);
+    return claim(static_cast<std::uint32_t>(begin), count);
+}
+
+// The granules lie in the current slab's hole.
+[[gnu::always_inline]] inline void* slabs::claim(std::uint32_t begin, std::uint32_t count) {
+    alloc_state& state = pages_.state();
+    const std::uint32_t slab = state.current_slab;
+    if (!is_slab(pages_, slab)) [[unlikely]]
+        return no_hole(slab);
+    const section& home = section_of(slab);
+    page_descriptor& d = pages_.descriptor(home, slab);
+    std::uint64_t* const used = pages_.used_bits(home, slab);
+    if (d.count < count || find_set(used, begin, begin + count) != begin + count) [[unlikely]]
+        return no_hole(slab);
+    set_bits(used, begin, begin + count);
+    set_bits(pages_.start_bits(home, slab), begin, begin + 1);
+    d.count -= count;
+    state.hole_begin = begin + count;
+    state.allocated_bytes += count * k_granule_bytes;
+    return pages_.address(slab) + begin * k_granule_bytes;
+}
+
+void* slabs::no_hole(std::uint32_t slab) {
+    pages_.note_damage_of_page(slab, "the current slab is none, or its hole not free");
+    return nullptr;
+}
+
+void* slabs::allocate_elsewhere(std::uint32_t count, std::uint32_t alignment) {
+    if (pages_.found_damage())
+        return nullptr;
+    const std::uint32_t hole_end = pages_.state().hole_end;
+    if (advance_in_current(hole_end, count, alignment) || adopt_listed(count, alignment) ||
+        advance_in_current(0, count, alignment) || adopt_new()) // B1
+        return claim(pages_.state().hole_begin, count);
+    return nullptr;
+}
+
+bool slabs::advance_in_current(std::uint32_t from, std::uint32_t count, std::uint32_t alignment) {
+    alloc_state& state = pages_.state();
+    if (state.current_slab == 0 || pages_.found_damage())
+        return false;
+    if (!is_slab(pages_, state.current_slab))
+        return note_damage(state.current_slab, "the current slab is none");
+    const std::uint64_t* const used = pages_.used_bits(section_of(state.current_slab), state.current_slab);
+    const hole next = find_hole(used, from, count, alignment);
+    if (next.length() == 0)
+        return false;
+    state.hole_begin = next.begin;
+    state.hole_end = next.end;
+    return true;
+}
+
+// An alignment may keep a block out of the slab of a bin, though the longest hole there is long enough; but not where
+// the hole has room to shift. So at most the first few bins are looked into in vain.
+bool slabs::adopt_listed(std::uint32_t count, std::uint32_t alignment) {
+    const std::uint32_t sure = count + alignment - 1;
+    const std::uint32_t first = bin_of(alignment <= k_line_granules ? count : sure);
+    const std::uint32_t roomy = std::max(first, bin_of(k_roomy_granules));
+    const std::uint64_t bins = pages_.state().used_bins & (~std::uint64_t{0} << first);
+    const std::uint64_t roomy_bins = bins & (~std::uint64_t{0} << roomy);
+    for (std::uint64_t left : {roomy_bins, bins & ~roomy_bins}) {
+        for (; left != 0 && !pages_.found_damage(); left &= left - 1) {
+            if (adopt_from(static_cast<std::uint32_t>(std::countr_zero(left)), count, alignment))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool slabs::adopt_from(std::uint32_t bin, std::uint32_t count, std::uint32_t alignment) {
+    const std::uint32_t slab = bin < k_bin_count ? pages_.state().slab_head[bin] : 0;
+    const page_descriptor* const d = linked(slab, bin);
+    if (d == nullptr)
+        return false;
+    const hole found = find_hole(pages_.used_bits(section_of(slab), slab), 0, count, alignment);
+    if (found.length() == 0) {
+        return least_of_bin(bin) >= count + alignment - 1 &&
+               note_damage(slab, "a slab's longest hole is shorter than its list says");
+    }
+    return unlink(slab) && make_current(slab, found);
+}
+
+bool slabs::adopt_new() {
+    if (pages_.found_damage())
+        return false;
+    const std::uint32_t slab = runs_.allocate(k_slab_pages, k_slab_pages);
+    if (slab == 0)
+        return false;
+    page_descriptor d{};
+    d.kind = page_kind::slab;
+    d.count = k_slab_granules;
+    pages_.descriptor(slab) = d; // its bits are zero (B3)
+    return make_current(slab, {0, k_slab_granules});
+}
+
+bool slabs::make_current(std::uint32_t slab, hole first) {
+    if (!retire_current())
+        return false;
+    alloc_state& state = pages_.state();
+    state.current_slab = slab;
+    state.hole_begin = first.begin;
+    state.hole_end = first.end;
+    return true;
+}
+
+// B2. Leaves no slab current.
+bool slabs::retire_current() {
+    alloc_state& state = pages_.state();
+    const std::uint32_t slab = std::exchange(state.current_slab, 0U);
+    state.hole_begin = 0;
+    state.hole_end = 0;
+    if (slab == 0)
+        return true;
+    if (!is_slab(pages_, slab))
+        return note_damage(slab, "the current slab is none");
+    const std::uint32_t length = longest_hole(pages_.used_bits(section_of(slab), slab));
+    if (length == k_slab_granules) {
+        release(slab);
+        return !pages_.found_damage();
+    }
+    return length == 0 || link(slab, bin_of(length));
+}
+
+// --- deallocation
+// -------------------------------------------------------------------------------------------------------------
+
+bool slabs::deallocate(const void* address, std::uint32_t count) {
+    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
+    const std::uint64_t page = offset / k_page_bytes;
+    const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(page));
+    if (page > k_heap_pages_max || !is_aligned(offset, k_granule_bytes) || !is_slab(pages_, slab)) [[unlikely]]
+        return false;
+    const section& home = section_of(slab);
+    std::uint64_t* const used = pages_.used_bits(home, slab);
+    std::uint64_t* const starts = pages_.start_bits(home, slab);
+    const auto begin = static_cast<std::uint32_t>((offset - slab * k_page_bytes) / k_granule_bytes);
+    const std::uint32_t end = begin + count;
+    if (end > k_slab_granules || !is_set(starts, begin) || find_set(starts, begin + 1, end) != end ||
+        find_clear(used, begin, end) != end) [[unlikely]]
+        return false;
+    if (end < k_slab_granules && is_set(used, end) && !is_set(starts, end)) [[unlikely]]
+        return false; // the block is longer
+    alloc_state& state = pages_.state();
+    const bool is_current = slab == state.current_slab;
+    const hole around{behind_last_set(used, begin), is_current ? end : find_set(used, end, k_slab_granules)};
+    const bool becomes_empty = !is_current && around.length() == k_slab_granules;
+    if (!is_current && !(becomes_empty ? unlink(slab) : move_to_bin(slab, around.length()))) [[unlikely]]
+        return true; // B4: it leaks
+    clear_bits(used, begin, end);
+    clear_bits(starts, begin, begin + 1);
+    pages_.descriptor(home, slab).count += count;
+    state.allocated_bytes -= count * k_granule_bytes;
+    if (is_current && end == state.hole_begin)
+        state.hole_begin = begin; // the last in is the first out
+    if (becomes_empty)
+        release(slab);
+    return true;
+}
+
+// The slab, not the current one, is about to get a hole of this length, by granules that are still in use.
+bool slabs::move_to_bin(std::uint32_t slab, std::uint32_t hole_length) {
+    const page_descriptor& d = pages_.descriptor(slab);
+    const std::uint32_t bin = bin_of(hole_length);
+    if (d.count == 0)
+        return link(slab, bin);
+    return bin <= d.bin || (unlink(slab) && link(slab, bin));
+}
+
+// The slab is empty and has no links.
+void slabs::release(std::uint32_t slab) {
+    if (slab + std::uint64_t{k_slab_pages} > pages_.used_end(section_of(slab))) {
+        pages_.note_damage_of_page(slab, "a slab is longer than its section");
+        return;
+    }
+    pages_.descriptor(slab) = {};
+    runs_.release(slab, k_slab_pages);
+}
+
+void slabs::release_empty() {
+    const std::uint32_t slab = pages_.state().current_slab;
+    if (!pages_.found_damage() && slab != 0 && is_slab(pages_, slab) &&
+        pages_.descriptor(slab).count == k_slab_granules)
+        static_cast<void>(retire_current()); // damage is noted
+}
+
+// --- lists
+// --------------------------------------------------------------------------------------------------------------------
+
+// A slab reached through a link, checked (B4); null and the damage noted when it is none.
+page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
+    if (is_slab(pages_, slab) && slab != pages_.state().current_slab) {
+        page_descriptor& d = pages_.descriptor(slab);
+        if (d.bin == bin && d.count != 0)
+            return &d;
+    }
+    pages_.note_damage_of_page(slab, "a link in a list of slabs is wrong");
+    return nullptr;
+}
+
+bool slabs::link(std::uint32_t slab, std::uint32_t bin) {
+    alloc_state& state = pages_.state();
+    const std::uint32_t after = state.slab_head[bin];
+    if (after != 0) {
+        page_descriptor* const next = linked(after, bin);
+        if (next == nullptr)
+            return false;
+        next->before = slab;
+    }
+    page_descriptor& d = pages_.descriptor(slab);
+    d.bin = static_cast<std::uint8_t>(bin);
+    d.before = 0;
+    d.after = after;
+    state.slab_head[bin] = slab;
+    state.used_bins |= std::uint64_t{1} << bin;
+    return true;
+}
+
+bool slabs::unlink(std::uint32_t slab) {
+    alloc_state& state = pages_.state();
+    page_descriptor& d = pages_.descriptor(slab);
+    if (d.bin >= k_bin_count)
+        return note_damage(slab, "a slab is in a list that does not exist");
+    std::uint32_t* to_this = &state.slab_head[d.bin];
+    if (d.before != 0) {
+        page_descriptor* const previous = linked(d.before, d.bin);
+        if (previous == nullptr)
+            return false;
+        to_this = &previous->after;
+    }
+    page_descriptor* const next = d.after == 0 ? nullptr : linked(d.after, d.bin);
+    if (*to_this != slab || (d.after != 0 && (next == nullptr || next->before != slab)))
+        return note_damage(slab, "the links of a list of slabs disagree");
+    *to_this = d.after;
+    if (next != nullptr)
+        next->before = d.before;
+    if (state.slab_head[d.bin] == 0)
+        state.used_bins &= ~(std::uint64_t{1} << d.bin);
+    d.bin = 0;
+    d.before = 0;
+    d.after = 0;
+    return true;
+}
+
+// --- looking up
+// ---------------------------------------------------------------------------------------------------------------
+
+bool slabs::is_in_slab(std::uint32_t page) const { return is_slab(pages_, slab_of(page)); }
+
+bool slabs::is_free_page(std::uint32_t page) const {
+    constexpr std::uint32_t k_page_granules = k_page_bytes / k_granule_bytes;
+    return find_set(pages_.used_bits(section_of(page), page), 0, k_page_granules) == k_page_granules;
+}
+
+std::optional<slabs::extent> slabs::block_at(std::uint64_t offset) const {
+    const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(offset / k_page_bytes));
+    const std::uint64_t* const used = pages_.used_bits(section_of(slab), slab);
+    const std::uint64_t* const starts = pages_.start_bits(section_of(slab), slab);
+    const std::uint64_t slab_offset = slab * k_page_bytes;
+    const auto granule = static_cast<std::uint32_t>((offset - slab_offset) / k_granule_bytes);
+    const std::uint32_t behind_start = behind_last_set(starts, granule + 1);
+    if (behind_start == 0 || find_clear(used, behind_start - 1, granule + 1) != granule + 1)
+        return {};
+    const std::uint32_t next = find_set(starts, behind_start, k_slab_granules);
+    const std::uint32_t end = find_clear(used, granule, next);
+    return extent{slab_offset + (behind_start - 1) * k_granule_bytes, (end - behind_start + 1) * k_granule_bytes};
+}
+
+void slabs::for_each_block(std::uint32_t slab, const std::function<void(extent)>& visit) const {
+    const std::uint64_t* const starts = pages_.start_bits(section_of(slab), slab);
+    for (std::uint32_t at = 0; (at = find_set(starts, at, k_slab_granules)) < k_slab_granules; ++at) {
+        if (const auto found = block_at(slab * k_page_bytes + at * k_granule_bytes))
+            visit(*found);
+    }
+}
+
+} // namespace remanence::alloc

@@ -1,0 +1,94 @@
+// Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, page_runs and
+// heap_pages.
+//
+// What is allocated together lies together, whatever its sizes: the node of a tree and the strings in it share cache
+// lines, and a small transaction changes few pages. (Slabs of one size each spread an address book's entry over four
+// pages; docs/design.md has the measurement.) Bits apart from the blocks say what is free, so allocating and freeing
+// never touch a data page, and neighbouring free blocks are one hole without further ado.
+//
+//  B1  Requests are served from the current slab's hole, then from its next hole that is long enough. When none follows,
+//      another slab becomes the current one: preferably one with a roomy hole, else one with any that fits. Only when
+//      no slab has one, the heap grows by a slab.
+//  B2  Every other slab with a free granule is in the list of the bin of its longest hole, and none but the current one
+//      is empty: a slab that becomes empty gives its pages back at once. A full slab, and the current one, have no
+//      links.
+//  B3  A set used bit is a granule of a block, a set start bit its first. A start bit has its used bit. Bits of pages in
+//      no slab are zero.
+//  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is noted
+//      as damage.
+#pragma once
+
+#include "alloc/heap_pages.hpp"
+#include "alloc/page_runs.hpp"
+#include "alloc/slab_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace remanence::alloc {
+
+/// Within the used bits of a slab, in granules; empty when there is none.
+struct hole {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    [[nodiscard]] std::uint32_t length() const { return end - begin; }
+};
+
+/// The first at `from` or later where `count` granules fit at a multiple of `alignment`. O(granules / 64).
+[[nodiscard]] hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t count,
+                             std::uint32_t alignment);
+/// O(granules / 64 + holes).
+[[nodiscard]] std::uint32_t longest_hole(const std::uint64_t* used);
+
+class slabs {
+public:
+    slabs(heap_pages& pages, page_runs& runs) : pages_(pages), runs_(runs) {}
+
+    /// Both in granules. Null, and nothing has changed, when there is no memory. O(1), but when the current slab is
+    /// used up.
+    [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment);
+    /// False, and nothing has changed, when no block of that many granules begins there.
+    [[nodiscard]] bool deallocate(const void* address, std::uint32_t count);
+    /// Gives the current slab back if it is empty.
+    void release_empty();
+
+    /// Whether the page, any that is a data page, belongs to a slab.
+    [[nodiscard]] bool is_in_slab(std::uint32_t page) const;
+    /// Whether no granule of a slab's page is in use.
+    [[nodiscard]] bool is_free_page(std::uint32_t page) const;
+    /// The block that an offset in a slab lies in, as offsets.
+    struct extent {
+        std::uint64_t offset;
+        std::uint64_t bytes;
+    };
+    [[nodiscard]] std::optional<extent> block_at(std::uint64_t offset) const;
+    void for_each_block(std::uint32_t slab, const std::function<void(extent)>& visit) const;
+
+    /// What a link may lead to: the first page of a slab, all of it accessible.
+    [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page);
+
+private:
+    [[nodiscard]] void* claim(std::uint32_t begin, std::uint32_t count);
+    [[nodiscard, gnu::cold]] void* no_hole(std::uint32_t slab);
+    [[nodiscard, gnu::noinline]] void* allocate_elsewhere(std::uint32_t count, std::uint32_t alignment);
+    [[nodiscard]] bool advance_in_current(std::uint32_t from, std::uint32_t count, std::uint32_t alignment);
+    [[nodiscard]] bool adopt_listed(std::uint32_t count, std::uint32_t alignment);
+    [[nodiscard]] bool adopt_from(std::uint32_t bin, std::uint32_t count, std::uint32_t alignment);
+    [[nodiscard]] bool adopt_new();
+    [[nodiscard]] bool make_current(std::uint32_t slab, hole first);
+    [[nodiscard]] bool retire_current();
+
+    [[nodiscard]] bool move_to_bin(std::uint32_t slab, std::uint32_t hole_length);
+    [[nodiscard]] bool link(std::uint32_t slab, std::uint32_t bin);
+    [[nodiscard]] bool unlink(std::uint32_t slab);
+    [[nodiscard]] format::page_descriptor* linked(std::uint32_t slab, std::uint32_t bin);
+    void release(std::uint32_t slab);
+    [[nodiscard, gnu::cold]] bool note_damage(std::uint32_t slab, const char* what);
+
+    heap_pages& pages_;
+    page_runs& runs_;
+};
+
+} // namespace remanence::alloc
