@@ -72,7 +72,8 @@ public:
     file_system& operator=(const file_system&) = delete;
     virtual ~file_system() = default;
 
-    /// Opens an existing file; errc::not_found when there is none.
+    /// Opens an existing file; errc::not_found when there is none, errc::not_a_heap, without waiting, when it is no
+    /// regular file.
     virtual result<std::unique_ptr<file>> open(const std::string& path, access mode) = 0;
     /// Opens for reading and writing, creating an empty file with permission bits `mode` (less the umask) when absent.
     virtual result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) = 0;

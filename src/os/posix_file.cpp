@@ -47,6 +47,10 @@ unexpected system_failure(int code, const std::string& operation, const std::str
     }
 }
 
+unexpected not_regular(const std::string& path) {
+    return fail(errc::not_a_heap, path + " is not a regular file. A heap needs one; name another path.", path);
+}
+
 class posix_file final : public file {
 public:
     posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
@@ -103,9 +107,6 @@ public:
     result<std::uint64_t> size() override {
         struct stat info{};
         if (::fstat(descriptor_, &info) != 0) return system_failure(errno, "cannot inspect", path_);
-        if (!S_ISREG(info.st_mode)) {
-            return fail(errc::not_a_heap, path_ + " is not a regular file. A heap needs one; name another path.", path_);
-        }
         return static_cast<std::uint64_t>(info.st_size);
     }
 
@@ -275,12 +276,27 @@ public:
 
 private:
     static result<std::unique_ptr<file>> open_with(const std::string& path, int flags, unsigned mode) {
+        // Asked before it is opened, since to open a device may already do something; and once more afterwards, since
+        // the name may have changed hands in between. Hence O_NONBLOCK: a FIFO would wait for its other end.
+        struct stat info{};
+        if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) return not_regular(path);
+        int descriptor = open_again_when_interrupted(path, flags | O_NONBLOCK, mode);
+        if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file, which its holder is asked to give up
+            descriptor = open_again_when_interrupted(path, flags, mode);
+        }
+        if (descriptor < 0) return system_failure(errno, "cannot open", path);
+        auto opened = std::make_unique<posix_file>(descriptor, path);
+        if (::fstat(descriptor, &info) != 0) return system_failure(errno, "cannot inspect", path);
+        if (!S_ISREG(info.st_mode)) return not_regular(path);
+        return std::unique_ptr<file>(std::move(opened));
+    }
+
+    static int open_again_when_interrupted(const std::string& path, int flags, unsigned mode) {
         int descriptor = -1;
         do {
             descriptor = ::open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
         } while (descriptor < 0 && errno == EINTR);
-        if (descriptor < 0) return system_failure(errno, "cannot open", path);
-        return std::unique_ptr<file>(std::make_unique<posix_file>(descriptor, path));
+        return descriptor;
     }
 };
 

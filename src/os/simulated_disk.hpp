@@ -1,5 +1,6 @@
 // A disk in memory, for tests: it does what the file interface says, records every operation that changes something,
-// and can be put into each state in which a power loss may leave the medium. May use: base, os/file.hpp.
+// and can be put into each state in which a power loss may leave the medium (os/crash_walk.hpp). May use: base,
+// os/file.hpp, os/disk_operation.hpp.
 //
 // Contents live in memfds, so a private mapping of a simulated file is a real one. What a program sees (the page cache)
 // is the disk's *current* state; every change of it can be undone (savepoint, rewind), so trying one crash state costs
@@ -13,66 +14,20 @@
 //      clean. Directory entries do not get lost so: a file system that cannot write its metadata stops altogether.
 #pragma once
 
-#include "base/units.hpp"
+#include "os/disk_operation.hpp"
 #include "os/file.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace remanence::os {
-
-/// One call that changes something, with all that is needed to perform it again.
-struct disk_operation {
-    enum class kind : std::uint8_t {
-        write,
-        write_direct,
-        resize,
-        reserve,
-        punch,
-        sync, // of a file
-        create,
-        rename,
-        remove,
-        sync_directory, // of a directory
-        marker,         // of the test: nothing happens
-    };
-    kind what = kind::marker;
-    bool failed = false;     // by fail_at() or for lack of space: had no effect
-    std::uint32_t inode = 0; // the file; names come and go
-    site where = "";
-    std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;       // of a resize: the new size; of a marker: its value
-    std::string path{};            // of a sync_directory: the directory
-    std::string to{};              // of a rename
-    std::vector<std::byte> data{}; // of a write; empty when all of it is zeros
-
-    [[nodiscard]] bool is_write() const { return what == kind::write || what == kind::write_direct; }
-    [[nodiscard]] bool is_sync() const { return what == kind::sync || what == kind::sync_directory; }
-    /// Whether it changes what a program sees; syncs and markers do not.
-    [[nodiscard]] bool is_change() const { return !failed && !is_sync() && what != kind::marker; }
-    /// Sectors of the file that a write touches, even in part.
-    [[nodiscard]] std::uint32_t sectors() const;
-    [[nodiscard]] std::string describe() const;
-};
-
-/// What of an operation reached the medium. Several parts of one operation may follow each other.
-struct persisted_part {
-    static constexpr std::uint32_t k_all = ~std::uint32_t{0};
-    std::uint32_t operation;         // index in the trace
-    std::uint32_t sectors_begin = 0; // of a write: the sectors that persist, counted from its first one
-    std::uint32_t sectors_end = k_all;
-    bool data = true; // of a write: false when only the size persists
-    bool size = true; // of a write: false when the file does not grow by it
-    friend bool operator==(const persisted_part&, const persisted_part&) = default;
-};
 
 /// Every directory exists. Operations may come from several threads; apply(), rewind() and the settings may not.
 class simulated_disk final : public file_system {
@@ -157,50 +112,6 @@ private:
     bool dead_ = false;
     std::uint64_t space_limit_ = 0; // 0: none
     std::string dropped_site_;
-};
-
-/// Goes through a trace and puts the disk into the states a power loss at the point reached may leave. After a loss
-/// everything that persisted is durable: it is an ordinary disk, on which recovery can be run (and rewound), and whose
-/// recovery can be walked in turn.
-class crash_walk {
-public:
-    /// `disk` is in the state before the first operation of `trace`, all of it durable, and returns there in the end.
-    crash_walk(simulated_disk& disk, std::span<const disk_operation> trace);
-    ~crash_walk();
-    crash_walk(const crash_walk&) = delete;
-    crash_walk& operator=(const crash_walk&) = delete;
-
-    /// Operations performed before the loss.
-    [[nodiscard]] std::uint32_t position() const { return position_; }
-    void advance_to(std::uint32_t position);
-    /// Those of them that are not durable, in the order of their calls: each may persist, in whole or in part.
-    [[nodiscard]] const std::vector<std::uint32_t>& pending() const { return pending_; }
-
-    /// The medium becomes: all that is durable, then these parts in this order. What the state shares with the one
-    /// built last, up to the first difference, is not built again. Parts of one file must not go back behind durable
-    /// ones.
-    void build(std::span<const persisted_part> parts);
-    /// All of pending(), of the last one only the first sectors.
-    void build_prefix(std::uint32_t sectors_of_last = persisted_part::k_all);
-    /// None of pending().
-    void build_synced() { build({}); }
-
-private:
-    void advance();
-    void drop_built(std::size_t parts_kept);
-
-    simulated_disk& disk_;
-    std::span<const disk_operation> trace_;
-    simulated_disk::savepoint start_;
-    std::uint32_t position_ = 0;
-    std::vector<std::uint32_t> pending_;
-    std::vector<std::uint32_t> orphans_; // S4: of pending_, those that a later sync of the file will find clean
-    struct built_part {
-        persisted_part part;
-        simulated_disk::savepoint before;
-    };
-    std::vector<built_part> built_;
-    std::vector<persisted_part> scratch_;
 };
 
 } // namespace remanence::os

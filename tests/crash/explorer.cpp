@@ -1,6 +1,7 @@
 #include "explorer.hpp"
 
 #include "base/assert.hpp"
+#include "os/crash_walk.hpp"
 
 #include <algorithm>
 #include <cstdio>

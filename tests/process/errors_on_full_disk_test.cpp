@@ -1,5 +1,6 @@
-// A disk that is really full, and a file system that is really read-only: small ext4 images, mounted through a loop
-// device. Needs the right to mount; where that is missing the tests are skipped, and say so.
+// A disk that is really full, a device that really fails, and a file system that is really read-only: small ext4
+// images, mounted through a loop device. Needs the right to mount; where that is missing the tests are skipped, and say
+// so.
 
 #include "unit/api/fixture.hpp"
 
@@ -215,21 +216,117 @@ TEST_F(errors_on_full_disk, recovery_needs_no_space) {
     EXPECT_TRUE(file_has_contents(heap_path()));
 }
 
-TEST_F(errors_on_full_disk, close_with_commit_at_close_stays_open_and_may_be_repeated) {
-    make_heap(heap_path());
-    heap_options options = small_heap();
-    options.commit_at_close = true;
-    heap h = heap::open(heap_path(), options);
-    fill(0);
-    h.find_root<numbers>("numbers")->push_back(1);
-    auto got = error_of([&] { h.close(); });
-    EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
-    ASSERT_TRUE(h.is_open());
-    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1001U);
+class commit_at_close_on_full_disk : public small_disk {
+protected:
+    /// An open heap with a commit of its own behind it, and changes that need more room than the disk has.
+    heap changed_heap() const {
+        make_heap(heap_path());
+        heap_options options = small_heap();
+        options.commit_at_close = true;
+        heap h = heap::open(heap_path(), options);
+        h.write([&] { h.root<std::uint64_t>("earlier") = 7; });
+        fill(0);
+        *h.find_root<std::uint64_t>("earlier") = 8;
+        h.find_root<numbers>("numbers")->resize(k_numbers);
+        return h;
+    }
+    /// What is there after all: the contents and the earlier commit, without a trace of the changes.
+    testing::AssertionResult file_has_earlier_commit() const {
+        heap h = heap::open_existing(heap_path(), small_heap());
+        if (*h.find_root<std::uint64_t>("earlier") != 7)
+            return testing::AssertionFailure() << *h.find_root<std::uint64_t>("earlier");
+        return has_contents(h);
+    }
+    static constexpr std::size_t k_numbers = MiB;
+};
+
+TEST_F(commit_at_close_on_full_disk, close_reports_stays_open_and_may_be_repeated) {
+    heap h = changed_heap();
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto got = error_of([&] { h.close(); });
+        EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
+        EXPECT_EQ(got->os_error, ENOSPC);
+        ASSERT_TRUE(h.is_open());
+        EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
+    }
     make_room();
     h.close();
     h = heap::open(heap_path(), small_heap());
-    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1001U);
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
+    EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 8U);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_F(commit_at_close_on_full_disk, after_close_has_reported_a_rollback_closes_as_of_the_last_commit) {
+    heap h = changed_heap();
+    EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::no_space, heap_path(), "Make room on the disk"));
+    h.rollback();
+    h.close();
+    EXPECT_TRUE(file_has_earlier_commit());
+}
+
+// A destructor that threw would end the program.
+TEST_F(commit_at_close_on_full_disk, the_destructor_gives_up_the_changes_and_nothing_committed_earlier) {
+    {
+        const heap h = changed_heap();
+    }
+    EXPECT_FALSE(fs::exists(log_of(heap_path()))); // it has closed the heap cleanly
+    EXPECT_TRUE(file_has_earlier_commit());
+}
+
+TEST_F(commit_at_close_on_full_disk, so_does_a_handle_that_another_heap_is_assigned_to) {
+    heap h = changed_heap();
+    h = heap::create(dir_ / "elsewhere", small_heap());
+    EXPECT_TRUE(file_has_earlier_commit());
+}
+
+TEST_F(commit_at_close_on_full_disk, the_destructor_commits_what_there_is_room_for) {
+    {
+        heap h = changed_heap();
+        make_room();
+    }
+    heap h = heap::open_existing(heap_path(), small_heap());
+    EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 8U);
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), k_numbers);
+}
+
+/// The loop device may not write to an image that was made immutable, so every write to the disk is an I/O error.
+class failing_device : public small_disk {
+protected:
+    void TearDown() override {
+        let_it_work();
+        small_disk::TearDown();
+    }
+    [[nodiscard]] bool make_it_fail() const { return run("chattr +i '" + image() + "' 2> /dev/null") == 0; }
+    void let_it_work() const { run("chattr -i '" + image() + "' 2> /dev/null"); }
+};
+
+TEST_F(failing_device, poisons_the_heap_which_stays_readable_and_is_as_of_its_last_commit_when_opened_again) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    auto& list = *h.find_root<numbers>("numbers");
+    h.write([&] { h.root<std::uint64_t>("earlier") = 7; });
+    if (!make_it_fail())
+        GTEST_SKIP() << "a file in " << dir_.path() << " cannot be made immutable";
+    auto got = error_of([&] { h.write([&] { list[5] = 1; }); });
+    EXPECT_TRUE(is_error(got, errc::io, heap_path(), "Close the heap and open it again"));
+    EXPECT_EQ(got->os_error, EIO);
+    let_it_work(); // too late: what became of the first attempt is unknown
+    for (const auto& change : std::initializer_list<std::function<void()>>{
+             [&] { h.write([&] { list[5] = 2; }); }, [&] { h.commit(); }, [&] { h.checkpoint(); }}) {
+        EXPECT_TRUE(is_error(error_of(change), errc::poisoned, heap_path(), "Close it and open it again"));
+    }
+    EXPECT_EQ(list[6], 36U);
+    EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::poisoned, heap_path(), "Close it and open it again"));
+    EXPECT_FALSE(h.is_open());
+
+    h = heap::open(heap_path(), small_heap());
+    auto& again = *h.find_root<numbers>("numbers");
+    EXPECT_EQ(*h.find_root<std::uint64_t>("earlier"), 7U);
+    EXPECT_TRUE(again[5] == 25 || again[5] == 1) << again[5]; // the commit in flight, as a whole, or the one before
+    h.write([&] { again[5] = 25; });
+    h.close();
+    EXPECT_TRUE(file_has_contents(heap_path()));
 }
 
 TEST_F(read_only_disk, is_read_and_refuses_to_be_written) {

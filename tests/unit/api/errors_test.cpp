@@ -7,10 +7,30 @@
 #include "format/log_record.hpp"
 #include "os/memory.hpp"
 
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
 #include <cstdlib>
 
 namespace remanence::test {
 namespace {
+
+/// A socket with a name among the files.
+class unix_socket {
+public:
+    explicit unix_socket(const fs::path& path) : descriptor_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un name{.sun_family = AF_UNIX, .sun_path = {}};
+        path.string().copy(name.sun_path, sizeof name.sun_path - 1);
+        EXPECT_EQ(::bind(descriptor_, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+    }
+    unix_socket(const unix_socket&) = delete;
+    unix_socket& operator=(const unix_socket&) = delete;
+    ~unix_socket() { ::close(descriptor_); }
+
+private:
+    int descriptor_;
+};
 
 TEST(not_a_heap, an_empty_file_is_none) {
     temp_dir dir;
@@ -33,12 +53,60 @@ TEST(not_a_heap, other_files_are_none_and_stay_as_they_are) {
     }
 }
 
-TEST(not_a_heap, a_directory_is_none) {
+// A FIFO would wait for its other end, and merely to open a device may do something.
+TEST(not_a_heap, what_is_no_regular_file_is_none_and_is_refused_at_once) {
     temp_dir dir;
-    fs::create_directory(dir / "h");
-    EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::not_a_heap, dir / "h", "name one"));
-    EXPECT_TRUE(is_error(error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; }), errc::not_a_heap,
-                         dir / "h", "name another path"));
+    fs::create_directory(dir / "directory");
+    ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
+    unix_socket bound(dir / "socket");
+    fs::create_symlink(dir / "fifo", dir / "link");
+    const std::vector<fs::path> all = {dir / "directory", dir / "fifo", dir / "link", dir / "socket",
+                                       "/dev/null",       "/dev/zero",  "/dev/tty"};
+    for (const fs::path& path : all) {
+        for (const bool read_only : {false, true}) {
+            for (auto open : {&heap::open, &heap::open_existing}) {
+                const heap_options options{.reserve_bytes = 64 * MiB, .read_only = read_only};
+                EXPECT_EQ(in_child([&] {
+                              ::alarm(20);
+                              auto got = error_of([&] { open(path, options); });
+                              auto right =
+                                  is_error(got, errc::not_a_heap, fs::weakly_canonical(path), "name another path");
+                              return std::string(right ? "refused" : right.message());
+                          }),
+                          "refused")
+                    << path << (read_only ? " read-only" : "");
+            }
+        }
+        EXPECT_TRUE(is_error(error_of([&] { heap::create(path, small_heap()); }), errc::exists, path.parent_path(),
+                             "choose another name"));
+    }
+    EXPECT_TRUE(fs::is_empty(dir / "directory"));
+    EXPECT_TRUE(fs::is_fifo(dir / "fifo"));
+    for (const fs::path& path : all) {
+        EXPECT_FALSE(fs::exists(new_of(path)) || fs::exists(log_of(path))) << path;
+    }
+}
+
+TEST(not_a_heap, a_fifo_in_place_of_the_log_or_of_a_heap_being_made_is_refused_at_once) {
+    temp_dir dir;
+    make_crashed_heap(dir / "h");
+    fs::rename(log_of(dir / "h"), dir / "saved");
+    auto opening = [&](const fs::path& path) {
+        return in_child([&] {
+            ::alarm(20);
+            return told([&] { heap::open(path, small_heap()); });
+        });
+    };
+    const auto refused = [](const fs::path& path) {
+        return std::to_string(static_cast<int>(errc::not_a_heap)) + ": " + path.string() + " is not a regular file";
+    };
+    ASSERT_EQ(::mkfifo(log_of(dir / "h").c_str(), 0600), 0);
+    EXPECT_TRUE(opening(dir / "h").starts_with(refused(log_of(dir / "h")))) << opening(dir / "h");
+    ASSERT_EQ(::mkfifo(new_of(dir / "other").c_str(), 0600), 0);
+    EXPECT_TRUE(opening(dir / "other").starts_with(refused(new_of(dir / "other")))) << opening(dir / "other");
+    EXPECT_TRUE(fs::is_fifo(log_of(dir / "h")) && fs::is_fifo(new_of(dir / "other")));
+    fs::rename(dir / "saved", log_of(dir / "h"));
+    EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
 TEST(truncated, says_where_the_file_ends_and_opens_again_once_it_is_whole) {
@@ -120,6 +188,21 @@ TEST(type_mismatch, names_both_types_and_leaves_the_root_alone) {
     EXPECT_TRUE(has_contents(h));
 }
 
+/// With this byte of the heap or of its log damaged, opening names the place of the damaged structure, again and again.
+/// Mends it afterwards.
+void expect_corrupt(const fs::path& heap, const fs::path& file, std::uint64_t byte, std::uint64_t place,
+                    std::string_view advice) {
+    SCOPED_TRACE(file.string() + " at byte " + std::to_string(byte));
+    flip_byte(file, byte);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto got = error_of_opening(heap);
+        ASSERT_TRUE(is_error(got, errc::corrupt, file, advice));
+        EXPECT_EQ(got->offset, place);
+        EXPECT_EQ(got->path, file);
+    }
+    flip_byte(file, byte);
+}
+
 TEST(corrupt, both_superblocks_damaged) {
     temp_dir dir;
     make_heap(dir / "h");
@@ -138,11 +221,7 @@ TEST(corrupt, the_newer_superblock_damaged_is_never_silent_time_travel) {
     temp_dir dir;
     make_heap(dir / "h");
     const std::uint64_t place = newest_superblock(dir / "h").sequence % 2 * format::k_superblock_bytes;
-    flip_byte(dir / "h", place + 2000);
-    auto got = error_of_opening(dir / "h");
-    EXPECT_TRUE(is_error(got, errc::corrupt, dir / "h", "Restore the heap from a copy"));
-    EXPECT_EQ(got->offset, place);
-    flip_byte(dir / "h", place + 2000);
+    expect_corrupt(dir / "h", dir / "h", place + 2000, place, "Restore the heap from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
@@ -159,11 +238,7 @@ TEST(corrupt, the_chunk_map_damaged) {
     const auto map = newest_superblock(dir / "h").map;
     ASSERT_GT(map.count, 0U);
     const std::uint64_t at = map.area_offset + map.slot * map.slot_bytes;
-    flip_byte(dir / "h", at + 3);
-    auto got = error_of_opening(dir / "h");
-    EXPECT_TRUE(is_error(got, errc::corrupt, dir / "h", "Restore the heap from a copy"));
-    EXPECT_EQ(got->offset, at);
-    flip_byte(dir / "h", at + 3);
+    expect_corrupt(dir / "h", dir / "h", at + 3, at, "Restore the heap from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
@@ -171,27 +246,15 @@ TEST(corrupt, the_log_damaged_before_its_end) {
     temp_dir dir;
     make_crashed_heap(dir / "h", 3);
     const std::uint64_t first_record = format::k_log_header_bytes;
-    flip_byte(log_of(dir / "h"), first_record + 200);
-    for (int attempt = 0; attempt < 2; ++attempt) { // the first one must not have changed anything
-        auto got = error_of_opening(dir / "h");
-        EXPECT_TRUE(is_error(got, errc::corrupt, log_of(dir / "h"), "restore heap and log from a copy"));
-        EXPECT_EQ(got->offset, first_record);
-        EXPECT_EQ(got->path, log_of(dir / "h"));
-    }
-    flip_byte(log_of(dir / "h"), first_record + 200);
+    expect_corrupt(dir / "h", log_of(dir / "h"), first_record + 200, first_record, "restore heap and log from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
 TEST(corrupt, the_header_of_the_log_damaged) {
     temp_dir dir;
     make_crashed_heap(dir / "h");
-    for (std::uint64_t offset : {0U, 8U, 20U, 33U, 50U}) {
-        flip_byte(log_of(dir / "h"), offset);
-        auto got = error_of_opening(dir / "h");
-        EXPECT_TRUE(is_error(got, errc::corrupt, log_of(dir / "h"), "restore heap and log from a copy")) << offset;
-        EXPECT_EQ(got->offset, 0U);
-        flip_byte(log_of(dir / "h"), offset);
-    }
+    for (std::uint64_t offset : {0U, 8U, 20U, 33U, 50U})
+        expect_corrupt(dir / "h", log_of(dir / "h"), offset, 0, "restore heap and log from a copy");
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 

@@ -2,10 +2,15 @@
 
 #include "support/temp_dir.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -161,22 +166,48 @@ TEST_F(posix_file, a_private_mapping_shows_the_file_and_keeps_writes_to_itself) 
     ::munmap(place, 8192);
 }
 
-TEST_F(posix_file, what_is_no_regular_file_is_no_heap) {
-    EXPECT_EQ((*files_.open("/dev/null", access::read_only))->size().why().code, errc::not_a_heap);
-    EXPECT_EQ(files_.open(dir_.path(), access::read_write).why().code, errc::not_a_heap);
+TEST_F(posix_file, what_is_no_regular_file_is_not_opened) {
+    ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+    for (const std::string& name : {std::string("/dev/null"), dir_.path().string(), path("fifo")}) {
+        for (const access mode : {access::read_only, access::read_write})
+            EXPECT_EQ(files_.open(name, mode).why().code, errc::not_a_heap) << name;
+        EXPECT_EQ(files_.open_or_create(name, 0644).why().code, errc::not_a_heap) << name;
+    }
     EXPECT_EQ(files_.open(path("missing"), access::read_only).why().code, errc::not_found);
     EXPECT_FALSE(*files_.exists(path("missing")));
     EXPECT_TRUE(files_.remove("test", path("missing")));
 }
 
-TEST_F(posix_file, writing_to_a_full_device_is_no_space_and_names_the_place) {
-    auto f = files_.open("/dev/full", access::read_write);
-    ASSERT_TRUE(f);
-    auto written = (*f)->write("test", 4096, pattern(10));
+TEST_F(posix_file, a_file_that_is_leased_to_somebody_is_waited_for) {
+    open_or_create("f");
+    const int holder = ::open(path("f").c_str(), O_RDWR | O_CLOEXEC);
+    if (::fcntl(holder, F_SETLEASE, F_WRLCK) != 0)
+        GTEST_SKIP() << "this file system has no leases";
+    static std::atomic<int> leased;
+    leased = holder;
+    auto* before = std::signal(SIGIO, [](int) { ::fcntl(leased, F_SETLEASE, F_UNLCK); }); // the kernel asks for it
+    auto opened = files_.open(path("f"), access::read_write);
+    EXPECT_TRUE(opened) << opened.why().message;
+    std::signal(SIGIO, before);
+    ::close(holder);
+}
+
+// A limit of the process stands in for a full disk, which takes the right to mount: tests/process has those.
+TEST_F(posix_file, writing_where_there_is_no_room_is_no_space_and_names_the_place) {
+    auto f = open_or_create("f");
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 4096;
+    auto* on_excess = std::signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    auto written = f->write("test", 4090, pattern(10));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, on_excess);
     ASSERT_FALSE(written);
     EXPECT_EQ(written.why().code, errc::no_space);
     EXPECT_EQ(written.why().offset, 4096U);
-    EXPECT_NE(written.why().message.find("/dev/full"), std::string::npos);
+    EXPECT_NE(written.why().message.find(path("f")), std::string::npos);
 }
 
 } // namespace

@@ -71,20 +71,64 @@ TEST(chunk_map, damage_and_nonsense_are_corrupt_with_the_place) {
     EXPECT_EQ(chunk_map::read(*file, where, 11).why().code, errc::truncated);
 }
 
-TEST(chunk_map, keeps_its_bound_whatever_is_skipped_or_erased) {
+/// As many exceptions as it takes: three chunks skipped, one stored, and so on from chunk 0.
+chunk_map full_map() {
     chunk_map map;
-    std::uint64_t chunk = 0;
-    for (std::uint64_t i = 0; i < chunk_map::k_exceptions_max + 10; ++i, chunk += 4)
-        map.append_zero_run(chunk, 3, 1);
-    EXPECT_LE(map.exceptions().size(), chunk_map::k_exceptions_max);
-    EXPECT_FALSE(map.is_zero(chunk - 4)); // without room for it, it counts as stored
-    for (std::uint64_t middle = 1; middle < 400; middle += 4)
-        map.erase(middle); // each splits a run in two
-    EXPECT_LE(map.exceptions().size(), chunk_map::k_exceptions_max);
-    for (std::uint64_t middle = 1; middle < 400; middle += 4)
-        EXPECT_FALSE(map.is_zero(middle));
-    for (std::size_t i = 1; i < map.exceptions().size(); ++i) {
-        ASSERT_GE(map.exceptions()[i].chunk, map.exceptions()[i - 1].chunk + map.exceptions()[i - 1].run_length);
+    for (std::uint64_t run = 0; run < chunk_map::k_exceptions_max; ++run)
+        map.append_zero_run(4 * run, 3, 1);
+    return map;
+}
+constexpr std::uint64_t k_full_chunks = 4 * chunk_map::k_exceptions_max;
+
+TEST(chunk_map, takes_exceptions_up_to_its_bound_and_is_read_back_so) {
+    os::simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    chunk_map map = full_map();
+    EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
+    const std::uint64_t bytes = chunk_map::k_exceptions_max * sizeof(format::chunk_exception);
+    auto where = *map.write(*file, {8192, bytes, 0, 0, 0, 0}); // its place is just large enough
+    auto read = chunk_map::read(*file, where, k_full_chunks);
+    ASSERT_TRUE(read) << read.why().message;
+    EXPECT_EQ(read->exceptions().size(), chunk_map::k_exceptions_max);
+    for (std::uint64_t chunk = 0; chunk < k_full_chunks; ++chunk)
+        ASSERT_EQ(read->is_zero(chunk), chunk % 4 != 3) << chunk;
+}
+
+TEST(chunk_map, what_is_skipped_beyond_its_bound_counts_as_stored) {
+    os::simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    chunk_map map = full_map();
+    ASSERT_TRUE(map.write(*file, {8192, MiB, 0, 0, 0, 0}));
+    map.append_zero_run(k_full_chunks, 3, 2);
+    EXPECT_FALSE(map.changed());
+    EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
+    for (std::uint64_t chunk = k_full_chunks; chunk < k_full_chunks + 4; ++chunk)
+        EXPECT_FALSE(map.is_zero(chunk)) << chunk;
+    for (std::uint64_t chunk = 0; chunk < 3; ++chunk) // a run that ends makes room for one
+        map.erase(chunk);
+    map.append_zero_run(k_full_chunks + 4, 2, 3);
+    EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
+    EXPECT_TRUE(map.is_zero(k_full_chunks + 4) && map.is_zero(k_full_chunks + 5));
+    EXPECT_FALSE(map.is_zero(k_full_chunks + 3));
+}
+
+TEST(chunk_map, a_run_split_at_the_bound_keeps_its_longer_part) {
+    const struct {
+        std::uint64_t erased, kept_begin, kept_end;              // of a run of ten chunks
+    } splits[] = {{3, 4, 10}, {6, 0, 6}, {0, 1, 10}, {9, 0, 9}}; // the last two split nothing and lose nothing
+    for (const auto& split : splits) {
+        chunk_map map = full_map();
+        for (std::uint64_t chunk = k_full_chunks - 4; chunk < k_full_chunks; ++chunk)
+            map.erase(chunk);
+        map.append_zero_run(k_full_chunks, 10, 1);
+        ASSERT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
+        map.erase(k_full_chunks + split.erased);
+        EXPECT_TRUE(map.changed());
+        EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
+        for (std::uint64_t chunk = 0; chunk < 10; ++chunk)
+            EXPECT_EQ(map.is_zero(k_full_chunks + chunk), chunk >= split.kept_begin && chunk < split.kept_end)
+                << chunk << " without " << split.erased;
+        EXPECT_TRUE(map.is_zero(0) && map.is_zero(k_full_chunks - 6)); // the others stay
     }
 }
 

@@ -1,0 +1,70 @@
+#include "os/disk_operation.hpp"
+
+#include "base/units.hpp"
+
+#include <cstdio>
+
+namespace remanence::os {
+
+namespace {
+
+using kind = disk_operation::kind;
+
+const char* name_of(kind what) {
+    switch (what) {
+    case kind::write:
+        return "write";
+    case kind::write_direct:
+        return "write_direct";
+    case kind::resize:
+        return "resize";
+    case kind::reserve:
+        return "reserve";
+    case kind::punch:
+        return "punch";
+    case kind::sync:
+        return "sync";
+    case kind::create:
+        return "create";
+    case kind::rename:
+        return "rename";
+    case kind::remove:
+        return "remove";
+    case kind::sync_directory:
+        return "sync_directory";
+    case kind::marker:
+        return "marker";
+    }
+    return "?";
+}
+
+} // namespace
+
+std::uint32_t disk_operation::sectors() const {
+    if (!is_write() || bytes == 0)
+        return 0;
+    return static_cast<std::uint32_t>((offset + bytes - 1) / k_sector_bytes - offset / k_sector_bytes + 1);
+}
+
+std::string disk_operation::describe() const {
+    std::string text = name_of(what);
+    if (failed)
+        text += " (failed)";
+    if (*where != '\0')
+        text += std::string(" \"") + where + '"';
+    if (!path.empty())
+        text += ' ' + path;
+    if (!to.empty())
+        text += " to " + to;
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers, " inode %u [%llu, +%llu)", inode, static_cast<unsigned long long>(offset),
+                  static_cast<unsigned long long>(bytes));
+    return text + numbers;
+}
+
+std::string_view directory_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+} // namespace remanence::os

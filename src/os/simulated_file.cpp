@@ -1,0 +1,143 @@
+#include "os/simulated_file.hpp"
+
+#include "base/assert.hpp"
+#include "os/simulated_inode.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace remanence::os {
+
+namespace {
+
+using kind = disk_operation::kind;
+
+bool all_zero(std::span<const std::byte> bytes) {
+    return bytes.empty() ||
+           (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+// Zeros are many, where files are prepared for use, and are not worth memory.
+std::vector<std::byte> data_of(std::span<const std::byte> bytes) {
+    if (all_zero(bytes))
+        return {};
+    return {bytes.begin(), bytes.end()};
+}
+
+} // namespace
+
+simulated_file::simulated_file(simulated_disk& disk, std::uint32_t number, std::string path, access mode)
+    : disk_(disk), number_(number), path_(std::move(path)), mode_(mode) {
+    inode().open_count++;
+    disk_.open_files_++;
+}
+
+simulated_file::~simulated_file() {
+    const std::scoped_lock guard(disk_.mutex_);
+    release();
+    inode().open_count--;
+    disk_.open_files_--;
+}
+
+result<void> simulated_file::read(std::uint64_t offset, std::span<std::byte> into) {
+    const std::scoped_lock guard(disk_.mutex_);
+    if (offset > inode().size || into.size() > inode().size - offset)
+        return fail(errc::truncated, "the simulated file ends before what is read", path_, 0, offset);
+    inode().fetch(offset, into);
+    return {};
+}
+
+result<void> simulated_file::write(site where, std::uint64_t offset, std::span<const std::byte> bytes) {
+    return record(
+        {.what = kind::write, .where = where, .offset = offset, .bytes = bytes.size(), .data = data_of(bytes)});
+}
+
+result<void> simulated_file::write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) {
+    REM_CHECK(is_aligned(offset, k_page_bytes) && is_aligned(bytes.size(), k_page_bytes));
+    REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()), k_page_bytes));
+    return record(
+        {.what = kind::write_direct, .where = where, .offset = offset, .bytes = bytes.size(), .data = data_of(bytes)});
+}
+
+result<void> simulated_file::sync(site where) { return record({.what = kind::sync, .where = where}); }
+
+result<std::uint64_t> simulated_file::size() {
+    const std::scoped_lock guard(disk_.mutex_);
+    return inode().size;
+}
+
+result<void> simulated_file::resize(site where, std::uint64_t bytes) {
+    return record({.what = kind::resize, .where = where, .bytes = bytes});
+}
+
+result<void> simulated_file::reserve(site where, std::uint64_t offset, std::uint64_t bytes) {
+    return record({.what = kind::reserve, .where = where, .offset = offset, .bytes = bytes});
+}
+
+result<void> simulated_file::punch(site where, std::uint64_t offset, std::uint64_t bytes) {
+    return record({.what = kind::punch, .where = where, .offset = offset, .bytes = bytes});
+}
+
+result<bool> simulated_file::try_lock(lock_kind wanted) {
+    const std::scoped_lock guard(disk_.mutex_);
+    auto& locked = inode();
+    const std::size_t shared_by_others = locked.shared_locks - (held_ == lock_kind::shared ? 1 : 0);
+    const bool exclusive_by_others = locked.exclusive_lock && held_ != lock_kind::exclusive;
+    if (exclusive_by_others || (wanted == lock_kind::exclusive && shared_by_others > 0))
+        return false;
+    release();
+    held_ = wanted;
+    if (wanted == lock_kind::shared)
+        locked.shared_locks++;
+    else
+        locked.exclusive_lock = true;
+    return true;
+}
+
+void simulated_file::unlock() {
+    const std::scoped_lock guard(disk_.mutex_);
+    release();
+}
+
+result<void> simulated_file::map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) {
+    const int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
+    const void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, inode().memfd,
+                             static_cast<off_t>(offset));
+    if (got == MAP_FAILED)
+        return fail(errc::io, "cannot map the simulated file", path_, errno, offset);
+    return {};
+}
+
+result<bool> simulated_file::is_at(const std::string& path) {
+    const std::scoped_lock guard(disk_.mutex_);
+    return disk_.find(path) == number_;
+}
+
+simulated_disk::inode& simulated_file::inode() { return *disk_.inodes_[number_]; }
+
+result<void> simulated_file::record(disk_operation operation) {
+    const std::scoped_lock guard(disk_.mutex_);
+    if (mode_ == access::read_only && !operation.is_sync())
+        return fail(errc::permission_denied, "the simulated file is open for reading only", path_, EBADF);
+    operation.inode = number_;
+    if (auto done = disk_.record(std::move(operation)); !done) {
+        unexpected why = done.error();
+        why.why().path = path_;
+        return why;
+    }
+    return {};
+}
+
+void simulated_file::release() {
+    if (held_ == lock_kind::shared)
+        inode().shared_locks--;
+    if (held_ == lock_kind::exclusive)
+        inode().exclusive_lock = false;
+    held_.reset();
+}
+
+} // namespace remanence::os

@@ -1,0 +1,46 @@
+// An open file of a simulated disk: a handle on an inode. Private to that disk. May use: base, os/simulated_disk.hpp.
+#pragma once
+
+#include "os/simulated_disk.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace remanence::os {
+
+class simulated_file final : public file {
+public:
+    simulated_file(simulated_disk& disk, std::uint32_t number, std::string path, access mode);
+    ~simulated_file() override;
+
+    result<void> read(std::uint64_t offset, std::span<std::byte> into) override;
+    result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> sync(site where) override;
+    result<std::uint64_t> size() override;
+    result<void> resize(site where, std::uint64_t bytes) override;
+    result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override;
+    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override;
+    result<bool> try_lock(lock_kind wanted) override;
+    void unlock() override;
+    result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override;
+    [[nodiscard]] const std::string& path() const override { return path_; }
+    result<unsigned> permissions() override { return 0666U; }
+    result<bool> is_at(const std::string& path) override;
+
+private:
+    simulated_disk::inode& inode();
+    result<void> record(disk_operation operation);
+    void release();
+
+    simulated_disk& disk_;
+    std::uint32_t number_;
+    std::string path_;
+    access mode_;
+    std::optional<lock_kind> held_;
+};
+
+} // namespace remanence::os

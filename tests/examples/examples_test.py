@@ -1,0 +1,68 @@
+"""Runs the example programs as a user would, in an empty directory: examples_test.py PROGRAM CLASS [unittest options]."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = ""
+
+
+class Example(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def run_program(self, *words):
+        """What it prints; it must succeed and complain of nothing."""
+        done = subprocess.run(
+            [PROGRAM, *words],
+            cwd=self.directory,
+            env={**os.environ, "TMPDIR": self.directory},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def files(self):
+        return sorted(os.listdir(self.directory))
+
+
+class caesar(Example):
+    def test_shifts_the_same_list_by_three_in_each_run(self):
+        self.assertEqual(self.run_program(), "Ghfhpehu#43wk#4;48\n")
+        self.assertEqual(self.run_program(), "Jkikshkx&76zn&7>7;\n")
+        self.assertEqual(self.files(), ["caesar.rem"])
+
+    def test_keeps_a_list_for_each_file(self):
+        self.run_program()
+        self.assertEqual(self.run_program("other"), "Ghfhpehu#43wk#4;48\n")
+        self.assertEqual(self.files(), ["caesar.rem", "other"])
+
+
+class address_book_demo(Example):
+    # With this seed the last kill comes after a quarter of the import, so that none can be too late to hit it.
+    SMALL = ("--kills", "3", "--entries", "10000", "--batch", "50", "--seed", "3")
+
+    def check_report(self, report):
+        kills = re.findall(r"^ +(\d+) +[\d,]+ +[\d,]+ +[\d,]+ commits? ", report, re.MULTILINE)
+        self.assertEqual(kills, ["1", "2", "3"], report)
+        self.assertIn("10,000 of 10,000 entries equal their source in every byte", report)
+        self.assertTrue(report.endswith("\nNothing acknowledged was lost, nothing half done was kept.\n"), report)
+
+    def test_survives_its_kills_and_leaves_no_file(self):
+        self.check_report(self.run_program(*self.SMALL))
+        self.assertEqual(self.files(), [])
+
+    def test_keeps_the_book_where_it_is_told_to(self):
+        self.check_report(self.run_program("book.rem", *self.SMALL))
+        self.assertEqual(self.files(), ["book.rem"])
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
