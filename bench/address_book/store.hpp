@@ -2,8 +2,7 @@
 //
 // 1. A phase (insert, remove) is one call and one durable commit, which is part of the phase's time.
 // 2. Iteration and look-up read every byte of the entries they come by, and say so by a checksum, which is compared
-// with
-//    the source's: a wrong one ends the benchmark.
+//    with the source's: a wrong one ends the benchmark.
 // 3. remove() is told the whole entry and removes that very one, by its name and what tells it from its namesakes.
 #pragma once
 

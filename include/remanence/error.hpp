@@ -11,34 +11,34 @@ namespace remanence {
 
 /// What went wrong. The numbers are stable across releases; docs/errors.md lists cause and remedy of each.
 enum class errc : int {
-    not_a_heap = 1,            ///< the file is empty or something else than a heap
-    truncated = 2,             ///< the file ends before what its superblock promises
-    unsupported_format = 3,    ///< written by a newer release, or with features this one lacks
-    abi_mismatch = 4,          ///< written by a program with another standard library layout
-    type_mismatch = 5,         ///< a root is stored as another type than the one asked for
-    corrupt = 6,               ///< a checksum or a structure is wrong; the offset says where
-    log_missing = 7,           ///< the heap was not closed cleanly and its redo log is not there
-    log_foreign = 8,           ///< the redo log beside the heap belongs to another heap
-    base_taken = 9,            ///< the heap's base address is used by another mapping
-    permission_denied = 10,    ///< the operating system refused access
-    read_only_file_system = 11,///< the file system cannot be written
-    not_found = 12,            ///< no such file, or its directory is missing
-    no_space = 13,             ///< the disk or the quota is full; nothing was changed on disk
-    in_use = 14,               ///< another process, or this one, has the heap open
-    closed = 15,               ///< the heap handle is closed, moved from, or inherited through fork
-    exhausted = 16,            ///< the heap's address range cannot grow any further
-    poisoned = 17,             ///< an earlier write or sync failed; the heap must be reopened
-    exists = 18,               ///< the file to be created is there already
-    section_open = 19,         ///< not allowed while a read or write section is open
-    section_conflict = 20,     ///< a write section was asked for inside a read section of the same thread
-    read_only = 21,            ///< the heap was opened read-only
-    not_supported = 22,        ///< asked for something this release does not have
-    invalid_argument = 23,     ///< an argument or option is out of its range
-    io = 24,                   ///< the device or the operating system reported a failure
-    unnameable_type = 25,      ///< a type local to a function or file cannot be stored as a root
-    foreign_pointer = 26,      ///< debug builds: the heap would hold a pointer that leaves it
-    recovery_needed = 27,      ///< opened read-only, but the heap must be recovered first
-    rolled_back = 28,          ///< a nested section failed, so the outermost one was rolled back
+    not_a_heap = 1,             ///< the file is empty or something else than a heap
+    truncated = 2,              ///< the file ends before what its superblock promises
+    unsupported_format = 3,     ///< written by a newer release, or with features this one lacks
+    abi_mismatch = 4,           ///< written by a program with another standard library layout
+    type_mismatch = 5,          ///< a root is stored as another type than the one asked for
+    corrupt = 6,                ///< a checksum or a structure is wrong; the offset says where
+    log_missing = 7,            ///< the heap was not closed cleanly and its redo log is not there
+    log_foreign = 8,            ///< the redo log beside the heap belongs to another heap
+    base_taken = 9,             ///< the heap's base address is used by another mapping
+    permission_denied = 10,     ///< the operating system refused access
+    read_only_file_system = 11, ///< the file system cannot be written
+    not_found = 12,             ///< no such file, or its directory is missing
+    no_space = 13,              ///< the disk or the quota is full; nothing was changed on disk
+    in_use = 14,                ///< another process, or this one, has the heap open
+    closed = 15,                ///< the heap handle is closed, moved from, or inherited through fork
+    exhausted = 16,             ///< the heap's address range cannot grow any further
+    poisoned = 17,              ///< an earlier write or sync failed; the heap must be reopened
+    exists = 18,                ///< the file to be created is there already
+    section_open = 19,          ///< not allowed while a read or write section is open
+    section_conflict = 20,      ///< a write section was asked for inside a read section of the same thread
+    read_only = 21,             ///< the heap was opened read-only
+    not_supported = 22,         ///< asked for something this release does not have
+    invalid_argument = 23,      ///< an argument or option is out of its range
+    io = 24,                    ///< the device or the operating system reported a failure
+    unnameable_type = 25,       ///< a type local to a function or file cannot be stored as a root
+    foreign_pointer = 26,       ///< debug builds: the heap would hold a pointer that leaves it
+    recovery_needed = 27,       ///< opened read-only, but the heap must be recovered first
+    rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
 };
 
 /// The category of `errc`; its messages are one general sentence per code.

@@ -75,19 +75,19 @@ struct root_info {
 
 /// Counters since the heap was opened, and gauges.
 struct heap_stats {
-    std::uint64_t commits;          ///< commits that wrote a record
+    std::uint64_t commits; ///< commits that wrote a record
     std::uint64_t checkpoints;
-    std::uint64_t logged_bytes;     ///< written to the redo log
-    std::uint64_t image_bytes;      ///< written to the heap file
-    std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
-    std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
-    std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to their size classes
-    std::string tracker;            ///< "scan" or "fallback"; "none" when the heap is read-only
+    std::uint64_t logged_bytes;    ///< written to the redo log
+    std::uint64_t image_bytes;     ///< written to the heap file
+    std::uint64_t log_used_bytes;  ///< gauge: records not yet folded
+    std::uint64_t twin_bytes;      ///< gauge: memory held for committed content not yet folded
+    std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
+    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to their size classes
+    std::string tracker;           ///< "scan" or "fallback"; "none" when the heap is read-only
     // What the last open did:
-    std::uint64_t recovered_commits;     ///< log records replayed; 0 after a clean close
-    std::uint64_t recovered_bytes;       ///< their size
-    std::chrono::nanoseconds open_time;  ///< how long it took, recovery included
+    std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
+    std::uint64_t recovered_bytes;      ///< their size
+    std::chrono::nanoseconds open_time; ///< how long it took, recovery included
 };
 
 /// What verify() found. A heap without problems has an empty list.
@@ -247,9 +247,11 @@ public:
     /// namespaces, errc::corrupt when the directory is damaged, and what write() and T's constructor throw.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
-        if (T* found = find_root<T>(name)) return *found;
+        if (T* found = find_root<T>(name))
+            return *found;
         return write([&]() -> T& {
-            if (T* found = find_root<T>(name)) return *found; // another thread was first
+            if (T* found = find_root<T>(name))
+                return *found; // another thread was first
             T* object = make<T>(std::forward<Args>(args)...);
             detail::add_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), object);
             return *object;
@@ -267,7 +269,8 @@ public:
     bool remove_root(std::string_view name) {
         return write([&] {
             T* object = find_root<T>(name);
-            if (object == nullptr) return false;
+            if (object == nullptr)
+                return false;
             detail::erase_root(detail::checked(impl_), name);
             destroy(object);
             return true;
@@ -292,7 +295,8 @@ public:
     /// Destroys what make() made and frees its memory. Null is allowed.
     template <class T>
     void destroy(T* object) {
-        if (object == nullptr) return;
+        if (object == nullptr)
+            return;
         std::destroy_at(object);
         allocator<T>(detail::header_of(detail::checked(impl_))).deallocate(object, 1);
     }

@@ -69,7 +69,6 @@ void block_allocator::refuse(const void* address, std::size_t bytes) const {
 }
 
 // --- large blocks
-// -------------------------------------------------------------------------------------------------------------
 
 void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) {
     if (damaged())
@@ -144,7 +143,6 @@ std::uint32_t block_allocator::first_page_of_large(std::uint32_t page) const {
 }
 
 // --- looking up
-// ---------------------------------------------------------------------------------------------------------------
 
 std::optional<block> block_allocator::block_of(const void* address) const {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
@@ -191,7 +189,6 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
 }
 
 // --- checking
-// -----------------------------------------------------------------------------------------------------------------
 
 result<void> block_allocator::check_state() {
     pages_.forget_damage();

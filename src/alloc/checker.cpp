@@ -71,7 +71,6 @@ void checker::expect_state(bool holds, std::size_t member_offset, std::string_vi
 }
 
 // --- pages
-// --------------------------------------------------------------------------------------------------------------------
 
 void checker::check_section(const section& which) {
     const std::size_t member = offsetof(alloc_state, used_pages) + 4 * which.index;
@@ -234,7 +233,6 @@ void checker::expect_clear_bitmaps(std::uint32_t begin, std::uint64_t end) {
 }
 
 // --- links
-// --------------------------------------------------------------------------------------------------------------------
 
 void checker::check_list(std::uint32_t bin) {
     std::uint64_t found = 0;

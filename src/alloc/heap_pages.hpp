@@ -3,9 +3,8 @@
 // format.
 //
 //  A1  No address outside [base, base + accessible) is ever formed from what the heap contains: a page index is checked
-//  by is_data_page()
-//      before its descriptor or bitmap is used. The plane of a section lies before its data pages, so it is accessible
-//      when they are.
+//      by is_data_page() before its descriptor or bits are used. The plane of a section lies before its data pages, so
+//      it is accessible when they are.
 //  A2  Once damage was found, no link is followed any more, and no later operation changes anything.
 #pragma once
 

@@ -6,7 +6,8 @@
 //
 //  P1  No two free runs touch, and none touches its section's wilderness.
 //  P2  The first and the last descriptor of a free run carry its length; all others within it, and all in the
-//  wilderness, are zero. P3  A run that is handed out has zero descriptors, and gets them back zero.
+//      wilderness, are zero.
+//  P3  A run that is handed out has zero descriptors, and gets them back zero.
 #pragma once
 
 #include "alloc/heap_pages.hpp"

@@ -50,7 +50,6 @@ bool slabs::note_damage(std::uint32_t slab, const char* what) {
 }
 
 // --- allocation
-// ---------------------------------------------------------------------------------------------------------------
 
 void* slabs::allocate(std::uint32_t count, std::uint32_t alignment) {
     const alloc_state& state = pages_.state();
@@ -180,7 +179,6 @@ bool slabs::retire_current() {
 }
 
 // --- deallocation
-// -------------------------------------------------------------------------------------------------------------
 
 bool slabs::deallocate(const void* address, std::uint32_t count) {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
@@ -246,7 +244,6 @@ void slabs::release_empty() {
 }
 
 // --- lists
-// --------------------------------------------------------------------------------------------------------------------
 
 // A slab reached through a link, checked (B4); null and the damage noted when it is none.
 page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
@@ -307,7 +304,6 @@ bool slabs::unlink(std::uint32_t slab) {
 }
 
 // --- looking up
-// ---------------------------------------------------------------------------------------------------------------
 
 bool slabs::is_in_slab(std::uint32_t page) const { return is_slab(pages_, slab_of(page)); }
 

@@ -25,34 +25,44 @@ thread_local os::file_system* files_for_tests = nullptr;
 } // namespace
 
 void raise(const failure& why) {
-    if (why.code == errc::exhausted) throw heap_exhausted(why.message);
+    if (why.code == errc::exhausted)
+        throw heap_exhausted(why.message);
     throw error(why.code, why.message, why.path, why.os_error, why.offset);
 }
 
 file_system_for_tests::file_system_for_tests(os::file_system& files) noexcept { files_for_tests = &files; }
 file_system_for_tests::~file_system_for_tests() { files_for_tests = nullptr; }
 
-heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& how, std::unique_ptr<txn::engine> opened,
-                     os::fork_guard process)
-    : handle(of), path(std::move(where)), options(how), engine(std::move(opened)), guard(std::move(process)), lock(this) {}
+heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& how,
+                     std::unique_ptr<txn::engine> opened, os::fork_guard process)
+    : handle(of),
+      path(std::move(where)),
+      options(how),
+      engine(std::move(opened)),
+      guard(std::move(process)),
+      lock(this) {}
 
 void heap_impl::check_process() const {
     if (!guard.same_process()) {
-        raise(errc::closed, path.string() + " was opened before fork(): the heap belongs to the parent process. Open it in the child itself.",
+        raise(errc::closed,
+              path.string() +
+                  " was opened before fork(): the heap belongs to the parent process. Open it in the child itself.",
               path.string());
     }
 }
 
 [[noreturn]] static void raise_read_only(const heap_impl& impl) {
-    raise(errc::read_only, impl.path.string() + " is open read-only. Open it for writing to change it.", impl.path.string());
+    raise(errc::read_only, impl.path.string() + " is open read-only. Open it for writing to change it.",
+          impl.path.string());
 }
 
 void heap_impl::enter_write() {
     check_process();
     if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
         raise(errc::section_conflict,
-              "a write section of " + path.string() + " was asked for inside a read section of the same thread, which would wait for itself. "
-                                                      "End the read section first.",
+              "a write section of " + path.string() +
+                  " was asked for inside a read section of the same thread, which would wait for itself. "
+                  "End the read section first.",
               path.string());
     }
 }
@@ -63,7 +73,8 @@ void heap_impl::enter_read() {
 }
 
 void heap_impl::roll_back() {
-    if (!options.read_only) check(engine->rollback());
+    if (!options.read_only)
+        check(engine->rollback());
     doomed = false;
 }
 
@@ -75,7 +86,8 @@ void heap_impl::abandon_write() noexcept {
     if (lock.write_depth() > 1) {
         doomed = true;
     } else {
-        if (!options.read_only) (void)engine->rollback(); // a failure poisons, so the next commit reports it
+        if (!options.read_only)
+            (void)engine->rollback(); // a failure poisons, so the next commit reports it
         doomed = false;
     }
     lock.leave_write();
@@ -83,7 +95,8 @@ void heap_impl::abandon_write() noexcept {
 
 void heap_impl::finish_write() {
     check_process();
-    if (lock.write_depth() == 1) commit();
+    if (lock.write_depth() == 1)
+        commit();
     lock.leave_write();
 }
 
@@ -92,7 +105,8 @@ void heap_impl::leave_read() noexcept { lock.leave_read(); }
 void heap_impl::commit() {
     if (doomed) {
         raise(errc::rolled_back,
-              "a nested write section of " + path.string() + " failed, so the outermost one cannot be committed; its changes are rolled back.",
+              "a nested write section of " + path.string() +
+                  " failed, so the outermost one cannot be committed; its changes are rolled back.",
               path.string());
     }
     check(engine->commit());
@@ -101,25 +115,29 @@ void heap_impl::commit() {
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
-        if (impl->options.commit_at_close && !impl->options.read_only) (void)impl->engine->commit();
+        if (impl->options.commit_at_close && !impl->options.read_only)
+            (void)impl->engine->commit();
         (void)impl->engine->close(); // I9: close() is there to hear of failures; the log keeps what it could not fold
     }
     delete impl;
 }
 
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
-    if (!impl) raise(errc::closed, "the heap is closed, or its handle was moved from. Open it again.");
+    if (!impl)
+        raise(errc::closed, "the heap is closed, or its handle was moved from. Open it again.");
     impl->check_process();
     return impl.get();
 }
 
 write_section::write_section(heap_impl* impl) : impl_(impl) {
-    if (impl->options.read_only) raise_read_only(*impl); // before it runs into write-protected memory
+    if (impl->options.read_only)
+        raise_read_only(*impl); // before it runs into write-protected memory
     impl->enter_write();
 }
 
 write_section::~write_section() {
-    if (impl_ != nullptr) impl_->abandon_write();
+    if (impl_ != nullptr)
+        impl_->abandon_write();
 }
 
 void write_section::commit() {
@@ -132,7 +150,8 @@ read_section::~read_section() { impl_->leave_read(); }
 
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type) {
     auto found = types::root_directory(*impl->engine).find(name, type);
-    if (!found) raise(found.why());
+    if (!found)
+        raise(found.why());
     return *found;
 }
 
@@ -146,25 +165,31 @@ heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(
 
 heap_header* default_heap() noexcept {
     auto* impl = static_cast<heap_impl*>(txn::section_lock::innermost_write_owner());
-    if (impl == nullptr) impl = registry::only_exclusive();
+    if (impl == nullptr)
+        impl = registry::only_exclusive();
     return impl != nullptr ? header_of(impl) : nullptr;
 }
 
 void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
     heap_impl* impl = registry::find(where);
-    if (impl == nullptr) raise(errc::closed, "memory was asked for in a heap that is closed.");
+    if (impl == nullptr)
+        raise(errc::closed, "memory was asked for in a heap that is closed.");
     impl->check_process();
-    if (impl->options.read_only) raise_read_only(*impl);
+    if (impl->options.read_only)
+        raise_read_only(*impl);
     std::optional<failure> why;
     void* block = impl->engine->allocate(bytes, alignment, why);
-    if (block == nullptr) raise(*why);
-    if (impl->engine->reserved_bytes() != impl->registered_bytes) registry::extend(*impl);
+    if (block == nullptr)
+        raise(*why);
+    if (impl->engine->reserved_bytes() != impl->registered_bytes)
+        registry::extend(*impl);
     return block;
 }
 
 void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept {
     heap_impl* impl = registry::find(where);
-    if (impl == nullptr || !impl->guard.same_process()) return; // an object outlived its heap's mapping
+    if (impl == nullptr || !impl->guard.same_process())
+        return; // an object outlived its heap's mapping
     impl->engine->deallocate(block, bytes, alignment);
 }
 
@@ -175,18 +200,22 @@ using detail::checked;
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
     auto refuse = [](errc code, const std::string& message) { detail::raise(failure{code, message}); };
-    if (options.access == sharing::processes) refuse(errc::not_supported, "sharing a heap among processes is not there yet. Use sharing::exclusive.");
-    if (options.commits != durability::durable) refuse(errc::not_supported, "lazy commits are not there yet. Use durability::durable.");
+    if (options.access == sharing::processes)
+        refuse(errc::not_supported, "sharing a heap among processes is not there yet. Use sharing::exclusive.");
+    if (options.commits != durability::durable)
+        refuse(errc::not_supported, "lazy commits are not there yet. Use durability::durable.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
         refuse(errc::invalid_argument, "options.base must be a multiple of 1 GiB below 2^47.");
     }
     txn::engine_options internal;
     const std::uint64_t reserve_bytes = options.reserve_bytes != 0 ? options.reserve_bytes : detail::k_reserve_bytes;
-    if (reserve_bytes >= os::k_address_end / 2) refuse(errc::invalid_argument, "options.reserve_bytes must be below 64 TiB.");
+    if (reserve_bytes >= os::k_address_end / 2)
+        refuse(errc::invalid_argument, "options.reserve_bytes must be below 64 TiB.");
     // Whole chunks, whatever their size: a checkpoint maps them whole, and nothing behind the reservation is ours.
     internal.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
     internal.chunk_bytes = options.chunk_bytes != 0 ? options.chunk_bytes : detail::k_chunk_bytes;
-    if (!is_power_of_two(internal.chunk_bytes) || internal.chunk_bytes < format::k_chunk_bytes_min || internal.chunk_bytes > format::k_chunk_bytes_max) {
+    if (!is_power_of_two(internal.chunk_bytes) || internal.chunk_bytes < format::k_chunk_bytes_min ||
+        internal.chunk_bytes > format::k_chunk_bytes_max) {
         refuse(errc::invalid_argument, "options.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
     }
     internal.base = options.base;
@@ -195,19 +224,23 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     internal.read_only = options.read_only;
     internal.core_dump = options.core_dump;
     if (options.on_progress) {
-        internal.on_progress = [report = options.on_progress](txn::engine_options::work work, std::uint64_t done, std::uint64_t total) {
+        internal.on_progress = [report = options.on_progress](txn::engine_options::work work, std::uint64_t done,
+                                                              std::uint64_t total) {
             auto phase = work == txn::engine_options::work::recovery     ? progress::phase::recovery
                          : work == txn::engine_options::work::checkpoint ? progress::phase::checkpoint
                                                                          : progress::phase::verify;
             report({phase, done, total});
         };
     }
-    auto engine_mode = mode == how::create ? txn::open_mode::create
-                       : mode == how::open_existing ? txn::open_mode::open_existing : txn::open_mode::open_or_create;
+    auto engine_mode = mode == how::create          ? txn::open_mode::create
+                       : mode == how::open_existing ? txn::open_mode::open_existing
+                                                    : txn::open_mode::open_or_create;
     auto guard = os::fork_guard::create();
-    if (!guard) detail::raise(guard.why());
+    if (!guard)
+        detail::raise(guard.why());
     if (types::checks_pointers()) {
-        internal.inspect = [](txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks) {
+        internal.inspect = [](txn::engine& engine, const view::change_set& changes,
+                              const alloc::block_allocator& blocks) {
             return types::check_pointers(engine, changes, blocks, detail::registry::path_at);
         };
     }
@@ -216,34 +249,42 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     // directory by then, and whoever recovers the heap may use its real name.
     std::error_code unknown;
     std::filesystem::path place = std::filesystem::absolute(path, unknown);
-    if (!unknown) place = std::filesystem::weakly_canonical(place, unknown);
+    if (!unknown)
+        place = std::filesystem::weakly_canonical(place, unknown);
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
-    if (!engine && engine.why().code == errc::base_taken && detail::registry::holds(path)) { // two readers share its lock
+    if (!engine && engine.why().code == errc::base_taken &&
+        detail::registry::holds(path)) { // two readers share its lock
         refuse(errc::in_use, path.string() + " is open in this process already. Use that handle.");
     }
-    if (!engine) detail::raise(engine.why());
+    if (!engine)
+        detail::raise(engine.why());
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), std::move(*guard)));
     detail::registry::add(*impl_);
 }
 
 heap::heap(heap&& other) noexcept : impl_(std::move(other.impl_)) {
-    if (impl_) impl_->handle = this;
+    if (impl_)
+        impl_->handle = this;
 }
 
 heap& heap::operator=(heap&& other) noexcept {
     impl_ = std::move(other.impl_);
-    if (impl_) impl_->handle = this;
+    if (impl_)
+        impl_->handle = this;
     return *this;
 }
 
 void heap::close() {
     detail::heap_impl* impl = checked(impl_);
-    if (impl->lock.write_depth() + impl->lock.read_depth() > 0 || impl->lock.enter_write(false) != txn::section_lock::outcome::outermost) {
-        detail::raise(failure{errc::section_open, path().string() + " cannot be closed while a section is open. End every section first.",
+    if (impl->lock.write_depth() + impl->lock.read_depth() > 0 ||
+        impl->lock.enter_write(false) != txn::section_lock::outcome::outermost) {
+        detail::raise(failure{errc::section_open,
+                              path().string() + " cannot be closed while a section is open. End every section first.",
                               path().string()});
     }
     result<void> committed;
-    if (impl->options.commit_at_close && !impl->options.read_only) committed = impl->engine->commit();
+    if (impl->options.commit_at_close && !impl->options.read_only)
+        committed = impl->engine->commit();
     if (!committed && committed.why().code == errc::no_space) {
         impl->lock.leave_write();
         detail::raise(committed.why());
@@ -303,7 +344,8 @@ bool heap::try_lock() {
 }
 
 void heap::unlock() noexcept {
-    if (!impl_ || !impl_->guard.same_process()) return;
+    if (!impl_ || !impl_->guard.same_process())
+        return;
     if (impl_->lock.write_depth() > 1) {
         impl_->lock.leave_write(); // the outermost unlock decides
     } else {
@@ -316,7 +358,8 @@ void heap::lock_shared() { checked(impl_)->enter_read(); }
 bool heap::try_lock_shared() { return checked(impl_)->lock.enter_read(false) != txn::section_lock::outcome::busy; }
 
 void heap::unlock_shared() noexcept {
-    if (impl_ && impl_->guard.same_process()) impl_->leave_read();
+    if (impl_ && impl_->guard.same_process())
+        impl_->leave_read();
 }
 
 std::vector<root_info> heap::roots() const {
@@ -333,9 +376,11 @@ std::vector<root_info> heap::roots() const {
 void heap::touch(const void* pointer, std::size_t bytes) const {
     detail::heap_impl* impl = checked(impl_);
     const auto* first = static_cast<const std::byte*>(pointer);
-    if (bytes == 0) return;
+    if (bytes == 0)
+        return;
     if (!impl->engine->contains(first) || !impl->engine->contains(first + bytes - 1)) {
-        detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".", path().string()});
+        detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
+                              path().string()});
     }
 }
 
@@ -370,14 +415,17 @@ verify_report heap::verify() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
         auto checked_heap = impl->engine->verify();
-        if (!checked_heap) detail::raise(checked_heap.why());
+        if (!checked_heap)
+            detail::raise(checked_heap.why());
         verify_report report;
         report.pages_checked = checked_heap->pages_checked;
         report.log_records_checked = checked_heap->log_records_checked;
         report.blocks_checked = checked_heap->blocks_checked;
-        for (store::damage& d : checked_heap->problems) report.problems.push_back({std::move(d.what), d.offset});
+        for (store::damage& d : checked_heap->problems)
+            report.problems.push_back({std::move(d.what), d.offset});
         auto roots = types::root_directory(*impl->engine).for_each([](const types::root_view&) {});
-        if (!roots) report.problems.push_back({roots.why().message, roots.why().offset});
+        if (!roots)
+            report.problems.push_back({roots.why().message, roots.why().offset});
         return report;
     });
 }

@@ -16,8 +16,8 @@ namespace remanence::detail {
 
 class heap_impl {
 public:
-    heap_impl(heap* handle, std::filesystem::path path, const heap_options& options, std::unique_ptr<txn::engine> engine,
-              os::fork_guard guard);
+    heap_impl(heap* handle, std::filesystem::path path, const heap_options& options,
+              std::unique_ptr<txn::engine> engine, os::fork_guard guard);
 
     heap* handle; // moves with the public handle
     const std::filesystem::path path;
@@ -25,7 +25,7 @@ public:
     const std::unique_ptr<txn::engine> engine;
     const os::fork_guard guard;
     txn::section_lock lock;
-    bool doomed = false;           // a nested section failed; guarded by the write lock
+    bool doomed = false;                             // a nested section failed; guarded by the write lock
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
 
     /// Throws errc::closed in a forked child.
@@ -44,7 +44,8 @@ public:
 /// Turns a failure into the public exception.
 [[noreturn]] void raise(const failure& why);
 inline void check(result<void> done) {
-    if (!done) raise(done.why());
+    if (!done)
+        raise(done.why());
 }
 
 /// While it lives, heaps that this thread opens are opened on other files than the real ones: for tests that watch or

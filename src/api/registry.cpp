@@ -13,8 +13,8 @@ constexpr std::size_t k_slots = os::k_address_end / os::k_base_alignment; // hea
 // 1 MiB of zeros that costs memory only where heaps are.
 std::array<std::atomic<heap_impl*>, k_slots> slots{}; // NOLINT: see heap_impl.hpp
 std::mutex changing;
-std::size_t exclusive_count = 0;                     // guarded by `changing`
-heap_impl* last_exclusive = nullptr;                 // guarded by `changing`
+std::size_t exclusive_count = 0;     // guarded by `changing`
+heap_impl* last_exclusive = nullptr; // guarded by `changing`
 std::atomic<heap_impl*> only{nullptr};
 
 std::size_t slot_of(const void* address) { return reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; }
@@ -22,14 +22,18 @@ std::size_t slot_of(const void* address) { return reinterpret_cast<std::uint64_t
 void fill(heap_impl& impl, heap_impl* value) {
     std::size_t first = slot_of(impl.engine->base());
     std::size_t count = divide_up(impl.registered_bytes, os::k_base_alignment);
-    for (std::size_t i = first; i < first + count; ++i) slots[i].store(value, std::memory_order_release);
+    for (std::size_t i = first; i < first + count; ++i)
+        slots[i].store(value, std::memory_order_release);
 }
 
-bool is_default_candidate(const heap_impl& impl) { return impl.options.access == sharing::exclusive && !impl.options.read_only; }
+bool is_default_candidate(const heap_impl& impl) {
+    return impl.options.access == sharing::exclusive && !impl.options.read_only;
+}
 
 bool locate(const void* address, os::fault_place& place) {
     const heap_impl* impl = find(address);
-    if (impl == nullptr) return false;
+    if (impl == nullptr)
+        return false;
     place.path = impl->path.c_str();
     place.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - impl->engine->base());
     return true;
@@ -42,7 +46,8 @@ void add(heap_impl& impl) {
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->reserved_bytes();
     fill(impl, &impl);
-    if (!is_default_candidate(impl)) return;
+    if (!is_default_candidate(impl))
+        return;
     ++exclusive_count;
     last_exclusive = &impl;
     only.store(exclusive_count == 1 ? &impl : nullptr, std::memory_order_release);
@@ -57,14 +62,16 @@ void extend(heap_impl& impl) {
 void remove(heap_impl& impl) noexcept {
     std::lock_guard guard(changing);
     fill(impl, nullptr);
-    if (!is_default_candidate(impl)) return;
+    if (!is_default_candidate(impl))
+        return;
     --exclusive_count;
     // With one left, which is it? Any slot that is still filled tells; rare, so a walk will do.
     heap_impl* left = nullptr;
     if (exclusive_count == 1) {
         for (auto& slot : slots) {
             heap_impl* candidate = slot.load(std::memory_order_relaxed);
-            if (candidate != nullptr && is_default_candidate(*candidate)) left = candidate;
+            if (candidate != nullptr && is_default_candidate(*candidate))
+                left = candidate;
         }
     }
     only.store(left, std::memory_order_release);
@@ -76,7 +83,8 @@ heap_impl* find(const void* address) noexcept {
 }
 
 std::string path_at(const void* address) {
-    if (find(address) == nullptr) return {};
+    if (find(address) == nullptr)
+        return {};
     std::lock_guard guard(changing); // remove() waits, and with it the end of the heap
     const heap_impl* impl = find(address);
     return impl != nullptr && impl->engine->contains(address) ? impl->path.string() : std::string();
@@ -87,7 +95,8 @@ bool holds(const std::filesystem::path& path) noexcept {
     for (auto& slot : slots) {
         const heap_impl* impl = slot.load(std::memory_order_acquire);
         std::error_code unknown;
-        if (impl != nullptr && std::filesystem::equivalent(impl->path, path, unknown)) return true;
+        if (impl != nullptr && std::filesystem::equivalent(impl->path, path, unknown))
+            return true;
     }
     return false;
 }

@@ -16,9 +16,9 @@ namespace remanence {
 /// Why an operation failed, in the words the user will read.
 struct failure {
     errc code;
-    std::string message;             // names the operation, and what to do next
-    std::string path{};              // the file concerned
-    int os_error = 0;                // errno, when a system call failed
+    std::string message;                       // names the operation, and what to do next
+    std::string path{};                        // the file concerned
+    int os_error = 0;                          // errno, when a system call failed
     std::uint64_t offset = error::k_no_offset; // byte offset in that file
 };
 
@@ -41,8 +41,8 @@ inline unexpected fail(errc code, std::string message, std::string path = {}, in
 template <class T>
 class [[nodiscard]] result {
 public:
-    result(T value) : state_(std::in_place_index<0>, std::move(value)) {}                   // NOLINT(google-explicit-constructor)
-    result(unexpected why) : state_(std::in_place_index<1>, std::move(why)) {}              // NOLINT(google-explicit-constructor)
+    result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+    result(unexpected why) : state_(std::in_place_index<1>, std::move(why)) {} // NOLINT(google-explicit-constructor)
 
     explicit operator bool() const { return state_.index() == 0; }
     T& operator*() & { return std::get<0>(state_); }
@@ -80,7 +80,8 @@ private:
 #define REM_TRY_JOIN_EXPANDED(a, b) a##b
 #define REM_TRY_NAMED(expression, name)                                                                                \
     do {                                                                                                               \
-        if (auto name = (expression); !name) return name.error();                                                      \
+        if (auto name = (expression); !name)                                                                           \
+            return name.error();                                                                                       \
     } while (false)
 
 } // namespace remanence

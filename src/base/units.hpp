@@ -15,7 +15,9 @@ inline constexpr std::uint64_t k_page_bytes = 4 * KiB; // unit of tracking, chec
 inline constexpr std::uint64_t k_sector_bytes = 512;   // R6: written whole or not at all
 
 /// `alignment` must be a power of two.
-constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t alignment) { return (n + alignment - 1) & ~(alignment - 1); }
+constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t alignment) {
+    return (n + alignment - 1) & ~(alignment - 1);
+}
 constexpr std::uint64_t align_down(std::uint64_t n, std::uint64_t alignment) { return n & ~(alignment - 1); }
 constexpr bool is_aligned(std::uint64_t n, std::uint64_t alignment) { return (n & (alignment - 1)) == 0; }
 constexpr bool is_power_of_two(std::uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }

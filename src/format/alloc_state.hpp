@@ -1,8 +1,9 @@
 // What the allocator keeps in the heap: its state struct in the heap's first page, and one descriptor per page.
 // src/alloc/README.md describes the structures that they form. Depends on nothing.
 //
-//  F1  A page index counts 4 KiB pages from the heap's base; 0 (the header) stands for "none". So a heap has at most 16
-//  TiB. F2  A descriptor of 16 zero bytes means unused: memory never touched needs no initialisation.
+//  F1  A page index counts 4 KiB pages from the heap's base; 0 (the header) stands for "none". So a heap has at most
+//      16 TiB.
+//  F2  A descriptor of 16 zero bytes means unused: memory never touched needs no initialisation.
 #pragma once
 
 #include <cstddef>

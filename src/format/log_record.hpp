@@ -21,10 +21,10 @@ struct log_header {
     std::array<char, 8> magic;
     std::uint32_t format_version;
     std::uint32_t zero;
-    std::array<std::uint8_t, 16> uuid;  // of the heap
-    std::uint64_t epoch;                // that began with this log
-    std::uint64_t superblock_sequence;  // of the superblock that began it
-    std::uint64_t checksum;             // of everything before it
+    std::array<std::uint8_t, 16> uuid; // of the heap
+    std::uint64_t epoch;               // that began with this log
+    std::uint64_t superblock_sequence; // of the superblock that began it
+    std::uint64_t checksum;            // of everything before it
 };
 static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header>);
@@ -35,14 +35,14 @@ struct record_header {
     std::array<std::uint8_t, 16> uuid;
     std::uint64_t epoch;
     std::uint64_t version;
-    std::uint64_t predecessor;      // R2: checksum of the record before, or the superblock's chain
-    std::uint64_t durable_through;  // R2: every version up to this one was durable when this was written
+    std::uint64_t predecessor;     // R2: checksum of the record before, or the superblock's chain
+    std::uint64_t durable_through; // R2: every version up to this one was durable when this was written
     std::uint64_t payload_bytes;
-    std::uint64_t image_bytes;      // committed extent of the heap after this commit
+    std::uint64_t image_bytes; // committed extent of the heap after this commit
     std::uint32_t fresh_count;
     std::uint32_t page_count;
-    std::uint64_t features;         // unknown bits: refuse
-    std::uint64_t checksum;         // of this header with 0 here, then of the payload
+    std::uint64_t features; // unknown bits: refuse
+    std::uint64_t checksum; // of this header with 0 here, then of the payload
 };
 static_assert(sizeof(record_header) == 96 && offsetof(record_header, uuid) == 8);
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
@@ -57,10 +57,10 @@ static_assert(sizeof(fresh_chunk) == 8);
 
 /// A page of which some bytes changed. After it: `range_count` change_range, then their bytes, in the same order.
 struct page_change {
-    std::uint32_t page_low;   // index of the page in the heap: 48 bits in two parts
+    std::uint32_t page_low; // index of the page in the heap: 48 bits in two parts
     std::uint16_t page_high;
     std::uint16_t range_count;
-    std::uint32_t checksum;   // of the page after the change
+    std::uint32_t checksum; // of the page after the change
     [[nodiscard]] std::uint64_t page() const { return (std::uint64_t{page_high} << 32) | page_low; }
 };
 static_assert(sizeof(page_change) == 12 && offsetof(page_change, checksum) == 8);

@@ -34,8 +34,8 @@ inline constexpr std::size_t k_abi_bytes = 128;
 // says which is current, so a checkpoint writes the other one and never touches what a durable superblock names (I1).
 inline constexpr std::uint64_t k_node_bytes = k_page_bytes;
 inline constexpr std::uint64_t k_node_stride = 2 * k_node_bytes;
-inline constexpr std::uint64_t k_leaf_pages = k_node_bytes / sizeof(std::uint32_t);  // page checksums in a leaf
-inline constexpr std::uint64_t k_leaf_span = k_leaf_pages * k_page_bytes;            // heap bytes it covers: 4 MiB
+inline constexpr std::uint64_t k_leaf_pages = k_node_bytes / sizeof(std::uint32_t); // page checksums in a leaf
+inline constexpr std::uint64_t k_leaf_span = k_leaf_pages * k_page_bytes;           // heap bytes it covers: 4 MiB
 inline constexpr std::uint64_t k_region_alignment = k_leaf_span;
 
 /// What a parent knows of a node. checksum 0: never written, all of it zero.
@@ -61,11 +61,11 @@ static_assert(std::is_trivially_copyable_v<region>);
 
 /// Where the chunk map lies: a sorted array of chunk_exception in the current one of two slots.
 struct map_reference {
-    std::uint64_t area_offset;   // in the file: slot 0; slot 1 follows
-    std::uint64_t slot_bytes;    // of each slot
-    std::uint64_t count;         // of exceptions
-    std::uint64_t checksum;      // over the exceptions
-    std::uint32_t slot;          // 0 or 1
+    std::uint64_t area_offset; // in the file: slot 0; slot 1 follows
+    std::uint64_t slot_bytes;  // of each slot
+    std::uint64_t count;       // of exceptions
+    std::uint64_t checksum;    // over the exceptions
+    std::uint32_t slot;        // 0 or 1
     std::uint32_t zero;
 };
 static_assert(sizeof(map_reference) == 40 && offsetof(map_reference, slot) == 32);
@@ -83,7 +83,7 @@ struct chunk_exception {
     std::uint64_t birth_version; // R3: ranges of records not younger than this are never applied
     chunk_encoding encoding;
     std::uint32_t zero;
-    std::uint64_t stored_bytes;  // 0 for zero chunks
+    std::uint64_t stored_bytes; // 0 for zero chunks
 };
 static_assert(sizeof(chunk_exception) == 48 && offsetof(chunk_exception, stored_bytes) == 40);
 static_assert(std::is_trivially_copyable_v<chunk_exception>);
@@ -96,25 +96,25 @@ struct superblock {
     std::uint32_t format_version;
     std::uint32_t endianness;
     std::array<std::uint8_t, 16> uuid;
-    std::uint64_t sequence;            // of superblock writes
-    std::uint64_t features_compat;     // unknown ones: may be ignored
-    std::uint64_t features_ro_compat;  // unknown ones: read-only
-    std::uint64_t features_incompat;   // unknown ones: refuse
+    std::uint64_t sequence;           // of superblock writes
+    std::uint64_t features_compat;    // unknown ones: may be ignored
+    std::uint64_t features_ro_compat; // unknown ones: read-only
+    std::uint64_t features_incompat;  // unknown ones: refuse
     std::uint32_t checksum_algorithm;
     std::uint32_t flags;
     std::uint64_t chunk_bytes;
-    std::uint64_t base;                // address of the heap's first byte
-    std::uint64_t epoch;               // R2: of the log records that follow
-    std::uint64_t checkpoint_version;  // what the image holds
-    std::uint64_t chain;               // checksum of the record of that version: the first record's predecessor
-    std::uint64_t image_bytes;         // committed extent of the heap; multiple of chunk_bytes
+    std::uint64_t base;               // address of the heap's first byte
+    std::uint64_t epoch;              // R2: of the log records that follow
+    std::uint64_t checkpoint_version; // what the image holds
+    std::uint64_t chain;              // checksum of the record of that version: the first record's predecessor
+    std::uint64_t image_bytes;        // committed extent of the heap; multiple of chunk_bytes
     map_reference map;
-    map_reference versions;            // version table: none yet, all zero
+    map_reference versions; // version table: none yet, all zero
     std::uint64_t region_count;
     std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
     std::array<region, k_region_count_max> regions;
     std::array<std::uint8_t, k_superblock_bytes - 3408 - sizeof(std::uint64_t)> zero;
-    std::uint64_t checksum;            // of everything before it, seeded with the place (0 or 1)
+    std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };
 static_assert(sizeof(superblock) == k_superblock_bytes);
 static_assert(offsetof(superblock, uuid) == 16 && offsetof(superblock, sequence) == 32);

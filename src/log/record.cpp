@@ -35,7 +35,8 @@ public:
     T take() {
         T value{};
         auto from = take(sizeof value);
-        if (!failed_) std::memcpy(&value, from.data(), sizeof value);
+        if (!failed_)
+            std::memcpy(&value, from.data(), sizeof value);
         return value;
     }
     [[nodiscard]] bool failed() const { return failed_; }
@@ -73,12 +74,14 @@ void record_builder::add_fresh(std::uint64_t chunk, std::span<const std::uint32_
     ++fresh_count_;
 }
 
-void record_builder::add_page(std::uint64_t index, std::uint32_t checksum, std::span<const change_range> ranges, const std::byte* page) {
+void record_builder::add_page(std::uint64_t index, std::uint32_t checksum, std::span<const change_range> ranges,
+                              const std::byte* page) {
     format::page_change entry{static_cast<std::uint32_t>(index), static_cast<std::uint16_t>(index >> 32),
                               static_cast<std::uint16_t>(ranges.size()), checksum};
     append(&entry, sizeof entry);
     append(ranges.data(), ranges.size_bytes());
-    for (const change_range& range : ranges) append(page + range.offset, range.bytes);
+    for (const change_range& range : ranges)
+        append(page + range.offset, range.bytes);
     ++page_count_;
 }
 
@@ -102,15 +105,18 @@ std::span<const std::byte> record_builder::finish(const record_identity& identit
 }
 
 bool looks_like_record(std::span<const std::byte> bytes, record_header& header) {
-    if (bytes.size() < sizeof header) return false;
+    if (bytes.size() < sizeof header)
+        return false;
     std::memcpy(&header, bytes.data(), sizeof header);
     return header.magic == format::k_record_magic;
 }
 
 bool record_is_intact(std::span<const std::byte> record) {
     record_header header{};
-    if (!looks_like_record(record, header)) return false;
-    if (header.payload_bytes != record.size() - sizeof header) return false;
+    if (!looks_like_record(record, header))
+        return false;
+    if (header.payload_bytes != record.size() - sizeof header)
+        return false;
     return header.checksum == record_checksum(header, record.subspan(sizeof header));
 }
 
@@ -127,13 +133,15 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
                    const std::function<void(std::uint64_t, std::vector<std::uint32_t>)>& fresh,
                    const std::function<void(const page_entry&)>& page) {
     record_header header{};
-    if (!looks_like_record(record, header) || header.features != 0) return false;
+    if (!looks_like_record(record, header) || header.features != 0)
+        return false;
     const std::uint64_t image_pages = header.image_bytes / k_page_bytes;
     reader rest(record.subspan(sizeof header));
     for (std::uint32_t i = 0; i < header.fresh_count; ++i) {
         auto entry = rest.take<format::fresh_chunk>();
         auto sums = rest.take(chunk_pages * sizeof(std::uint32_t));
-        if (rest.failed() || entry.chunk >= image_pages / chunk_pages) return false;
+        if (rest.failed() || entry.chunk >= image_pages / chunk_pages)
+            return false;
         std::vector<std::uint32_t> checksums(static_cast<std::size_t>(chunk_pages));
         std::memcpy(checksums.data(), sums.data(), sums.size());
         fresh(entry.chunk, std::move(checksums));
@@ -141,15 +149,18 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
     for (std::uint32_t i = 0; i < header.page_count; ++i) {
         auto change = rest.take<format::page_change>();
         page_entry entry{change.page(), change.checksum, rest.take(change.range_count * sizeof(change_range)), {}};
-        if (rest.failed() || entry.page >= image_pages) return false;
+        if (rest.failed() || entry.page >= image_pages)
+            return false;
         std::uint64_t data_bytes = 0;
         for (std::size_t r = 0; r < change.range_count; ++r) {
             change_range range = range_at(entry.ranges, r);
-            if (range.offset > k_page_bytes || range.bytes > k_page_bytes - range.offset) return false;
+            if (range.offset > k_page_bytes || range.bytes > k_page_bytes - range.offset)
+                return false;
             data_bytes += range.bytes;
         }
         entry.data = rest.take(data_bytes);
-        if (rest.failed()) return false;
+        if (rest.failed())
+            return false;
         page(entry);
     }
     return rest.at_end();

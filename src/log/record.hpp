@@ -35,7 +35,8 @@ public:
 
     void add_fresh(std::uint64_t chunk, std::span<const std::uint32_t> checksums);
     /// `ranges` lie within `page`, the page's bytes after the change.
-    void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges, const std::byte* page);
+    void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges,
+                  const std::byte* page);
 
     /// Size of the finished record, padding included.
     [[nodiscard]] std::uint64_t record_bytes() const { return align_up(bytes_.size(), format::k_record_alignment); }

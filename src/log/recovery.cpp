@@ -25,28 +25,37 @@ enum class header_state { ours, foreign, damaged, unwritten };
 result<header_state> check_header(os::file& log, const store::heap_file& store) {
     format::log_header header{};
     auto size = log.size();
-    if (!size) return size.error();
-    if (*size < sizeof header) return header_state::unwritten;
+    if (!size)
+        return size.error();
+    if (*size < sizeof header)
+        return header_state::unwritten;
     REM_TRY(log.read(0, std::as_writable_bytes(std::span(&header, 1))));
     auto bytes = std::as_bytes(std::span(&header, 1));
-    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; })) return header_state::unwritten;
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
+        return header_state::unwritten;
     auto sum = checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
-    if (header.magic != format::k_log_magic || header.checksum != sum) return header_state::damaged;
-    if (header.uuid != store.super().uuid) return header_state::foreign;
+    if (header.magic != format::k_log_magic || header.checksum != sum)
+        return header_state::damaged;
+    if (header.uuid != store.super().uuid)
+        return header_state::foreign;
     return header.format_version == 1 ? header_state::ours : header_state::damaged;
 }
 
 /// Reads the record at `offset` when there is an intact one of this heap.
-result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const uuid& heap, scanned_record& record,
-                         record_header& header) {
-    if (offset + sizeof header > log_bytes) return false;
+result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const uuid& heap,
+                         scanned_record& record, record_header& header) {
+    if (offset + sizeof header > log_bytes)
+        return false;
     std::vector<std::byte> head(sizeof header);
     REM_TRY(log.read(offset, head));
-    if (!looks_like_record(head, header) || header.uuid != heap) return false;
-    if (header.payload_bytes > log_bytes - offset - sizeof header) return false; // I7: before it is allocated
+    if (!looks_like_record(head, header) || header.uuid != heap)
+        return false;
+    if (header.payload_bytes > log_bytes - offset - sizeof header)
+        return false; // I7: before it is allocated
     record.bytes.resize(sizeof header + static_cast<std::size_t>(header.payload_bytes));
     REM_TRY(log.read(offset, record.bytes));
-    if (!record_is_intact(record.bytes)) return false;
+    if (!record_is_intact(record.bytes))
+        return false;
     record.offset = offset;
     record.version = header.version;
     record.checksum = header.checksum;
@@ -55,25 +64,33 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
 }
 
 /// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable.
-result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t from, const store::heap_file& store, std::uint64_t expected) {
+result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t from, const store::heap_file& store,
+                           std::uint64_t expected) {
     const auto& super = store.super();
-    std::vector<std::byte> window(static_cast<std::size_t>(std::min<std::uint64_t>(1 * MiB, align_up(log_bytes, k_sector_bytes))));
+    std::vector<std::byte> window(
+        static_cast<std::size_t>(std::min<std::uint64_t>(1 * MiB, align_up(log_bytes, k_sector_bytes))));
     for (std::uint64_t at = align_down(from, k_sector_bytes); at < log_bytes;) {
-        auto part = std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));
+        auto part =
+            std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));
         REM_TRY(log.read(at, part));
         for (std::uint64_t sector = 0; sector < part.size(); sector += k_sector_bytes) {
             record_header header{};
-            if (!looks_like_record(part.subspan(static_cast<std::size_t>(sector)), header)) continue;
-            if (header.uuid != super.uuid || header.epoch < super.epoch) continue;
+            if (!looks_like_record(part.subspan(static_cast<std::size_t>(sector)), header))
+                continue;
+            if (header.uuid != super.uuid || header.epoch < super.epoch)
+                continue;
             // I3: a later epoch began with a superblock that is gone. In this epoch only durable commits count.
-            if (header.epoch == super.epoch && (header.version <= expected || header.durable_through < expected)) continue;
+            if (header.epoch == super.epoch && (header.version <= expected || header.durable_through < expected))
+                continue;
             scanned_record later;
             auto intact = read_record(log, log_bytes, at + sector, super.uuid, later, header);
-            if (!intact) return intact.error();
+            if (!intact)
+                return intact.error();
             if (*intact) {
                 return damaged_log(log.path(), from,
-                                   "commit " + std::to_string(expected) + " should be here, since commit " + std::to_string(header.version) +
-                                       " follows at byte " + std::to_string(at + sector));
+                                   "commit " + std::to_string(expected) + " should be here, since commit " +
+                                       std::to_string(header.version) + " follows at byte " +
+                                       std::to_string(at + sector));
             }
         }
         at += part.size();
@@ -88,13 +105,15 @@ struct page_reference {
     page_entry entry;
 };
 
-result<void> replay(store::heap_file& store, const os::file& log, const std::vector<scanned_record>& records, const progress_callback& progress) {
+result<void> replay(store::heap_file& store, const os::file& log, const std::vector<scanned_record>& records,
+                    const progress_callback& progress) {
     // R3: first the final placement of every chunk, then the ranges.
     std::unordered_map<std::uint64_t, std::uint64_t> births;
     std::vector<page_reference> changes;
     for (const scanned_record& record : records) {
         bool sound = true;
-        if (record.image_bytes > store.region_bytes() || !is_aligned(record.image_bytes, store.chunk_bytes())) sound = false;
+        if (record.image_bytes > store.region_bytes() || !is_aligned(record.image_bytes, store.chunk_bytes()))
+            sound = false;
         sound = sound && for_each_part(
                              record.bytes, store.chunk_pages(),
                              [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
@@ -111,9 +130,11 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         }
     }
     for (const page_reference& change : changes) {
-        if (!store.is_stored(change.page / store.chunk_pages())) return damaged_log(log.path(), 0, "it changes a page that does not exist");
+        if (!store.is_stored(change.page / store.chunk_pages()))
+            return damaged_log(log.path(), 0, "it changes a page that does not exist");
     }
-    std::stable_sort(changes.begin(), changes.end(), [](const page_reference& a, const page_reference& b) { return a.page < b.page; });
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const page_reference& a, const page_reference& b) { return a.page < b.page; });
 
     // In batches, so that memory stays bounded and neighbouring pages go out in one write.
     constexpr std::size_t k_batch_pages = 256;
@@ -123,7 +144,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         std::byte* page = bytes.data() + batch.size() * k_page_bytes;
         std::uint64_t index = changes[i].page;
         auto first_sum = store.checksum_of(index);
-        if (!first_sum) return first_sum.error();
+        if (!first_sum)
+            return first_sum.error();
         // Not verified: an interrupted fold may have left the page half old, half new. Its last change says what it must be.
         if (*first_sum != 0) {
             REM_TRY(store.file().read(store.home_of(index * k_page_bytes), std::span(page, k_page_bytes)));
@@ -133,7 +155,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         auto birth = births.find(index / store.chunk_pages());
         std::uint32_t checksum = *first_sum;
         for (; i < changes.size() && changes[i].page == index; ++i) {
-            if (birth != births.end() && changes[i].version <= birth->second) continue; // R3
+            if (birth != births.end() && changes[i].version <= birth->second)
+                continue; // R3
             apply_ranges(changes[i].entry, page);
             checksum = changes[i].entry.checksum;
         }
@@ -148,7 +171,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         if (batch.size() == k_batch_pages || i == changes.size()) {
             REM_TRY(store.fold(batch)); // I1: every record is durable. I5: unconditionally
             batch.clear();
-            if (progress) progress(i * k_page_bytes, changes.size() * k_page_bytes);
+            if (progress)
+                progress(i * k_page_bytes, changes.size() * k_page_bytes);
         }
     }
     return {};
@@ -158,7 +182,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
 
 result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
     auto size = log.size();
-    if (!size) return size.error();
+    if (!size)
+        return size.error();
     std::vector<scanned_record> records;
     std::uint64_t offset = format::k_log_header_bytes;
     std::uint64_t version = store.super().checkpoint_version;
@@ -167,12 +192,16 @@ result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& 
         scanned_record record;
         record_header header{};
         auto intact = read_record(log, *size, offset, store.super().uuid, record, header);
-        if (!intact) return intact.error();
-        if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 || header.predecessor != predecessor) break;
+        if (!intact)
+            return intact.error();
+        if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||
+            header.predecessor != predecessor)
+            break;
         if (header.features != 0) {
             return fail(errc::unsupported_format,
-                        "the redo log " + log.path() + " uses features that this release lacks (" + std::to_string(header.features) +
-                            " at byte " + std::to_string(offset) + "). Open the heap with the release that wrote it.",
+                        "the redo log " + log.path() + " uses features that this release lacks (" +
+                            std::to_string(header.features) + " at byte " + std::to_string(offset) +
+                            "). Open the heap with the release that wrote it.",
                         log.path(), 0, offset);
         }
         version = header.version;
@@ -190,15 +219,18 @@ namespace {
 result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_file& store, os::access mode) {
     const std::string path = store::log_path(store.path());
     auto present = files.exists(path);
-    if (!present) return present.error();
+    if (!present)
+        return present.error();
     if (!*present) {
-        if (store.is_clean()) return std::unique_ptr<os::file>();
+        if (store.is_clean())
+            return std::unique_ptr<os::file>();
         // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
         // beside a damaged superblock most likely went with a clean close, which that one told of.
         if (auto damaged = store.other_superblock_damage()) {
             return fail(errc::corrupt,
                         "the superblock of " + store.path() + " at byte " + std::to_string(*damaged) +
-                            " is damaged, and the older one needs a redo log, which is not there. Restore the heap from a copy.",
+                            " is damaged, and the older one needs a redo log, which is not there. Restore the heap "
+                            "from a copy.",
                         store.path(), 0, *damaged);
         }
         return fail(errc::log_missing, // I3
@@ -207,9 +239,11 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_f
                     path);
     }
     auto log = files.open(path, mode);
-    if (!log) return log.error();
+    if (!log)
+        return log.error();
     auto state = check_header(**log, store);
-    if (!state) return state.error();
+    if (!state)
+        return state.error();
     if (*state == header_state::foreign) {
         return fail(errc::log_foreign,
                     "the redo log " + path + " belongs to another heap than " + store.path() +
@@ -217,13 +251,15 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_f
                     path);
     }
     // A header is never torn, since it lies within one sector (R6); before it is written, it is zeros.
-    if (*state == header_state::damaged || (*state == header_state::unwritten && !store.is_clean())) return damaged_log(path, 0, "its header");
+    if (*state == header_state::damaged || (*state == header_state::unwritten && !store.is_clean()))
+        return damaged_log(path, 0, "its header");
     return std::move(*log);
 }
 
 /// A power loss may have torn a superblock beside a clean one. Publishing the same again makes that place whole.
 result<void> restore_other_superblock(store::heap_file& store) {
-    if (!store.other_superblock_damage()) return {};
+    if (!store.other_superblock_damage())
+        return {};
     const auto& super = store.super();
     return store.publish(super.checkpoint_version, super.chain, super.epoch, true);
 }
@@ -232,10 +268,13 @@ result<void> restore_other_superblock(store::heap_file& store) {
 
 result<void> check_clean(os::file_system& files, store::heap_file& store) {
     auto log = open_log(files, store, os::access::read_only);
-    if (!log) return log.error();
-    if (!*log) return {};
+    if (!log)
+        return log.error();
+    if (!*log)
+        return {};
     auto records = scan(**log, store);
-    if (!records) return records.error();
+    if (!records)
+        return records.error();
     return {};
 }
 
@@ -247,15 +286,17 @@ result<void> remove_log(os::file_system& files, const std::string& heap_path) {
 
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
     auto log = open_log(files, store, os::access::read_write);
-    if (!log) return log.error();
+    if (!log)
+        return log.error();
     recovery_outcome outcome;
     if (!*log) {
         REM_TRY(restore_other_superblock(store));
         return outcome;
     }
-    REM_TRY(store.confirm()); // before pages are folded, or the log is removed, on its word
+    REM_TRY(store.confirm());          // before pages are folded, or the log is removed, on its word
     auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
-    if (!records) return records.error();
+    if (!records)
+        return records.error();
     if (!store.is_clean()) {
         if (!records->empty()) {
             // I1: the last record may be in the page cache only, since its writer died or its sync failed. All before it
@@ -270,7 +311,8 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         // R2: clean, so that the next commit begins a new epoch.
         REM_TRY(store.publish(version, chain, store.super().epoch, true));
         outcome.commits = records->size();
-        for (const scanned_record& record : *records) outcome.bytes += record.bytes.size();
+        for (const scanned_record& record : *records)
+            outcome.bytes += record.bytes.size();
     } else {
         REM_TRY(restore_other_superblock(store));
     }

@@ -23,11 +23,13 @@ result<void> write_zeros(os::file& file, std::uint64_t from, std::uint64_t to) {
 
 } // namespace
 
-result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path, const uuid& heap,
-                                                   std::uint64_t epoch, std::uint64_t superblock_sequence, unsigned mode) {
+result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
+                                                   const uuid& heap, std::uint64_t epoch,
+                                                   std::uint64_t superblock_sequence, unsigned mode) {
     const std::string path = store::log_path(heap_path);
     auto file = files.open_or_create(path, mode);
-    if (!file) return file.error();
+    if (!file)
+        return file.error();
     const std::uint64_t size = format::k_log_header_bytes + format::k_log_segment_bytes;
     auto build = [&]() -> result<void> {
         REM_TRY((*file)->resize("log: create", 0));
@@ -38,7 +40,8 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
         header.uuid = heap;
         header.epoch = epoch;
         header.superblock_sequence = superblock_sequence;
-        header.checksum = checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
+        header.checksum =
+            checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
         REM_TRY((*file)->write("log: header", 0, std::as_bytes(std::span(&header, 1))));
         REM_TRY(write_zeros(**file, format::k_log_header_bytes, size));
         REM_TRY((*file)->sync("log: sync new log"));
@@ -53,8 +56,10 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
 
 result<void> redo_log::reserve(std::uint64_t record_bytes) {
     std::uint64_t end = end_ + record_bytes;
-    if (end <= size_) return {};
-    std::uint64_t grown = align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
+    if (end <= size_)
+        return {};
+    std::uint64_t grown =
+        align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
     if (auto reserved = file_->reserve("log: reserve segments", size_, grown - size_); !reserved) {
         (void)file_->resize("log: reserve segments", size_); // best effort: gives back what there was room for
         return reserved.error();

@@ -20,8 +20,9 @@ class redo_log {
 public:
     /// Makes an empty log file beside the heap, replacing a stale one; durable, directory entry included, once this
     /// returns. errc::no_space leaves nothing behind.
-    static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& heap_path, const uuid& heap,
-                                                    std::uint64_t epoch, std::uint64_t superblock_sequence, unsigned mode);
+    static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& heap_path,
+                                                    const uuid& heap, std::uint64_t epoch,
+                                                    std::uint64_t superblock_sequence, unsigned mode);
 
     /// Room for a record of this size behind the last one. errc::no_space; nothing visible has changed then.
     result<void> reserve(std::uint64_t record_bytes);

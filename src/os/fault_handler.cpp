@@ -11,10 +11,11 @@ namespace remanence::os {
 namespace {
 
 fault_locator locate_fault = nullptr;
-struct sigaction previous_action {};
+struct sigaction previous_action{};
 
 void put(const char* text) {
-    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return; // nothing is left to be done about it
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0)
+        return; // nothing is left to be done about it
 }
 
 // No snprintf here: it is not async-signal-safe.
@@ -36,7 +37,8 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
         put(place.path);
         put(" at heap offset ");
         put_number(place.offset);
-        put(": the device failed, or another program truncated the file. The process ends; what was committed is in the file as far as the "
+        put(": the device failed, or another program truncated the file. The process ends; what was committed is in "
+            "the file as far as the "
             "device keeps it.\n");
     }
     ::sigaction(signal, &previous_action, nullptr); // returning repeats the access under the previous action
@@ -48,7 +50,7 @@ void install_fault_handler(fault_locator locate) {
     static std::once_flag once;
     std::call_once(once, [&] {
         locate_fault = locate;
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_sigaction = on_bus_error;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK;
         ::sigemptyset(&action.sa_mask);

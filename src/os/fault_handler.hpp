@@ -7,7 +7,7 @@ namespace remanence::os {
 
 /// What lies at a faulting address.
 struct fault_place {
-    const char* path; // of the heap
+    const char* path;     // of the heap
     std::uint64_t offset; // from its base
 };
 

@@ -37,7 +37,9 @@ std::string hexadecimal(std::uint64_t value) {
     return text;
 }
 
-std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); } // NOLINT(performance-no-int-to-ptr)
+std::byte* pointer(std::uint64_t address) {
+    return reinterpret_cast<std::byte*>(address);
+} // NOLINT(performance-no-int-to-ptr)
 
 unexpected mapping_failure(int code, const char* operation, const void* where, std::uint64_t bytes) {
     return fail(errc::io,
@@ -57,12 +59,13 @@ result<std::byte*> reserve_exactly(std::uint64_t base, std::uint64_t bytes) {
         ::munmap(got, bytes);
         code = EEXIST;
     }
-    if (code == 0) return static_cast<std::byte*>(got);
+    if (code == 0)
+        return static_cast<std::byte*>(got);
     if (code == EEXIST) {
         std::string holder = mapping_at(base, bytes);
         return fail(errc::base_taken,
-                    "the addresses " + hexadecimal(base) + "-" + hexadecimal(base + bytes) + " are taken by: " +
-                        (holder.empty() ? "(unknown)" : holder) +
+                    "the addresses " + hexadecimal(base) + "-" + hexadecimal(base + bytes) +
+                        " are taken by: " + (holder.empty() ? "(unknown)" : holder) +
                         ". Open the heap before that mapping is made, or reserve less address space (reserve_bytes).",
                     {}, code);
     }
@@ -73,7 +76,8 @@ result<std::byte*> reserve_exactly(std::uint64_t base, std::uint64_t bytes) {
 
 result<reservation> reservation::at(std::uint64_t base, std::uint64_t bytes) {
     auto got = reserve_exactly(base, bytes);
-    if (!got) return got.error();
+    if (!got)
+        return got.error();
     return reservation(*got, bytes);
 }
 
@@ -82,12 +86,15 @@ result<reservation> reservation::at_random(std::uint64_t bytes) {
         std::uint64_t random = 0;
         REM_TRY(random_bytes(&random, sizeof random));
         if (k_bases_end - k_bases_begin < bytes) {
-            return fail(errc::invalid_argument, "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps.");
+            return fail(errc::invalid_argument,
+                        "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps.");
         }
         std::uint64_t places = (k_bases_end - k_bases_begin - bytes) / k_base_alignment + 1;
         auto got = reserve_exactly(k_bases_begin + random % places * k_base_alignment, bytes);
-        if (got) return reservation(*got, bytes);
-        if (got.why().code != errc::base_taken || tries == k_random_tries) return got.error();
+        if (got)
+            return reservation(*got, bytes);
+        if (got.why().code != errc::base_taken || tries == k_random_tries)
+            return got.error();
     }
 }
 
@@ -101,13 +108,16 @@ reservation& reservation::operator=(reservation&& other) noexcept {
 }
 
 reservation::~reservation() {
-    if (base_ != nullptr) ::munmap(base_, bytes_);
+    if (base_ != nullptr)
+        ::munmap(base_, bytes_);
 }
 
 result<void> reservation::extend(std::uint64_t bytes) {
-    if (bytes <= bytes_) return {};
+    if (bytes <= bytes_)
+        return {};
     auto got = reserve_exactly(reinterpret_cast<std::uint64_t>(base_) + bytes_, bytes - bytes_);
-    if (!got) return got.error();
+    if (!got)
+        return got.error();
     bytes_ = bytes;
     return {};
 }
@@ -121,12 +131,14 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes) {
 }
 
 result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
-    if (::madvise(where, bytes, MADV_DONTNEED) != 0) return mapping_failure(errno, "cannot drop", where, bytes);
+    if (::madvise(where, bytes, MADV_DONTNEED) != 0)
+        return mapping_failure(errno, "cannot drop", where, bytes);
     return {};
 }
 
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes) {
-    if (::mprotect(where, bytes, PROT_READ) != 0) return mapping_failure(errno, "cannot protect", where, bytes);
+    if (::mprotect(where, bytes, PROT_READ) != 0)
+        return mapping_failure(errno, "cannot protect", where, bytes);
     return {};
 }
 
@@ -139,8 +151,10 @@ std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
     for (std::string line; std::getline(maps, line);) {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
-        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2) continue;
-        if (begin < where + bytes && where < end) return line;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
+            continue;
+        if (begin < where + bytes && where < end)
+            return line;
     }
     return {};
 }
@@ -158,12 +172,15 @@ std::vector<process_memory> memory_of_process() {
         std::uint64_t end = 0;
         char rights[5] = {};
         int name_at = 0;
-        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name_at) != 3) continue;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name_at) !=
+            3)
+            continue;
         const std::string_view name = std::string_view(line).substr(static_cast<std::size_t>(name_at));
         const bool guarded = guard_end == begin;
         guard_end = rights[0] == '-' && end - begin <= k_guard_bytes_max ? end : 0;
         const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';
-        if (!is_private || end - begin >= k_shadow_bytes_min || (!name.empty() && !name.starts_with('['))) continue;
+        if (!is_private || end - begin >= k_shadow_bytes_min || (!name.empty() && !name.starts_with('[')))
+            continue;
         kind what = kind::other;
         if (begin <= here && here < end) {
             what = kind::stack_of_this_thread;
@@ -187,7 +204,8 @@ result<void> random_bytes(void* into, std::size_t bytes) {
 result<fork_guard> fork_guard::create() {
     auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     void* got = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (got == MAP_FAILED) return mapping_failure(errno, "cannot map", nullptr, page);
+    if (got == MAP_FAILED)
+        return mapping_failure(errno, "cannot map", nullptr, page);
     if (::madvise(got, page, MADV_WIPEONFORK) != 0) {
         int code = errno;
         ::munmap(got, page);
@@ -206,7 +224,8 @@ fork_guard& fork_guard::operator=(fork_guard&& other) noexcept {
 }
 
 fork_guard::~fork_guard() {
-    if (alive_ != nullptr) ::munmap(const_cast<bool*>(alive_), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+    if (alive_ != nullptr)
+        ::munmap(const_cast<bool*>(alive_), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 } // namespace remanence::os

@@ -50,7 +50,8 @@ public:
     descriptor(descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
     descriptor& operator=(descriptor&&) = delete;
     ~descriptor() {
-        if (value_ >= 0) ::close(value_);
+        if (value_ >= 0)
+            ::close(value_);
     }
     [[nodiscard]] int get() const { return value_; }
     [[nodiscard]] bool valid() const { return value_ >= 0; }
@@ -66,16 +67,19 @@ std::uint64_t kernel_page_bytes() {
 
 unexpected tracker_failure(const char* operation) {
     int code = errno;
-    return fail(errc::io, std::string("page tracking: ") + operation + ": " + std::strerror(code) +
-                              ". Force the fallback tracker, or check vm.max_map_count and the seccomp profile.",
+    return fail(errc::io,
+                std::string("page tracking: ") + operation + ": " + std::strerror(code) +
+                    ". Force the fallback tracker, or check vm.max_map_count and the seccomp profile.",
                 {}, code);
 }
 
 unexpected no_pagemap() {
     const int code = errno;
-    if (code != EACCES && code != EPERM) return tracker_failure("cannot open /proc/self/pagemap");
+    if (code != EACCES && code != EPERM)
+        return tracker_failure("cannot open /proc/self/pagemap");
     return fail(errc::permission_denied,
-                "page tracking: the system does not let this process open its own /proc/self/pagemap. If it has changed its user, "
+                "page tracking: the system does not let this process open its own /proc/self/pagemap. If it has "
+                "changed its user, "
                 "call prctl(PR_SET_DUMPABLE, 1) afterwards, or open heaps before.",
                 "/proc/self/pagemap", code);
 }
@@ -94,13 +98,16 @@ class write_protect_scanner final : public page_scanner {
 public:
     static result<std::unique_ptr<page_scanner>> create(std::byte* base) {
         descriptor fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
-        if (!fault.valid()) return tracker_failure("userfaultfd is refused");
+        if (!fault.valid())
+            return tracker_failure("userfaultfd is refused");
         uffdio_api api{};
         api.api = UFFD_API;
         api.features = kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated;
-        if (::ioctl(fault.get(), UFFDIO_API, &api) != 0) return tracker_failure("asynchronous write-protection is missing");
+        if (::ioctl(fault.get(), UFFDIO_API, &api) != 0)
+            return tracker_failure("asynchronous write-protection is missing");
         descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-        if (!pagemap.valid()) return no_pagemap();
+        if (!pagemap.valid())
+            return no_pagemap();
         return std::unique_ptr<page_scanner>(new write_protect_scanner(base, std::move(fault), std::move(pagemap)));
     }
 
@@ -114,7 +121,8 @@ public:
             uffdio_register range{};
             range.range = {start, bytes};
             range.mode = UFFDIO_REGISTER_MODE_WP;
-            if (::ioctl(fault_.get(), UFFDIO_REGISTER, &range) != 0) return tracker_failure("cannot register");
+            if (::ioctl(fault_.get(), UFFDIO_REGISTER, &range) != 0)
+                return tracker_failure("cannot register");
             registered_ = true;
         }
         // Written, and a private copy: file pages and the zero page were merely read.
@@ -130,7 +138,8 @@ public:
         scan.return_mask = kernel::page_is_written;
         for (scan.start = start; scan.start < scan.end; scan.start = scan.walk_end) {
             int found = ::ioctl(pagemap_.get(), kernel::pagemap_scan, &scan);
-            if (found < 0) return tracker_failure("cannot scan");
+            if (found < 0)
+                return tracker_failure("cannot scan");
             for (int i = 0; i < found; ++i) {
                 const kernel::page_region& region = regions_[static_cast<std::size_t>(i)];
                 append(runs, region.start - start, region.end - region.start);
@@ -158,7 +167,8 @@ class private_copy_scanner final : public page_scanner {
 public:
     static result<std::unique_ptr<page_scanner>> create(std::byte* base) {
         descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-        if (!pagemap.valid()) return no_pagemap();
+        if (!pagemap.valid())
+            return no_pagemap();
         return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(pagemap)));
     }
 
@@ -172,13 +182,15 @@ public:
             std::uint64_t wanted = std::min<std::uint64_t>(entries_.size(), count - done);
             auto offset = static_cast<off_t>((first + done) * sizeof(std::uint64_t));
             ssize_t got = ::pread(pagemap_.get(), entries_.data(), wanted * sizeof(std::uint64_t), offset);
-            if (got <= 0) return tracker_failure("cannot read /proc/self/pagemap");
+            if (got <= 0)
+                return tracker_failure("cannot read /proc/self/pagemap");
             std::uint64_t read = static_cast<std::uint64_t>(got) / sizeof(std::uint64_t);
             for (std::uint64_t i = 0; i < read; ++i) {
                 std::uint64_t entry = entries_[i];
                 bool swapped = (entry & kernel::pagemap_swapped_bit) != 0;
                 bool present = (entry & kernel::pagemap_present_bit) != 0;
-                if (swapped || (present && (entry & kernel::pagemap_file_bit) == 0)) append(runs, (done + i) * unit, unit);
+                if (swapped || (present && (entry & kernel::pagemap_file_bit) == 0))
+                    append(runs, (done + i) * unit, unit);
             }
             done += read;
         }
@@ -199,18 +211,22 @@ private:
 bool scan_tier_works() {
     const std::uint64_t unit = kernel_page_bytes();
     descriptor file(::memfd_create("remanence-self-test", MFD_CLOEXEC));
-    if (!file.valid() || ::ftruncate(file.get(), static_cast<off_t>(4 * unit)) != 0) return false;
+    if (!file.valid() || ::ftruncate(file.get(), static_cast<off_t>(4 * unit)) != 0)
+        return false;
     void* area = ::mmap(nullptr, 8 * unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) return false;
+    if (area == MAP_FAILED)
+        return false;
     auto* base = static_cast<std::byte*>(area);
     auto touch = [&](std::uint64_t page) { *static_cast<volatile std::byte*>(base + page * unit) = std::byte{1}; };
     auto look = [&](std::uint64_t page) { return *static_cast<const volatile std::byte*>(base + page * unit); };
     auto passes = [&] {
-        if (::mmap(base, 4 * unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file.get(), 0) == MAP_FAILED) {
+        if (::mmap(base, 4 * unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file.get(), 0) ==
+            MAP_FAILED) {
             return false;
         }
         auto made = write_protect_scanner::create(base);
-        if (!made) return false;
+        if (!made)
+            return false;
         page_scanner& scanner = **made;
         std::vector<page_run> runs;
         auto reports = [&](const std::vector<page_run>& expected) {
@@ -221,11 +237,14 @@ bool scan_tier_works() {
         look(2);
         touch(5);
         look(6);
-        if (!reports({{unit, unit}, {5 * unit, unit}})) return false;
-        if (!reports({})) return false;
+        if (!reports({{unit, unit}, {5 * unit, unit}}))
+            return false;
+        if (!reports({}))
+            return false;
         look(1);
         look(3);
-        if (!reports({})) return false;
+        if (!reports({}))
+            return false;
         touch(0);
         touch(5);
         touch(6);
@@ -241,10 +260,12 @@ bool scan_tier_works() {
 result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker_choice choice) {
     static const bool scan_works = scan_tier_works(); // the kernel does not change under a process
     if (choice == tracker_choice::scan && !scan_works) {
-        return fail(errc::not_supported, "the scan tracker does not work here (it needs Linux 6.7 and userfaultfd). Use the "
-                                         "automatic choice.");
+        return fail(errc::not_supported,
+                    "the scan tracker does not work here (it needs Linux 6.7 and userfaultfd). Use the "
+                    "automatic choice.");
     }
-    if (choice != tracker_choice::fallback && scan_works) return write_protect_scanner::create(base);
+    if (choice != tracker_choice::fallback && scan_works)
+        return write_protect_scanner::create(base);
     return private_copy_scanner::create(base);
 }
 

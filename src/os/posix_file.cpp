@@ -2,10 +2,10 @@
 
 #include "os/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <algorithm>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,7 +21,8 @@ namespace {
 constexpr off_t k_lock_offset = off_t{1} << 62;
 constexpr std::uint64_t k_direct_alignment = 4 * KiB;
 
-unexpected system_failure(int code, const std::string& operation, const std::string& path, std::uint64_t offset = error::k_no_offset) {
+unexpected system_failure(int code, const std::string& operation, const std::string& path,
+                          std::uint64_t offset = error::k_no_offset) {
     auto text = [&](std::string_view advice) {
         return operation + " " + path + ": " + std::strerror(code) + ". " + std::string(advice);
     };
@@ -31,19 +32,22 @@ unexpected system_failure(int code, const std::string& operation, const std::str
         return fail(errc::not_found, text("Check the name, and create the directory first."), path, code, offset);
     case EACCES:
     case EPERM:
-        return fail(errc::permission_denied, text("Give this user access to the file and its directory."), path, code, offset);
-    case EROFS:
-        return fail(errc::read_only_file_system, text("Open it read-only, or mount the file system writable."), path, code,
+        return fail(errc::permission_denied, text("Give this user access to the file and its directory."), path, code,
                     offset);
+    case EROFS:
+        return fail(errc::read_only_file_system, text("Open it read-only, or mount the file system writable."), path,
+                    code, offset);
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-        return fail(errc::no_space, text("Make room on the disk (or raise the quota) and try again."), path, code, offset);
+        return fail(errc::no_space, text("Make room on the disk (or raise the quota) and try again."), path, code,
+                    offset);
     case EEXIST:
         return fail(errc::exists, text("Choose another name, or open the existing file."), path, code, offset);
     case EISDIR:
         return fail(errc::not_a_heap, text("A heap is a file; name one."), path, code, offset);
-    default: return fail(errc::io, text("The device or the system refuses; see the system's log."), path, code, offset);
+    default:
+        return fail(errc::io, text("The device or the system refuses; see the system's log."), path, code, offset);
     }
 }
 
@@ -55,7 +59,8 @@ class posix_file final : public file {
 public:
     posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
     ~posix_file() override {
-        if (direct_ >= 0) ::close(direct_);
+        if (direct_ >= 0)
+            ::close(direct_);
         ::close(descriptor_); // nothing can be lost here: every durable byte was synced before
     }
 
@@ -63,8 +68,10 @@ public:
         std::size_t done = 0;
         while (done < into.size()) {
             ssize_t n = ::pread(descriptor_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) return system_failure(errno, "cannot read", path_, offset + done);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                return system_failure(errno, "cannot read", path_, offset + done);
             if (n == 0) {
                 return fail(errc::truncated,
                             "cannot read " + path_ + ": it ends at byte " + std::to_string(offset + done) +
@@ -81,8 +88,10 @@ public:
     }
 
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        if (!direct_tried_) open_direct();
-        if (direct_ < 0) return write(where, offset, bytes);
+        if (!direct_tried_)
+            open_direct();
+        if (direct_ < 0)
+            return write(where, offset, bytes);
         auto written = write_with(direct_, offset, bytes);
         if (!written && written.why().os_error == EINVAL) { // the file system takes the flag but not these blocks
             ::close(std::exchange(direct_, -1));
@@ -93,12 +102,14 @@ public:
 
     result<void> sync(site) override {
         while (::fdatasync(descriptor_) != 0) {
-            if (errno == EINTR) continue;
+            if (errno == EINTR)
+                continue;
             // Whatever the reason, a lack of space included: what reached the disk is unknown, so it may not be repeated (I5).
             int code = errno;
             return fail(errc::io,
                         "cannot sync " + path_ + ": " + std::strerror(code) +
-                            ". Close the heap and open it again, then it is as of its last durable commit; see the system's log.",
+                            ". Close the heap and open it again, then it is as of its last durable commit; see the "
+                            "system's log.",
                         path_, code);
         }
         return {};
@@ -106,12 +117,14 @@ public:
 
     result<std::uint64_t> size() override {
         struct stat info{};
-        if (::fstat(descriptor_, &info) != 0) return system_failure(errno, "cannot inspect", path_);
+        if (::fstat(descriptor_, &info) != 0)
+            return system_failure(errno, "cannot inspect", path_);
         return static_cast<std::uint64_t>(info.st_size);
     }
 
     result<void> resize(site, std::uint64_t bytes) override {
-        if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) return system_failure(errno, "cannot resize", path_, bytes);
+        if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0)
+            return system_failure(errno, "cannot resize", path_, bytes);
         return {};
     }
 
@@ -120,17 +133,22 @@ public:
         do {
             code = ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
         } while (code == EINTR);
-        if (code == EOPNOTSUPP) return reserve_by_writing(where, offset, bytes);
-        if (code != 0) return system_failure(code, "cannot reserve space in", path_, offset);
+        if (code == EOPNOTSUPP)
+            return reserve_by_writing(where, offset, bytes);
+        if (code != 0)
+            return system_failure(code, "cannot reserve space in", path_, offset);
         return {};
     }
 
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
         int flags = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-        if (::fallocate(descriptor_, flags, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0) return {};
-        if (errno != EOPNOTSUPP) return system_failure(errno, "cannot free space in", path_, offset);
+        if (::fallocate(descriptor_, flags, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
+            return {};
+        if (errno != EOPNOTSUPP)
+            return system_failure(errno, "cannot free space in", path_, offset);
         auto end = size();
-        if (!end) return end.error();
+        if (!end)
+            return end.error();
         return write_zeros(where, offset, std::min(*end, offset + bytes) - std::min(*end, offset));
     }
 
@@ -140,8 +158,10 @@ public:
         lock.l_whence = SEEK_SET;
         lock.l_start = k_lock_offset;
         lock.l_len = 1;
-        if (::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0) return true;
-        if (errno == EAGAIN || errno == EACCES) return false;
+        if (::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0)
+            return true;
+        if (errno == EAGAIN || errno == EACCES)
+            return false;
         return system_failure(errno, "cannot lock", path_);
     }
 
@@ -157,23 +177,28 @@ public:
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
         // MAP_NORESERVE: without it accounting flags keep the kernel from merging neighbouring mappings.
-        void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_, static_cast<off_t>(offset));
-        if (got == MAP_FAILED) return system_failure(errno, "cannot map", path_, offset);
+        void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
+                           static_cast<off_t>(offset));
+        if (got == MAP_FAILED)
+            return system_failure(errno, "cannot map", path_, offset);
         return {};
     }
 
     result<unsigned> permissions() override {
         struct stat info{};
-        if (::fstat(descriptor_, &info) != 0) return system_failure(errno, "cannot inspect", path_);
+        if (::fstat(descriptor_, &info) != 0)
+            return system_failure(errno, "cannot inspect", path_);
         return static_cast<unsigned>(info.st_mode & 0777U);
     }
 
     result<bool> is_at(const std::string& path) override {
         struct stat mine{};
         struct stat named{};
-        if (::fstat(descriptor_, &mine) != 0) return system_failure(errno, "cannot inspect", path_);
+        if (::fstat(descriptor_, &mine) != 0)
+            return system_failure(errno, "cannot inspect", path_);
         if (::stat(path.c_str(), &named) != 0) {
-            if (errno == ENOENT) return false;
+            if (errno == ENOENT)
+                return false;
             return system_failure(errno, "cannot inspect", path);
         }
         return mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
@@ -185,9 +210,12 @@ private:
     result<void> write_with(int descriptor, std::uint64_t offset, std::span<const std::byte> bytes) {
         std::size_t done = 0;
         while (done < bytes.size()) {
-            ssize_t n = ::pwrite(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) return system_failure(errno, "cannot write", path_, offset + done);
+            ssize_t n =
+                ::pwrite(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                return system_failure(errno, "cannot write", path_, offset + done);
             done += static_cast<std::size_t>(n);
         }
         return {};
@@ -203,7 +231,8 @@ private:
     // For file systems without fallocate: touch every block that may be a hole, contents kept.
     result<void> reserve_by_writing(site where, std::uint64_t offset, std::uint64_t bytes) {
         auto old_end = size();
-        if (!old_end) return old_end.error();
+        if (!old_end)
+            return old_end.error();
         std::vector<std::byte> block(k_direct_alignment);
         for (std::uint64_t at = offset; at < offset + bytes; at += block.size()) {
             std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), offset + bytes - at));
@@ -244,22 +273,29 @@ public:
 
     result<bool> exists(const std::string& path) override {
         struct stat info{};
-        if (::stat(path.c_str(), &info) == 0) return true;
-        if (errno == ENOENT) return false;
+        if (::stat(path.c_str(), &info) == 0)
+            return true;
+        if (errno == ENOENT)
+            return false;
         return system_failure(errno, "cannot inspect", path);
     }
 
     result<void> rename_to_new(site, const std::string& from, const std::string& to) override {
-        if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
-        if (errno != EINVAL) return system_failure(errno, "cannot rename " + from + " to", to);
+        if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
+            return {};
+        if (errno != EINVAL)
+            return system_failure(errno, "cannot rename " + from + " to", to);
         // The file system lacks RENAME_NOREPLACE. link() refuses to replace just as well.
-        if (::link(from.c_str(), to.c_str()) != 0) return system_failure(errno, "cannot rename " + from + " to", to);
-        if (::unlink(from.c_str()) != 0) return system_failure(errno, "cannot remove", from);
+        if (::link(from.c_str(), to.c_str()) != 0)
+            return system_failure(errno, "cannot rename " + from + " to", to);
+        if (::unlink(from.c_str()) != 0)
+            return system_failure(errno, "cannot remove", from);
         return {};
     }
 
     result<void> remove(site, const std::string& path) override {
-        if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+        if (::unlink(path.c_str()) == 0 || errno == ENOENT)
+            return {};
         return system_failure(errno, "cannot remove", path);
     }
 
@@ -267,10 +303,12 @@ public:
         std::string::size_type slash = path.rfind('/');
         std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
         int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (descriptor < 0) return system_failure(errno, "cannot open the directory", directory);
+        if (descriptor < 0)
+            return system_failure(errno, "cannot open the directory", directory);
         int code = ::fsync(descriptor) == 0 ? 0 : errno;
         ::close(descriptor);
-        if (code != 0) return system_failure(code, "cannot sync the directory", directory);
+        if (code != 0)
+            return system_failure(code, "cannot sync the directory", directory);
         return {};
     }
 
@@ -279,15 +317,19 @@ private:
         // Asked before it is opened, since to open a device may already do something; and once more afterwards, since
         // the name may have changed hands in between. Hence O_NONBLOCK: a FIFO would wait for its other end.
         struct stat info{};
-        if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) return not_regular(path);
+        if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+            return not_regular(path);
         int descriptor = open_again_when_interrupted(path, flags | O_NONBLOCK, mode);
         if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file, which its holder is asked to give up
             descriptor = open_again_when_interrupted(path, flags, mode);
         }
-        if (descriptor < 0) return system_failure(errno, "cannot open", path);
+        if (descriptor < 0)
+            return system_failure(errno, "cannot open", path);
         auto opened = std::make_unique<posix_file>(descriptor, path);
-        if (::fstat(descriptor, &info) != 0) return system_failure(errno, "cannot inspect", path);
-        if (!S_ISREG(info.st_mode)) return not_regular(path);
+        if (::fstat(descriptor, &info) != 0)
+            return system_failure(errno, "cannot inspect", path);
+        if (!S_ISREG(info.st_mode))
+            return not_regular(path);
         return std::unique_ptr<file>(std::move(opened));
     }
 

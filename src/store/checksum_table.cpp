@@ -21,7 +21,8 @@ constexpr std::uint64_t k_node_seed = 0x6e6f6465; // "node"
 // Node counts per level, leaves first, up to the single root.
 std::vector<std::uint64_t> level_counts(std::uint64_t region_bytes) {
     std::vector<std::uint64_t> counts{divide_up(region_bytes, format::k_leaf_span)};
-    while (counts.back() > 1) counts.push_back(divide_up(counts.back(), k_inner_children));
+    while (counts.back() > 1)
+        counts.push_back(divide_up(counts.back(), k_inner_children));
     return counts;
 }
 
@@ -51,7 +52,8 @@ checksum_table::checksum_table(os::file& file, const format::region& where)
 
 std::uint64_t checksum_table::file_bytes(std::uint64_t region_bytes) {
     std::uint64_t nodes = 0;
-    for (std::uint64_t count : level_counts(region_bytes)) nodes += count;
+    for (std::uint64_t count : level_counts(region_bytes))
+        nodes += count;
     return nodes * k_node_stride;
 }
 
@@ -60,16 +62,20 @@ std::uint64_t checksum_table::place(std::size_t level, std::uint64_t index, std:
 }
 
 result<node_reference> checksum_table::reference_to(std::size_t level, std::uint64_t index) {
-    if (level == top()) return root_;
+    if (level == top())
+        return root_;
     auto parent = load(level + 1, index / k_inner_children);
-    if (!parent) return parent.error();
+    if (!parent)
+        return parent.error();
     return child_reference((*parent)->bytes.data(), index % k_inner_children);
 }
 
 result<checksum_table::node*> checksum_table::load(std::size_t level, std::uint64_t index) {
-    if (auto found = levels_[level].find(index); found != levels_[level].end()) return found->second.get();
+    if (auto found = levels_[level].find(index); found != levels_[level].end())
+        return found->second.get();
     auto reference = reference_to(level, index);
-    if (!reference) return reference.error();
+    if (!reference)
+        return reference.error();
     auto fresh = std::make_unique<node>();
     fresh->bytes.fill(std::byte{0});
     if (reference->checksum != 0) {
@@ -87,7 +93,8 @@ result<checksum_table::node*> checksum_table::load(std::size_t level, std::uint6
 
 result<std::uint32_t> checksum_table::get(std::uint64_t page) {
     auto leaf = load(0, page / k_leaf_pages);
-    if (!leaf) return leaf.error();
+    if (!leaf)
+        return leaf.error();
     std::uint32_t checksum = 0;
     std::memcpy(&checksum, (*leaf)->bytes.data() + page % k_leaf_pages * sizeof checksum, sizeof checksum);
     return checksum;
@@ -95,7 +102,8 @@ result<std::uint32_t> checksum_table::get(std::uint64_t page) {
 
 result<void> checksum_table::set(std::uint64_t page, std::uint32_t checksum) {
     auto leaf = load(0, page / k_leaf_pages);
-    if (!leaf) return leaf.error();
+    if (!leaf)
+        return leaf.error();
     std::memcpy((*leaf)->bytes.data() + page % k_leaf_pages * sizeof checksum, &checksum, sizeof checksum);
     (*leaf)->changed = true;
     return {};
@@ -103,7 +111,8 @@ result<void> checksum_table::set(std::uint64_t page, std::uint32_t checksum) {
 
 result<void> checksum_table::reserve(std::uint64_t page) {
     std::uint64_t index = page / k_leaf_pages;
-    if (leaf_reserved_[index]) return {};
+    if (leaf_reserved_[index])
+        return {};
     for (std::size_t level = 0; level <= top(); ++level, index /= k_inner_children) {
         REM_TRY(file_.reserve("store: reserve checksums", place(level, index, 0), k_node_stride));
     }
@@ -115,13 +124,15 @@ result<node_reference> checksum_table::write_changed() {
     for (std::size_t level = 0; level <= top(); ++level) {
         std::vector<std::uint64_t> changed;
         for (const auto& [index, loaded] : levels_[level]) {
-            if (loaded->changed) changed.push_back(index);
+            if (loaded->changed)
+                changed.push_back(index);
         }
         std::sort(changed.begin(), changed.end()); // one sweep over the file
         for (std::uint64_t index : changed) {
             node& current = *levels_[level].at(index);
             auto reference = reference_to(level, index);
-            if (!reference) return reference.error();
+            if (!reference)
+                return reference.error();
             std::uint32_t other = reference->checksum == 0 ? 0 : 1 - reference->slot; // I1
             REM_TRY(file_.write("store: checksum table", place(level, index, other), current.bytes));
             current.changed = false;
@@ -131,7 +142,8 @@ result<node_reference> checksum_table::write_changed() {
                 continue;
             }
             auto parent = load(level + 1, index / k_inner_children);
-            if (!parent) return parent.error();
+            if (!parent)
+                return parent.error();
             std::memcpy((*parent)->bytes.data() + index % k_inner_children * sizeof updated, &updated, sizeof updated);
             (*parent)->changed = true;
         }
@@ -147,21 +159,25 @@ result<void> checksum_table::walk(const std::function<result<void>(std::uint64_t
 result<void> checksum_table::walk_node(std::size_t level, std::uint64_t index, const node_reference& reference,
                                        const std::function<result<void>(std::uint64_t)>& damaged,
                                        const std::function<result<void>(std::uint64_t, std::uint32_t)>& page) {
-    if (reference.checksum == 0) return {};
+    if (reference.checksum == 0)
+        return {};
     std::array<std::byte, k_node_bytes> bytes;
     std::uint64_t at = place(level, index, reference.slot & 1);
     auto read = file_.read(at, bytes);
-    if (!read || node_checksum(bytes) != reference.checksum) return damaged(at);
+    if (!read || node_checksum(bytes) != reference.checksum)
+        return damaged(at);
     if (level > 0) {
         for (std::uint64_t child = 0; child < k_inner_children; ++child) {
-            REM_TRY(walk_node(level - 1, index * k_inner_children + child, child_reference(bytes.data(), child), damaged, page));
+            REM_TRY(walk_node(level - 1, index * k_inner_children + child, child_reference(bytes.data(), child),
+                              damaged, page));
         }
         return {};
     }
     for (std::uint64_t i = 0; i < k_leaf_pages; ++i) {
         std::uint32_t checksum = 0;
         std::memcpy(&checksum, bytes.data() + i * sizeof checksum, sizeof checksum);
-        if (checksum != 0) REM_TRY(page(index * k_leaf_pages + i, checksum));
+        if (checksum != 0)
+            REM_TRY(page(index * k_leaf_pages + i, checksum));
     }
     return {};
 }

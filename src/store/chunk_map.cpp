@@ -28,18 +28,21 @@ unexpected damaged_map(const os::file& file, std::uint64_t offset, const std::st
 
 result<chunk_map> chunk_map::read(os::file& file, const format::map_reference& where, std::uint64_t chunk_count) {
     chunk_map map;
-    if (where.count == 0) return map;
+    if (where.count == 0)
+        return map;
     std::uint64_t offset = where.area_offset + where.slot * where.slot_bytes;
     map.exceptions_.resize(static_cast<std::size_t>(where.count)); // bounded by the superblock's validation
     REM_TRY(file.read(offset, std::as_writable_bytes(std::span(map.exceptions_))));
-    if (map_checksum(map.exceptions_) != where.checksum) return damaged_map(file, offset, "its checksum is wrong");
+    if (map_checksum(map.exceptions_) != where.checksum)
+        return damaged_map(file, offset, "its checksum is wrong");
     std::uint64_t next = 0;
     for (const chunk_exception& e : map.exceptions_) { // I7
         std::uint64_t at = offset + static_cast<std::uint64_t>(&e - map.exceptions_.data()) * sizeof e;
         if (e.chunk < next || e.run_length == 0 || e.run_length > chunk_count || e.chunk > chunk_count - e.run_length) {
             return damaged_map(file, at, "an entry is out of order or bounds");
         }
-        if (e.encoding != format::chunk_encoding::zero) return damaged_map(file, at, "an entry has an unknown encoding");
+        if (e.encoding != format::chunk_encoding::zero)
+            return damaged_map(file, at, "an entry has an unknown encoding");
         next = e.chunk + e.run_length;
     }
     return map;
@@ -54,9 +57,11 @@ bool chunk_map::is_zero(std::uint64_t chunk) const {
 void chunk_map::erase(std::uint64_t chunk) {
     auto after = std::upper_bound(exceptions_.begin(), exceptions_.end(), chunk,
                                   [](std::uint64_t c, const chunk_exception& e) { return c < e.chunk; });
-    if (after == exceptions_.begin()) return;
+    if (after == exceptions_.begin())
+        return;
     auto run = std::prev(after);
-    if (chunk - run->chunk >= run->run_length) return;
+    if (chunk - run->chunk >= run->run_length)
+        return;
     changed_ = true;
     chunk_exception rest = *run;
     rest.chunk = chunk + 1;
@@ -76,7 +81,8 @@ void chunk_map::erase(std::uint64_t chunk) {
 }
 
 void chunk_map::append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
-    if (count == 0 || exceptions_.size() == k_exceptions_max) return;
+    if (count == 0 || exceptions_.size() == k_exceptions_max)
+        return;
     REM_CHECK(exceptions_.empty() || exceptions_.back().chunk + exceptions_.back().run_length <= first);
     changed_ = true;
     exceptions_.push_back({first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0});
@@ -88,7 +94,8 @@ result<format::map_reference> chunk_map::write(os::file& file, format::map_refer
     area.checksum = map_checksum(exceptions_);
     REM_CHECK(area.count * sizeof(chunk_exception) <= area.slot_bytes);
     if (!exceptions_.empty()) {
-        REM_TRY(file.write("store: chunk map", area.area_offset + area.slot * area.slot_bytes, std::as_bytes(std::span(exceptions_))));
+        REM_TRY(file.write("store: chunk map", area.area_offset + area.slot * area.slot_bytes,
+                           std::as_bytes(std::span(exceptions_))));
     }
     changed_ = false;
     return area;

@@ -36,15 +36,17 @@ unexpected damaged_superblock(const std::string& path, std::uint64_t offset, con
 
 unexpected other_format(const std::string& path, std::uint32_t version, std::uint64_t place) {
     return fail(errc::unsupported_format,
-                path + " has format " + std::to_string(version) + ", this release reads format " + std::to_string(format::k_format_version) +
-                    ". Use the release that wrote it.",
+                path + " has format " + std::to_string(version) + ", this release reads format " +
+                    std::to_string(format::k_format_version) + ". Use the release that wrote it.",
                 path, 0, place + offsetof(superblock, format_version));
 }
 
 unexpected in_use(const std::string& path) {
-    return fail(errc::in_use,
-                path + " is open elsewhere: another process, or another handle of this one, holds its lock. Close it there first.",
-                path);
+    return fail(
+        errc::in_use,
+        path +
+            " is open elsewhere: another process, or another handle of this one, holds its lock. Close it there first.",
+        path);
 }
 
 } // namespace
@@ -52,15 +54,20 @@ unexpected in_use(const std::string& path) {
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
 
-result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, const std::string& path, const creation& how) {
+result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, const std::string& path,
+                                                     const creation& how) {
     for (const std::string& taken : {path, log_path(path)}) {
         auto present = files.exists(taken);
-        if (!present) return present.error();
-        if (!*present) continue;
-        if (taken == path) return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
+        if (!present)
+            return present.error();
+        if (!*present)
+            continue;
+        if (taken == path)
+            return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
         return fail(errc::log_foreign,
                     "cannot create " + path + ": the redo log " + taken +
-                        " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or remove the log.",
+                        " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or "
+                        "remove the log.",
                     taken);
     }
 
@@ -72,10 +79,13 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
         return why;
     }
     auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-    if (!locked) return locked.error();
+    if (!locked)
+        return locked.error();
     auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
-    if (!mine) return mine.error();
-    if (!*locked || !*mine) return in_use(path);
+    if (!mine)
+        return mine.error();
+    if (!*locked || !*mine)
+        return in_use(path);
 
     superblock s{};
     s.magic = format::k_heap_magic;
@@ -96,7 +106,8 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
         REM_TRY((*file)->reserve("store: create", 0, format::k_first_table_offset));
         for (s.sequence = 0; s.sequence < format::k_superblock_count; ++s.sequence) {
             s.checksum = superblock_checksum(s, s.sequence);
-            REM_TRY((*file)->write("store: create", s.sequence * format::k_superblock_bytes, std::as_bytes(std::span(&s, 1))));
+            REM_TRY((*file)->write("store: create", s.sequence * format::k_superblock_bytes,
+                                   std::as_bytes(std::span(&s, 1))));
         }
         REM_TRY((*file)->sync("store: sync new heap"));
         REM_TRY(files.rename_to_new("store: rename new heap", building, path));
@@ -108,16 +119,20 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
     }
     file->reset(); // opened again below under its own name
     auto store = open(files, path, os::access::read_write);
-    if (store) (*store)->confirmed_ = true;
+    if (store)
+        (*store)->confirmed_ = true;
     return store;
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
     auto file = files.open(path, mode);
-    if (!file) return file.error();
+    if (!file)
+        return file.error();
     auto locked = (*file)->try_lock(mode == os::access::read_only ? os::lock_kind::shared : os::lock_kind::exclusive);
-    if (!locked) return locked.error();
-    if (!*locked) return in_use(path);
+    if (!locked)
+        return locked.error();
+    if (!*locked)
+        return in_use(path);
     std::unique_ptr<heap_file> store(new heap_file(std::move(*file)));
     REM_TRY(store->load());
     return store;
@@ -125,29 +140,36 @@ result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const
 
 result<void> heap_file::load() {
     auto size = file_->size();
-    if (!size) return size.error();
+    if (!size)
+        return size.error();
     file_bytes_ = *size;
     const std::string& path = file_->path();
-    if (*size == 0) return fail(errc::not_a_heap, path + " is empty, hence not a heap. Remove it, or name another file.", path);
+    if (*size == 0)
+        return fail(errc::not_a_heap, path + " is empty, hence not a heap. Remove it, or name another file.", path);
 
     std::array<superblock, format::k_superblock_count> places{};
     std::uint64_t present = std::min<std::uint64_t>(*size, sizeof places);
     REM_TRY(file_->read(0, std::as_writable_bytes(std::span(places)).first(static_cast<std::size_t>(present))));
     const superblock* newest = nullptr;
     for (std::uint64_t i = 0; i < places.size(); ++i) {
-        if (is_valid(places[i], i) && (newest == nullptr || places[i].sequence > newest->sequence)) newest = &places[i];
+        if (is_valid(places[i], i) && (newest == nullptr || places[i].sequence > newest->sequence))
+            newest = &places[i];
     }
     if (newest == nullptr) {
         auto has_magic = [](const superblock& s) { return s.magic == format::k_heap_magic; };
         if (std::none_of(places.begin(), places.end(), has_magic)) {
-            return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0, 0);
+            return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path,
+                        0, 0);
         }
         // Its checksum may be another one.
         for (const superblock& s : places) {
-            if (has_magic(s) && s.format_version != format::k_format_version) return other_format(path, s.format_version, 0);
+            if (has_magic(s) && s.format_version != format::k_format_version)
+                return other_format(path, s.format_version, 0);
         }
         if (*size < sizeof places) {
-            return fail(errc::truncated, path + " ends at byte " + std::to_string(*size) + ", within its superblocks. Restore it from a copy.",
+            return fail(errc::truncated,
+                        path + " ends at byte " + std::to_string(*size) +
+                            ", within its superblocks. Restore it from a copy.",
                         path, 0, *size);
         }
         return damaged_superblock(path, 0, "so is the other one: no checksum fits");
@@ -155,12 +177,15 @@ result<void> heap_file::load() {
     REM_TRY(check_superblock(*newest, *size));
     super_ = *newest;
     const std::uint64_t other = 1 - super_.sequence % 2;
-    if (!is_valid(places[other], other)) other_superblock_damage_ = other * format::k_superblock_bytes;
+    if (!is_valid(places[other], other))
+        other_superblock_damage_ = other * format::k_superblock_bytes;
     image_bytes_ = super_.image_bytes;
     next_map_area_ = super_.map;
-    for (std::size_t i = 0; i < super_.region_count; ++i) tables_.emplace_back(*file_, super_.regions[i]);
+    for (std::size_t i = 0; i < super_.region_count; ++i)
+        tables_.emplace_back(*file_, super_.regions[i]);
     auto map = chunk_map::read(*file_, super_.map, image_bytes_ / super_.chunk_bytes);
-    if (!map) return map.error();
+    if (!map)
+        return map.error();
     map_ = std::move(*map);
     return {};
 }
@@ -170,43 +195,51 @@ result<void> heap_file::check_superblock(const superblock& s, std::uint64_t file
     const std::string& path = file_->path();
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
     auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
-    if (s.format_version != format::k_format_version) return other_format(path, s.format_version, at);
-    if (s.endianness != format::k_endianness || s.features_incompat != 0 || s.checksum_algorithm != format::k_checksum_xxh3 ||
-        s.features_ro_compat != 0 || s.versions.count != 0) {
+    if (s.format_version != format::k_format_version)
+        return other_format(path, s.format_version, at);
+    if (s.endianness != format::k_endianness || s.features_incompat != 0 ||
+        s.checksum_algorithm != format::k_checksum_xxh3 || s.features_ro_compat != 0 || s.versions.count != 0) {
         return fail(errc::unsupported_format,
-                    path + " uses features that this release lacks (endianness " + std::to_string(s.endianness) + ", features " +
-                        std::to_string(s.features_incompat) + "/" + std::to_string(s.features_ro_compat) + ", checksum " +
-                        std::to_string(s.checksum_algorithm) + "). Use a newer release.",
+                    path + " uses features that this release lacks (endianness " + std::to_string(s.endianness) +
+                        ", features " + std::to_string(s.features_incompat) + "/" +
+                        std::to_string(s.features_ro_compat) + ", checksum " + std::to_string(s.checksum_algorithm) +
+                        "). Use a newer release.",
                     path, 0, at);
     }
-    if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min || s.chunk_bytes > format::k_chunk_bytes_max) {
+    if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min ||
+        s.chunk_bytes > format::k_chunk_bytes_max) {
         return bad("chunk size");
     }
-    if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end) return bad("base address");
-    if (s.abi.back() != '\0') return bad("ABI");
-    if (s.region_count > s.regions.size()) return bad("number of regions");
+    if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
+        return bad("base address");
+    if (s.abi.back() != '\0')
+        return bad("ABI");
+    if (s.region_count > s.regions.size())
+        return bad("number of regions");
     std::uint64_t heap_end = 0;
     std::uint64_t file_end = format::k_first_table_offset;
     for (std::size_t i = 0; i < s.region_count; ++i) {
         const region& r = s.regions[i];
-        if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) || r.bytes > k_heap_bytes_max ||
-            heap_end + r.bytes > k_heap_bytes_max || r.table_offset < file_end || r.table_offset > k_heap_bytes_max ||
-            !is_aligned(r.table_offset, k_page_bytes) || r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) ||
-            r.home_offset > k_heap_bytes_max || !is_aligned(r.home_offset, format::k_home_alignment) || r.root.slot > 1) {
+        if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
+            r.bytes > k_heap_bytes_max || heap_end + r.bytes > k_heap_bytes_max || r.table_offset < file_end ||
+            r.table_offset > k_heap_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
+            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) || r.home_offset > k_heap_bytes_max ||
+            !is_aligned(r.home_offset, format::k_home_alignment) || r.root.slot > 1) {
             return bad("regions");
         }
         heap_end += r.bytes;
         file_end = r.home_offset + r.bytes;
     }
-    if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes)) return bad("image size");
+    if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
+        return bad("image size");
     if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
         s.map.area_offset > k_heap_bytes_max || s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
         return bad("chunk map");
     }
     if (s.image_bytes != 0) {
-        const region& last = *std::prev(std::upper_bound(s.regions.begin(), s.regions.begin() + static_cast<std::ptrdiff_t>(s.region_count),
-                                                         s.image_bytes - 1,
-                                                         [](std::uint64_t offset, const region& r) { return offset < r.heap_offset; }));
+        const region& last = *std::prev(std::upper_bound(
+            s.regions.begin(), s.regions.begin() + static_cast<std::ptrdiff_t>(s.region_count), s.image_bytes - 1,
+            [](std::uint64_t offset, const region& r) { return offset < r.heap_offset; }));
         std::uint64_t needed = last.home_offset + (s.image_bytes - last.heap_offset);
         if (file_bytes < needed) {
             return fail(errc::truncated,
@@ -233,7 +266,8 @@ const region& heap_file::region_of(std::uint64_t heap_offset) const {
 }
 
 std::uint64_t heap_file::region_bytes() const {
-    if (super_.region_count == 0) return 0;
+    if (super_.region_count == 0)
+        return 0;
     const region& last = super_.regions[super_.region_count - 1];
     return last.heap_offset + last.bytes;
 }
@@ -245,12 +279,16 @@ std::uint64_t heap_file::home_of(std::uint64_t heap_offset) const {
 
 std::uint64_t heap_file::layout_end() const {
     std::uint64_t end = format::k_first_table_offset;
-    for (std::size_t i = 0; i < super_.region_count; ++i) end = std::max(end, super_.regions[i].home_offset + super_.regions[i].bytes);
-    for (const auto& area : {super_.map, next_map_area_}) end = std::max(end, area.area_offset + 2 * area.slot_bytes);
+    for (std::size_t i = 0; i < super_.region_count; ++i)
+        end = std::max(end, super_.regions[i].home_offset + super_.regions[i].bytes);
+    for (const auto& area : {super_.map, next_map_area_})
+        end = std::max(end, area.area_offset + 2 * area.slot_bytes);
     return end;
 }
 
-bool heap_file::is_stored(std::uint64_t chunk) const { return chunk * super_.chunk_bytes < image_bytes_ && !map_.is_zero(chunk); }
+bool heap_file::is_stored(std::uint64_t chunk) const {
+    return chunk * super_.chunk_bytes < image_bytes_ && !map_.is_zero(chunk);
+}
 
 std::vector<extent> heap_file::extents() const {
     std::vector<extent> found;
@@ -276,8 +314,10 @@ std::vector<extent> heap_file::extents() const {
 
 result<std::uint32_t> heap_file::checksum_of(std::uint64_t page) {
     std::uint64_t chunk = page / chunk_pages();
-    if (!is_stored(chunk)) return std::uint32_t{0};
-    if (auto fresh = fresh_.find(chunk); fresh != fresh_.end()) return fresh->second[page % chunk_pages()];
+    if (!is_stored(chunk))
+        return std::uint32_t{0};
+    if (auto fresh = fresh_.find(chunk); fresh != fresh_.end())
+        return fresh->second[page % chunk_pages()];
     std::size_t index = region_index(page * k_page_bytes);
     return tables_[index].get(page - super_.regions[index].heap_offset / k_page_bytes);
 }
@@ -296,7 +336,8 @@ result<void> heap_file::read_pages(std::uint64_t first_page, std::span<std::byte
     std::vector<std::uint32_t> checksums(static_cast<std::size_t>(count));
     for (std::uint64_t i = 0; i < count; ++i) {
         auto checksum = checksum_of(first_page + i);
-        if (!checksum) return checksum.error();
+        if (!checksum)
+            return checksum.error();
         checksums[i] = *checksum;
     }
     for (std::uint64_t i = 0; i < count;) {
@@ -307,15 +348,18 @@ result<void> heap_file::read_pages(std::uint64_t first_page, std::span<std::byte
             continue;
         }
         std::uint64_t home = home_of((first_page + i) * k_page_bytes);
-        while (end < count && checksums[end] != 0 && home_of((first_page + end) * k_page_bytes) == home + (end - i) * k_page_bytes) ++end;
+        while (end < count && checksums[end] != 0 &&
+               home_of((first_page + end) * k_page_bytes) == home + (end - i) * k_page_bytes)
+            ++end;
         auto run = into.subspan(i * k_page_bytes, (end - i) * k_page_bytes);
         REM_TRY(file_->read(home, run));
         for (; i < end; ++i) {
-            if (page_checksum(into.subspan(i * k_page_bytes, k_page_bytes)) == checksums[i]) continue;
+            if (page_checksum(into.subspan(i * k_page_bytes, k_page_bytes)) == checksums[i])
+                continue;
             std::uint64_t at = home_of((first_page + i) * k_page_bytes);
             return fail(errc::corrupt,
-                        "page " + std::to_string(first_page + i) + " of " + path() + " is damaged at byte " + std::to_string(at) +
-                            " (its checksum is wrong). Restore the heap from a copy.",
+                        "page " + std::to_string(first_page + i) + " of " + path() + " is damaged at byte " +
+                            std::to_string(at) + " (its checksum is wrong). Restore the heap from a copy.",
                         path(), 0, at);
         }
     }
@@ -324,9 +368,11 @@ result<void> heap_file::read_pages(std::uint64_t first_page, std::span<std::byte
 
 result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
     std::uint64_t have = region_bytes();
-    if (heap_bytes <= have) return {};
+    if (heap_bytes <= have)
+        return {};
     if (super_.region_count == super_.regions.size() || heap_bytes > k_heap_bytes_max) {
-        return fail(errc::exhausted, path() + " has reached the largest size of its format. Split the data over several heaps.", path());
+        return fail(errc::exhausted,
+                    path() + " has reached the largest size of its format. Split the data over several heaps.", path());
     }
     // By half its size each time, so that few regions make even a large heap; what is not used yet is a hole.
     region r{};
@@ -347,12 +393,14 @@ result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t co
     file_bytes_ = std::max(file_bytes_, home + count * k_page_bytes);
     std::size_t index = region_index(first_page * k_page_bytes);
     std::uint64_t first = first_page - super_.regions[index].heap_offset / k_page_bytes;
-    for (std::uint64_t page = first; page < first + count; page += format::k_leaf_pages) REM_TRY(tables_[index].reserve(page));
+    for (std::uint64_t page = first; page < first + count; page += format::k_leaf_pages)
+        REM_TRY(tables_[index].reserve(page));
     return tables_[index].reserve(first + count - 1);
 }
 
 result<void> heap_file::reserve_places() {
-    if (places_reserved_) return {};
+    if (places_reserved_)
+        return {};
     REM_TRY(file_->reserve("store: reserve superblocks", 0, format::k_first_table_offset));
     if (next_map_area_.area_offset >= format::k_first_table_offset) {
         REM_TRY(file_->reserve("store: reserve chunk map", next_map_area_.area_offset, 2 * next_map_area_.slot_bytes));
@@ -370,7 +418,8 @@ result<void> heap_file::reserve_map(std::uint64_t fresh) {
     // A fresh chunk splits one run in two at most, or leaves one behind.
     std::uint64_t bytes = (map_.exceptions().size() + 2 * fresh) * sizeof(format::chunk_exception);
     bytes = std::min(bytes, align_up(chunk_map::k_exceptions_max * sizeof(format::chunk_exception), k_page_bytes));
-    if (bytes <= next_map_area_.slot_bytes) return {};
+    if (bytes <= next_map_area_.slot_bytes)
+        return {};
     format::map_reference area = next_map_area_;
     area.area_offset = layout_end();
     area.slot_bytes = align_up(2 * bytes, k_page_bytes);
@@ -410,7 +459,8 @@ result<void> heap_file::fold(std::span<const folded_page> pages) {
     std::vector<std::byte> staging;
     std::uint64_t staged_home = 0;
     auto flush = [&]() -> result<void> {
-        if (staging.empty()) return {};
+        if (staging.empty())
+            return {};
         REM_TRY(file_->write("store: fold", staged_home, staging));
         staging.clear();
         return {};
@@ -433,19 +483,22 @@ result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std:
         std::size_t index = region_index(first * k_page_bytes);
         std::uint64_t in_region = first - super_.regions[index].heap_offset / k_page_bytes;
         for (std::size_t i = 0; i < checksums.size(); ++i) {
-            if (checksums[i] != 0) REM_TRY(tables_[index].set(in_region + i, checksums[i]));
+            if (checksums[i] != 0)
+                REM_TRY(tables_[index].set(in_region + i, checksums[i]));
         }
     }
     fresh_.clear();
     superblock next = super_;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
         auto root = tables_[i].write_changed();
-        if (!root) return root.error();
+        if (!root)
+            return root.error();
         next.regions[i].root = *root;
     }
     if (map_.changed()) {
         auto map = map_.write(*file_, next_map_area_);
-        if (!map) return map.error();
+        if (!map)
+            return map.error();
         next.map = *map;
         next_map_area_ = *map;
     }
@@ -461,7 +514,8 @@ result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std:
 // What was read when the heap was opened may have been in the page cache only: its writer may have died, or its sync
 // may have failed, which leaves pages that count as clean (I5). So it is written again, not just synced.
 result<void> heap_file::confirm() {
-    if (confirmed_) return {};
+    if (confirmed_)
+        return {};
     REM_TRY(file_->write("store: confirm superblock", super_.sequence % 2 * format::k_superblock_bytes,
                          std::as_bytes(std::span(&super_, 1))));
     REM_TRY(file_->sync("store: sync confirmed superblock"));
@@ -490,13 +544,15 @@ result<void> heap_file::discard_unstored() {
             const region& r = region_of(from);
             std::uint64_t end = std::min(to, r.heap_offset + r.bytes);
             std::uint64_t home = home_of(from);
-            if (home < file_bytes_) REM_TRY(file_->punch("store: discard", home, std::min(end - from, file_bytes_ - home)));
+            if (home < file_bytes_)
+                REM_TRY(file_->punch("store: discard", home, std::min(end - from, file_bytes_ - home)));
             from = end;
         }
         return {};
     };
     for (const extent& e : extents()) {
-        if (!e.stored) REM_TRY(discard(e.heap.offset, e.heap.end()));
+        if (!e.stored)
+            REM_TRY(discard(e.heap.offset, e.heap.end()));
     }
     return discard(image_bytes_, region_bytes());
 }
@@ -506,16 +562,19 @@ result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found
     std::array<superblock, format::k_superblock_count> places{};
     REM_TRY(file_->read(0, std::as_writable_bytes(std::span(places))));
     for (std::uint64_t i = 0; i < places.size(); ++i) {
-        if (!is_valid(places[i], i)) found({"a superblock is damaged", i * format::k_superblock_bytes});
+        if (!is_valid(places[i], i))
+            found({"a superblock is damaged", i * format::k_superblock_bytes});
     }
     auto map = chunk_map::read(*file_, super_.map, super_.image_bytes / super_.chunk_bytes);
-    if (!map) found({map.why().message, map.why().offset});
+    if (!map)
+        found({map.why().message, map.why().offset});
 
     std::uint64_t checked = 0;
     std::uint64_t run_first = 0;
     std::vector<std::uint32_t> run; // checksums of consecutive pages, so that they are read at one go
     auto check_run = [&]() -> result<void> {
-        if (run.empty()) return {};
+        if (run.empty())
+            return {};
         checked += run.size();
         auto done = verify_pages(run_first, run, found);
         run.clear();
@@ -543,7 +602,8 @@ result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found
     }
     for (const auto& [chunk, checksums] : fresh_) {
         for (std::size_t i = 0; i < checksums.size(); ++i) {
-            if (checksums[i] != 0) REM_TRY(check_page(chunk * chunk_pages() + i, checksums[i]));
+            if (checksums[i] != 0)
+                REM_TRY(check_page(chunk * chunk_pages() + i, checksums[i]));
         }
         REM_TRY(check_run());
     }

@@ -59,7 +59,8 @@ class heap_file {
 public:
     /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all.
     /// errc::exists when there is a file already.
-    static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path, const creation& how);
+    static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path,
+                                                     const creation& how);
     /// Locks and validates. errc::in_use when somebody else holds it.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
 
@@ -123,7 +124,8 @@ public:
     result<void> discard_unstored();
 
     /// Checks superblocks, tables, map and every stored page against the checksums.
-    result<std::uint64_t> verify(const std::function<void(damage)>& found, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+    result<std::uint64_t> verify(const std::function<void(damage)>& found,
+                                 const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
 private:
     explicit heap_file(std::unique_ptr<os::file> file) : file_(std::move(file)) {}
@@ -134,7 +136,8 @@ private:
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     [[nodiscard]] std::uint64_t layout_end() const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
-    result<void> verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums, const std::function<void(damage)>& found);
+    result<void> verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
+                              const std::function<void(damage)>& found);
 
     std::unique_ptr<os::file> file_;
     format::superblock super_{};
@@ -146,7 +149,8 @@ private:
     bool confirmed_ = false; // the superblock is known to be durable
     bool places_reserved_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> fresh_; // page checksums of chunks accepted since the last publish
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>
+        fresh_; // page checksums of chunks accepted since the last publish
 };
 
 } // namespace remanence::store

@@ -14,9 +14,11 @@ namespace {
 template <class F>
 result<void> for_each_stretch(const view::fresh_chunk& fresh, std::uint64_t chunk_pages, F&& visit) {
     for (std::uint64_t i = 0; i < chunk_pages; ++i) {
-        if (fresh.checksums[i] == 0) continue;
+        if (fresh.checksums[i] == 0)
+            continue;
         std::uint64_t end = i + 1;
-        while (end < chunk_pages && fresh.checksums[end] != 0) ++end;
+        while (end < chunk_pages && fresh.checksums[end] != 0)
+            ++end;
         REM_TRY(visit(fresh.chunk * chunk_pages + i, end - i));
         i = end;
     }
@@ -36,18 +38,22 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     return opened;
 }
 
-result<void> engine::open_store(const std::string& path, open_mode mode, std::string_view abi, std::optional<os::reservation>& place) {
+result<void> engine::open_store(const std::string& path, open_mode mode, std::string_view abi,
+                                std::optional<os::reservation>& place) {
     bool create = mode == open_mode::create;
     if (mode == open_mode::open_or_create) {
         auto present = files_.exists(path);
-        if (!present) return present.error();
+        if (!present)
+            return present.error();
         create = !*present;
     }
     if (create) {
-        if (options_.read_only) return fail(errc::not_found, "cannot open " + path + " read-only: there is no such file.", path);
+        if (options_.read_only)
+            return fail(errc::not_found, "cannot open " + path + " read-only: there is no such file.", path);
         auto taken = options_.base != 0 ? os::reservation::at(options_.base, options_.reserve_bytes)
                                         : os::reservation::at_random(options_.reserve_bytes);
-        if (!taken) return taken.error();
+        if (!taken)
+            return taken.error();
         place = std::move(*taken);
         auto base = reinterpret_cast<std::uint64_t>(place->base());
         auto made = store::heap_file::create(files_, path, {options_.chunk_bytes, base, abi, options_.mode});
@@ -56,36 +62,43 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
             return {};
         }
         // Another process may have been first; with open_or_create that is as good.
-        if (made.why().code != errc::exists || mode == open_mode::create) return made.error();
+        if (made.why().code != errc::exists || mode == open_mode::create)
+            return made.error();
         place.reset();
     }
 
-    auto opened = store::heap_file::open(files_, path, options_.read_only ? os::access::read_only : os::access::read_write);
-    if (!opened) return opened.error();
+    auto opened =
+        store::heap_file::open(files_, path, options_.read_only ? os::access::read_only : os::access::read_write);
+    if (!opened)
+        return opened.error();
     store_ = std::move(*opened);
     if (store_->abi() != abi) {
         return fail(errc::abi_mismatch,
-                    path + " was written with the ABI \"" + std::string(store_->abi()) + "\", this program has \"" + std::string(abi) +
-                        "\". Build it with the same standard library and debug modes.",
+                    path + " was written with the ABI \"" + std::string(store_->abi()) + "\", this program has \"" +
+                        std::string(abi) + "\". Build it with the same standard library and debug modes.",
                     path);
     }
     if (options_.read_only) {
         if (store_->is_clean()) {
             REM_TRY(log::check_clean(files_, *store_));
         } else {
-            return fail(errc::recovery_needed, path + " was not closed cleanly. Open it for writing once, to recover it.", path);
+            return fail(errc::recovery_needed,
+                        path + " was not closed cleanly. Open it for writing once, to recover it.", path);
         }
     } else {
         auto recovered = log::recover(files_, *store_, [&](std::uint64_t done, std::uint64_t total) {
-            if (options_.on_progress) options_.on_progress(engine_options::work::recovery, done, total);
+            if (options_.on_progress)
+                options_.on_progress(engine_options::work::recovery, done, total);
         });
-        if (!recovered) return recovered.error();
+        if (!recovered)
+            return recovered.error();
         stats_.recovered_commits = recovered->commits;
         stats_.recovered_bytes = recovered->bytes;
     }
     auto taken = os::reservation::at(store_->super().base, std::max(options_.reserve_bytes, store_->image_bytes()));
     if (!taken) {
-        taken = os::reservation::at(store_->super().base, store_->image_bytes() + store_->chunk_bytes()); // less will do
+        taken =
+            os::reservation::at(store_->super().base, store_->image_bytes() + store_->chunk_bytes()); // less will do
     }
     if (!taken) {
         failure why = taken.why();
@@ -100,8 +113,10 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
 result<void> engine::open_memory(os::reservation place) {
     version_ = store_->super().checkpoint_version;
     chain_ = store_->super().chain;
-    auto mapped = view::memory_view::open(*store_, std::move(place), {options_.tracker, options_.read_only, options_.core_dump});
-    if (!mapped) return mapped.error();
+    auto mapped =
+        view::memory_view::open(*store_, std::move(place), {options_.tracker, options_.read_only, options_.core_dump});
+    if (!mapped)
+        return mapped.error();
     view_ = std::move(*mapped);
     auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
         REM_TRY(view_->make_accessible(end));
@@ -114,22 +129,26 @@ result<void> engine::open_memory(os::reservation place) {
         REM_TRY(check_header());
     }
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
-    allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend, std::uint64_t{1} << 44,
-                                                          view_->accessible_bytes());
+    allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend,
+                                                          std::uint64_t{1} << 44, view_->accessible_bytes());
     return allocator_->check_state();
 }
 
 result<void> engine::check_header() {
     const format::heap_header& h = header(); // I7
-    if (h.magic == format::k_header_magic && h.version == format::k_header_version) return {};
+    if (h.magic == format::k_header_magic && h.version == format::k_header_version)
+        return {};
     std::uint64_t at = store_->home_of(0);
     if (h.magic == format::k_header_magic) {
         return fail(errc::unsupported_format,
-                    "the heap header in " + path() + " has version " + std::to_string(h.version) + ", this release knows version " +
-                        std::to_string(format::k_header_version) + ". Use the release that wrote it.",
+                    "the heap header in " + path() + " has version " + std::to_string(h.version) +
+                        ", this release knows version " + std::to_string(format::k_header_version) +
+                        ". Use the release that wrote it.",
                     path(), 0, at);
     }
-    return fail(errc::corrupt, "the heap header in " + path() + " at byte " + std::to_string(at) + " is damaged. Restore the heap from a copy.",
+    return fail(errc::corrupt,
+                "the heap header in " + path() + " at byte " + std::to_string(at) +
+                    " is damaged. Restore the heap from a copy.",
                 path(), 0, at);
 }
 
@@ -138,7 +157,8 @@ result<void> engine::format_header() {
     h.magic = format::k_header_magic;
     h.version = format::k_header_version;
     alloc::block_allocator::format(h.allocator);
-    if (options_.read_only) return os::protect_read_only(view_->base(), k_page_bytes);
+    if (options_.read_only)
+        return os::protect_read_only(view_->base(), k_page_bytes);
     return {};
 }
 
@@ -146,7 +166,8 @@ result<void> engine::usable() const {
     if (options_.read_only) {
         return fail(errc::read_only, path() + " is open read-only. Open it for writing to change it.", path());
     }
-    if (!poisoned_) return {};
+    if (!poisoned_)
+        return {};
     return fail(errc::poisoned,
                 path() + " takes no more commits, since an earlier write failed: " + poisoned_->message +
                     " Close it and open it again: it will be as of its last durable commit.",
@@ -155,8 +176,10 @@ result<void> engine::usable() const {
 
 unexpected engine::poison(unexpected why) {
     // errc::no_space promises that nothing was written and that the call may be repeated: not so any more.
-    if (why.why().code == errc::no_space) why.why().code = errc::io;
-    if (!poisoned_) poisoned_ = why.why(); // I5
+    if (why.why().code == errc::no_space)
+        why.why().code = errc::io;
+    if (!poisoned_)
+        poisoned_ = why.why(); // I5
     return why;
 }
 
@@ -164,33 +187,43 @@ result<void> engine::commit() {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
     auto changes = view_->collect([this](std::uint64_t page) { return allocator_->is_free_page(page); });
-    if (!changes) return changes.error();
-    if (changes->empty()) return {};
-    if (options_.inspect) REM_TRY(options_.inspect(*this, *changes, *allocator_));
+    if (!changes)
+        return changes.error();
+    if (changes->empty())
+        return {};
+    if (options_.inspect)
+        REM_TRY(options_.inspect(*this, *changes, *allocator_));
 
     log::record_builder record;
-    for (const view::fresh_chunk& fresh : changes->fresh) record.add_fresh(fresh.chunk, fresh.checksums);
+    for (const view::fresh_chunk& fresh : changes->fresh)
+        record.add_fresh(fresh.chunk, fresh.checksums);
     for (const view::changed_page& page : changes->pages) {
         record.add_page(page.page, page.checksum, changes->ranges_of(page), view_->base() + page.page * k_page_bytes);
     }
     REM_TRY(prepare(*changes, record));
 
     // From here on a failure poisons: what reached the disk is unknown (I5).
-    if (auto written = write_fresh(*changes); !written) return poison(written.error());
+    if (auto written = write_fresh(*changes); !written)
+        return poison(written.error());
     std::uint64_t image_bytes = store_->image_bytes();
-    if (!changes->fresh.empty()) image_bytes = std::max(image_bytes, (changes->fresh.back().chunk + 1) * store_->chunk_bytes());
-    auto bytes = record.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
-    if (auto durable = log_->append(bytes); !durable) return poison(durable.error()); // I2: the commit
+    if (!changes->fresh.empty())
+        image_bytes = std::max(image_bytes, (changes->fresh.back().chunk + 1) * store_->chunk_bytes());
+    auto bytes =
+        record.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
+    if (auto durable = log_->append(bytes); !durable)
+        return poison(durable.error()); // I2: the commit
 
     ++version_;
     chain_ = record.checksum();
     ++stats_.commits;
     stats_.logged_bytes += bytes.size();
-    for (view::fresh_chunk& fresh : changes->fresh) store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
+    for (view::fresh_chunk& fresh : changes->fresh)
+        store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     view_->accept(*changes);
 
     if (log_->used_bytes() >= options_.log_limit_bytes || view_->twin_bytes() >= options_.twin_limit_bytes) {
-        if (auto folded = fold_and_settle(); !folded) (void)poison(folded.error()); // this commit is durable; the next one will hear
+        if (auto folded = fold_and_settle(); !folded)
+            (void)poison(folded.error()); // this commit is durable; the next one will hear
     }
     return {};
 }
@@ -200,29 +233,36 @@ result<void> engine::commit() {
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
-        if (!changes.fresh.empty()) REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
+        if (!changes.fresh.empty())
+            REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
         REM_TRY(store_->reserve_map(changes.fresh.size()));
         for (const view::fresh_chunk& fresh : changes.fresh) {
-            REM_TRY(for_each_stretch(fresh, store_->chunk_pages(),
-                                     [&](std::uint64_t first, std::uint64_t count) { return store_->reserve_pages(first, count); }));
+            REM_TRY(for_each_stretch(fresh, store_->chunk_pages(), [&](std::uint64_t first, std::uint64_t count) {
+                return store_->reserve_pages(first, count);
+            }));
         }
         for (const view::changed_page& page : changes.pages) {
             auto checksum = store_->checksum_of(page.page);
-            if (!checksum) return checksum.error();
+            if (!checksum)
+                return checksum.error();
             if (*checksum == 0) {
                 REM_TRY(store_->reserve_pages(page.page, 1)); // a hole so far; the fold will fill it
             } else {
                 REM_TRY(store_->reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
             }
         }
-        if (!log_) REM_TRY(begin_session());
+        if (!log_)
+            REM_TRY(begin_session());
         return log_->reserve(record.record_bytes());
     };
     auto done = reserved();
-    if (done) return {};
+    if (done)
+        return {};
     errc code = done.why().code;
-    if (code == errc::io || code == errc::truncated) return poison(done.error());
-    if (code == errc::no_space) (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
+    if (code == errc::io || code == errc::truncated)
+        return poison(done.error());
+    if (code == errc::no_space)
+        (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
     return done.error();
 }
 
@@ -230,38 +270,47 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
 result<void> engine::begin_session() {
     const auto& super = store_->super();
     auto mode = store_->file().permissions();
-    if (!mode) return mode.error();
+    if (!mode)
+        return mode.error();
     // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
-    if (version_ == 0) REM_TRY(files_.sync_directory("store: sync directory before first log", path()));
+    if (version_ == 0)
+        REM_TRY(files_.sync_directory("store: sync directory before first log", path()));
     auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode);
-    if (!log) return log.error();
-    if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun) return poison(begun.error());
+    if (!log)
+        return log.error();
+    if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun)
+        return poison(begun.error());
     log_ = std::move(*log);
     return {};
 }
 
 result<void> engine::write_fresh(const view::change_set& changes) {
-    if (changes.fresh.empty()) return {};
+    if (changes.fresh.empty())
+        return {};
     // Stretches that continue each other, across chunks, go out in one write.
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     auto flush = [&]() -> result<void> {
-        if (count == 0) return {};
+        if (count == 0)
+            return {};
         stats_.image_bytes += count * k_page_bytes;
-        return store_->write_fresh(first, {view_->base() + first * k_page_bytes, static_cast<std::size_t>(count * k_page_bytes)});
+        return store_->write_fresh(
+            first, {view_->base() + first * k_page_bytes, static_cast<std::size_t>(count * k_page_bytes)});
     };
     for (const view::fresh_chunk& fresh : changes.fresh) {
-        REM_TRY(for_each_stretch(fresh, store_->chunk_pages(), [&](std::uint64_t from, std::uint64_t pages) -> result<void> {
-            bool continues = count != 0 && first + count == from &&
-                             store_->home_of(from * k_page_bytes) == store_->home_of(first * k_page_bytes) + count * k_page_bytes;
-            if (!continues) {
-                REM_TRY(flush());
-                first = from;
-                count = 0;
-            }
-            count += pages;
-            return {};
-        }));
+        REM_TRY(for_each_stretch(fresh, store_->chunk_pages(),
+                                 [&](std::uint64_t from, std::uint64_t pages) -> result<void> {
+                                     bool continues = count != 0 && first + count == from &&
+                                                      store_->home_of(from * k_page_bytes) ==
+                                                          store_->home_of(first * k_page_bytes) + count * k_page_bytes;
+                                     if (!continues) {
+                                         REM_TRY(flush());
+                                         first = from;
+                                         count = 0;
+                                     }
+                                     count += pages;
+                                     return {};
+                                 }));
     }
     REM_TRY(flush());
     return store_->sync_fresh(); // I2: before the record that names them
@@ -270,15 +319,19 @@ result<void> engine::write_fresh(const view::change_set& changes) {
 result<void> engine::rollback() {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
-    if (auto restored = view_->rollback(); !restored) return poison(restored.error());
-    if (store_->image_bytes() == 0) REM_TRY(format_header()); // nothing was ever committed
+    if (auto restored = view_->rollback(); !restored)
+        return poison(restored.error());
+    if (store_->image_bytes() == 0)
+        REM_TRY(format_header()); // nothing was ever committed
     return allocator_->check_state();
 }
 
 result<void> engine::checkpoint() {
     REM_TRY(usable());
-    if (!log_ || log_->used_bytes() == 0) return {};
-    if (auto folded = fold(false); !folded) return poison(folded.error());
+    if (!log_ || log_->used_bytes() == 0)
+        return {};
+    if (auto folded = fold(false); !folded)
+        return poison(folded.error());
     view_->drop_twins();
     return {};
 }
@@ -301,7 +354,8 @@ result<void> engine::fold(bool clean) {
         stats_.image_bytes += batch.size() * k_page_bytes;
         rest = rest.subspan(batch.size());
         if (options_.on_progress) {
-            options_.on_progress(engine_options::work::checkpoint, (pages.size() - rest.size()) * k_page_bytes, pages.size() * k_page_bytes);
+            options_.on_progress(engine_options::work::checkpoint, (pages.size() - rest.size()) * k_page_bytes,
+                                 pages.size() * k_page_bytes);
         }
     }
     REM_TRY(store_->publish(version_, chain_, store_->super().epoch, clean));
@@ -311,16 +365,20 @@ result<void> engine::fold(bool clean) {
 }
 
 result<void> engine::close() {
-    if (poisoned_) return usable();
-    if (!log_) return {}; // nothing was committed: the file is as it was
-    if (auto folded = fold(true); !folded) return poison(folded.error());
+    if (poisoned_)
+        return usable();
+    if (!log_)
+        return {}; // nothing was committed: the file is as it was
+    if (auto folded = fold(true); !folded)
+        return poison(folded.error());
     return log::remove_log(files_, path());
 }
 
 void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why) {
     std::lock_guard allocation(allocation_);
     void* block = allocator_->allocate(bytes, alignment);
-    if (block == nullptr) why = allocator_->failure().why();
+    if (block == nullptr)
+        why = allocator_->failure().why();
     return block;
 }
 
@@ -328,7 +386,8 @@ void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignmen
     std::lock_guard allocation(allocation_);
     if (options_.inspect) {
         auto freed = allocator_->block_of(block);
-        if (freed && freed->start == block) std::memset(freed->start, 0, freed->bytes);
+        if (freed && freed->start == block)
+            std::memset(freed->start, 0, freed->bytes);
     }
     allocator_->deallocate(block, bytes, alignment);
 }
@@ -347,9 +406,11 @@ result<verification> engine::verify() {
     verification report;
     auto pages = store_->verify([&](store::damage d) { report.problems.push_back(std::move(d)); },
                                 [&](std::uint64_t done, std::uint64_t total) {
-                                    if (options_.on_progress) options_.on_progress(engine_options::work::verify, done, total);
+                                    if (options_.on_progress)
+                                        options_.on_progress(engine_options::work::verify, done, total);
                                 });
-    if (!pages) return pages.error();
+    if (!pages)
+        return pages.error();
     report.pages_checked = *pages;
     if (log_) {
         auto records = log::scan(log_->file(), *store_);
@@ -364,7 +425,8 @@ result<verification> engine::verify() {
     }
     std::lock_guard allocation(allocation_);
     allocator_->check_invariants([&](std::uint64_t offset, std::string_view what) {
-        report.problems.push_back({"allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), error::k_no_offset});
+        report.problems.push_back(
+            {"allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), error::k_no_offset});
     });
     allocator_->for_each_block([&](alloc::block) { ++report.blocks_checked; });
     return report;

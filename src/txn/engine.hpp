@@ -113,7 +113,8 @@ private:
     engine(os::file_system& files, const engine_options& options) : files_(files), options_(options) {}
     static format::heap_header* header_at(std::byte* base) { return reinterpret_cast<format::heap_header*>(base); }
 
-    result<void> open_store(const std::string& path, open_mode mode, std::string_view abi, std::optional<os::reservation>& place);
+    result<void> open_store(const std::string& path, open_mode mode, std::string_view abi,
+                            std::optional<os::reservation>& place);
     result<void> open_memory(os::reservation place);
     result<void> check_header();
     result<void> format_header();
@@ -134,7 +135,7 @@ private:
     std::unique_ptr<alloc::block_allocator> allocator_;
     mutable std::mutex allocation_; // guards allocator_ and the view's growth
     std::uint64_t version_ = 0;
-    std::uint64_t chain_ = 0; // checksum of the last record
+    std::uint64_t chain_ = 0;         // checksum of the last record
     std::optional<failure> poisoned_; // I5
     engine_stats stats_;
 };

@@ -23,12 +23,15 @@ std::vector<held>& sections() {
 
 held* find(const section_lock* lock) {
     for (held& h : sections()) {
-        if (h.lock == lock) return &h;
+        if (h.lock == lock)
+            return &h;
     }
     return nullptr;
 }
 
-void forget(const section_lock* lock) { std::erase_if(sections(), [&](const held& h) { return h.lock == lock; }); }
+void forget(const section_lock* lock) {
+    std::erase_if(sections(), [&](const held& h) { return h.lock == lock; });
+}
 
 } // namespace
 
@@ -36,7 +39,8 @@ section_lock::~section_lock() { forget(this); }
 
 section_lock::outcome section_lock::enter_write(bool wait) {
     if (held* mine = find(this)) {
-        if (mine->write_depth == 0) return outcome::conflict;
+        if (mine->write_depth == 0)
+            return outcome::conflict;
         ++mine->write_depth;
         return outcome::nested;
     }
@@ -72,7 +76,8 @@ section_lock::outcome section_lock::enter_read(bool wait) {
 bool section_lock::leave_write() {
     held* mine = find(this);
     REM_CHECK(mine != nullptr && mine->write_depth > 0);
-    if (--mine->write_depth > 0) return false;
+    if (--mine->write_depth > 0)
+        return false;
     forget(this);
     mutex_.unlock();
     return true;
@@ -81,7 +86,8 @@ bool section_lock::leave_write() {
 bool section_lock::leave_read() {
     held* mine = find(this);
     REM_CHECK(mine != nullptr && mine->read_depth > 0);
-    if (--mine->read_depth > 0 || mine->write_depth > 0) return false;
+    if (--mine->read_depth > 0 || mine->write_depth > 0)
+        return false;
     forget(this);
     mutex_.unlock_shared();
     return true;
@@ -100,7 +106,8 @@ std::size_t section_lock::read_depth() const {
 void* section_lock::innermost_write_owner() {
     const std::vector<held>& mine = sections();
     for (auto h = mine.rbegin(); h != mine.rend(); ++h) {
-        if (h->write_depth > 0) return h->lock->owner_;
+        if (h->write_depth > 0)
+            return h->lock->owner_;
     }
     return nullptr;
 }

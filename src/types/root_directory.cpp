@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::uint64_t k_first_capacity = 8;
 
-std::uint64_t* table_of(std::byte* base, const format::root_directory& d) { return reinterpret_cast<std::uint64_t*>(base + d.table); }
+std::uint64_t* table_of(std::byte* base, const format::root_directory& d) {
+    return reinterpret_cast<std::uint64_t*>(base + d.table);
+}
 
 std::uint64_t entry_bytes(const format::root_entry& e) { return sizeof e + e.name_bytes + e.type_bytes; }
 
@@ -29,16 +31,19 @@ unexpected root_directory::damaged(std::uint64_t offset) const {
 
 std::byte* root_directory::at(std::uint64_t offset, std::uint64_t bytes) const {
     std::uint64_t end = engine_.accessible_bytes();
-    if (offset < k_page_bytes || offset % alignof(std::uint64_t) != 0 || bytes > end || offset > end - bytes) return nullptr;
+    if (offset < k_page_bytes || offset % alignof(std::uint64_t) != 0 || bytes > end || offset > end - bytes)
+        return nullptr;
     return engine_.base() + offset;
 }
 
 result<format::root_directory*> root_directory::directory() const {
     std::uint64_t offset = engine_.header().root_word;
-    if (offset == 0) return nullptr;
+    if (offset == 0)
+        return nullptr;
     auto* d = reinterpret_cast<format::root_directory*>(at(offset, sizeof(format::root_directory)));
-    if (d == nullptr || d->magic != format::k_directory_magic || d->version != format::k_directory_version || d->count > d->capacity ||
-        d->capacity > engine_.accessible_bytes() / sizeof(std::uint64_t) || at(d->table, d->capacity * sizeof(std::uint64_t)) == nullptr) {
+    if (d == nullptr || d->magic != format::k_directory_magic || d->version != format::k_directory_version ||
+        d->count > d->capacity || d->capacity > engine_.accessible_bytes() / sizeof(std::uint64_t) ||
+        at(d->table, d->capacity * sizeof(std::uint64_t)) == nullptr) {
         return damaged(offset);
     }
     return d;
@@ -47,12 +52,14 @@ result<format::root_directory*> root_directory::directory() const {
 result<root_view> root_directory::entry(const format::root_directory& d, std::uint64_t index) const {
     std::uint64_t offset = table_of(engine_.base(), d)[index];
     const auto* e = reinterpret_cast<const format::root_entry*>(at(offset, sizeof(format::root_entry)));
-    if (e == nullptr || at(offset, entry_bytes(*e)) == nullptr || at(align_down(e->object, alignof(std::uint64_t)), e->object_bytes) == nullptr) {
+    if (e == nullptr || at(offset, entry_bytes(*e)) == nullptr ||
+        at(align_down(e->object, alignof(std::uint64_t)), e->object_bytes) == nullptr) {
         return damaged(offset);
     }
     const auto* text = reinterpret_cast<const char*>(e + 1);
-    return root_view{{text, e->name_bytes}, {text + e->name_bytes, e->type_bytes}, engine_.base() + e->object,
-                     e->object_bytes,       e->fingerprint_hash,                   e->fingerprint_algorithm};
+    return root_view{{text, e->name_bytes},      {text + e->name_bytes, e->type_bytes},
+                     engine_.base() + e->object, e->object_bytes,
+                     e->fingerprint_hash,        e->fingerprint_algorithm};
 }
 
 result<root_directory::position> root_directory::search(const format::root_directory& d, std::string_view name) const {
@@ -61,9 +68,11 @@ result<root_directory::position> root_directory::search(const format::root_direc
     while (low < high) {
         std::uint64_t middle = low + (high - low) / 2;
         auto root = entry(d, middle);
-        if (!root) return root.error();
+        if (!root)
+            return root.error();
         int order = root->name.compare(name);
-        if (order == 0) return position{middle, true};
+        if (order == 0)
+            return position{middle, true};
         (order < 0 ? low : high) = order < 0 ? middle + 1 : middle;
     }
     return position{low, false};
@@ -71,18 +80,26 @@ result<root_directory::position> root_directory::search(const format::root_direc
 
 result<void*> root_directory::find(std::string_view name, const detail::type_fingerprint& type) const {
     auto d = directory();
-    if (!d) return d.error();
-    if (*d == nullptr) return nullptr;
+    if (!d)
+        return d.error();
+    if (*d == nullptr)
+        return nullptr;
     auto where = search(**d, name);
-    if (!where) return where.error();
-    if (!where->found) return nullptr;
+    if (!where)
+        return where.error();
+    if (!where->found)
+        return nullptr;
     auto root = entry(**d, where->index);
-    if (!root) return root.error();
-    if (root->fingerprint_hash == type.hash && root->fingerprint_algorithm == type.algorithm && root->bytes == type.size) return root->object;
+    if (!root)
+        return root.error();
+    if (root->fingerprint_hash == type.hash && root->fingerprint_algorithm == type.algorithm &&
+        root->bytes == type.size)
+        return root->object;
     std::string advice = root->type == type.name ? " The names are alike, but members or their types are not." : "";
     return fail(errc::type_mismatch,
-                "the root \"" + std::string(name) + "\" of " + engine_.path() + " is stored as " + std::string(root->type) + " (" +
-                    std::to_string(root->bytes) + " bytes), not as " + type.name + " (" + std::to_string(type.size) + " bytes)." + advice +
+                "the root \"" + std::string(name) + "\" of " + engine_.path() + " is stored as " +
+                    std::string(root->type) + " (" + std::to_string(root->bytes) + " bytes), not as " + type.name +
+                    " (" + std::to_string(type.size) + " bytes)." + advice +
                     " Ask for the stored type, or use another name.",
                 engine_.path());
 }
@@ -90,7 +107,8 @@ result<void*> root_directory::find(std::string_view name, const detail::type_fin
 result<void*> root_directory::allocate(std::uint64_t bytes) {
     std::optional<failure> why;
     void* block = engine_.allocate(bytes, alignof(std::uint64_t), why);
-    if (block == nullptr) return unexpected(std::move(*why));
+    if (block == nullptr)
+        return unexpected(std::move(*why));
     return block;
 }
 
@@ -98,16 +116,21 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     if (!type.nameable) {
         return fail(errc::unnameable_type,
                     "the root \"" + std::string(name) + "\" of " + engine_.path() + " cannot be of type " + type.name +
-                        ": it is local to a function or a file, so no other program could name it. Declare it in a named namespace.",
+                        ": it is local to a function or a file, so no other program could name it. Declare it in a "
+                        "named namespace.",
                     engine_.path());
     }
     std::byte* base = engine_.base();
-    auto offset_of = [&](const void* block) { return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - base); };
+    auto offset_of = [&](const void* block) {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - base);
+    };
     auto d = directory();
-    if (!d) return d.error();
+    if (!d)
+        return d.error();
     if (*d == nullptr) {
         auto block = allocate(sizeof(format::root_directory));
-        if (!block) return block.error();
+        if (!block)
+            return block.error();
         auto table = allocate(k_first_capacity * sizeof(std::uint64_t));
         if (!table) {
             engine_.deallocate(*block, sizeof(format::root_directory), alignof(std::uint64_t));
@@ -119,7 +142,8 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     }
     format::root_directory& dir = **d;
     auto where = search(dir, name);
-    if (!where) return where.error();
+    if (!where)
+        return where.error();
     REM_CHECK(!where->found);
 
     format::root_entry e{};
@@ -131,7 +155,8 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     e.name_bytes = static_cast<std::uint32_t>(name.size());
     e.type_bytes = static_cast<std::uint32_t>(type.name.size());
     auto block = allocate(entry_bytes(e));
-    if (!block) return block.error();
+    if (!block)
+        return block.error();
     if (dir.count == dir.capacity) {
         auto grown = allocate(2 * dir.capacity * sizeof(std::uint64_t));
         if (!grown) {
@@ -156,11 +181,13 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
 
 result<void> root_directory::erase(std::string_view name) {
     auto d = directory();
-    if (!d) return d.error();
+    if (!d)
+        return d.error();
     REM_CHECK(*d != nullptr);
     format::root_directory& dir = **d;
     auto where = search(dir, name);
-    if (!where) return where.error();
+    if (!where)
+        return where.error();
     REM_CHECK(where->found);
     std::uint64_t* table = table_of(engine_.base(), dir);
     auto* e = reinterpret_cast<format::root_entry*>(engine_.base() + table[where->index]);
@@ -172,11 +199,14 @@ result<void> root_directory::erase(std::string_view name) {
 
 result<void> root_directory::for_each(const std::function<void(const root_view&)>& visit) const {
     auto d = directory();
-    if (!d) return d.error();
-    if (*d == nullptr) return {};
+    if (!d)
+        return d.error();
+    if (*d == nullptr)
+        return {};
     for (std::uint64_t i = 0; i < (*d)->count; ++i) {
         auto root = entry(**d, i);
-        if (!root) return root.error();
+        if (!root)
+            return root.error();
         visit(*root);
     }
     return {};

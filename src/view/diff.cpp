@@ -15,7 +15,8 @@ constexpr std::size_t k_block_units = 64; // one bit each in a 64-bit mask
 
 // Bit i is set when unit i of the block differs. Plain enough for the compiler to vectorise.
 std::uint64_t difference_mask(const std::byte* before, const std::byte* after) {
-    if (std::memcmp(before, after, k_block_units * k_unit) == 0) return 0;
+    if (std::memcmp(before, after, k_block_units * k_unit) == 0)
+        return 0;
     std::uint64_t mask = 0;
     for (std::size_t i = 0; i < k_block_units; ++i) {
         std::uint64_t a = 0;

@@ -28,12 +28,15 @@ unexpected exhausted(const std::string& path, const os::reservation& place, cons
                  os::mapping_at(reinterpret_cast<std::uint64_t>(place.base()) + place.bytes(), GiB) +
                  ". Free memory in the heap, or open it with a larger reserve_bytes before that mapping is made.";
     }
-    return fail(errc::exhausted, "the memory of the heap " + path + " is exhausted at " + std::to_string(place.bytes()) + " bytes: " + reason,
+    return fail(errc::exhausted,
+                "the memory of the heap " + path + " is exhausted at " + std::to_string(place.bytes()) +
+                    " bytes: " + reason,
                 path, why.os_error);
 }
 
 void sort_and_merge(std::vector<os::page_run>& runs) {
-    std::sort(runs.begin(), runs.end(), [](const os::page_run& a, const os::page_run& b) { return a.offset < b.offset; });
+    std::sort(runs.begin(), runs.end(),
+              [](const os::page_run& a, const os::page_run& b) { return a.offset < b.offset; });
     std::size_t kept = 0;
     for (const os::page_run& run : runs) {
         if (kept > 0 && run.offset <= runs[kept - 1].end()) {
@@ -47,18 +50,22 @@ void sort_and_merge(std::vector<os::page_run>& runs) {
 
 } // namespace
 
-result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place, const view_options& options) {
+result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place,
+                                                       const view_options& options) {
     std::unique_ptr<memory_view> view(new memory_view(store, std::move(place)));
     view->core_dump_ = options.core_dump;
     auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     REM_TRY(view->place_.extend(store.image_bytes()));
     view->reserved_ = view->place_.bytes();
-    if (!options.core_dump) os::exclude_from_core(view->base(), view->place_.bytes());
-    for (const store::extent& e : store.extents()) REM_TRY(view->map(e, protection));
+    if (!options.core_dump)
+        os::exclude_from_core(view->base(), view->place_.bytes());
+    for (const store::extent& e : store.extents())
+        REM_TRY(view->map(e, protection));
     view->accessible_ = store.image_bytes();
     if (!options.read_only) {
         auto scanner = os::make_page_scanner(view->base(), options.tracker);
-        if (!scanner) return scanner.error();
+        if (!scanner)
+            return scanner.error();
         view->scanner_ = std::move(*scanner);
     }
     return view;
@@ -69,33 +76,44 @@ result<void> memory_view::map(const store::extent& e, os::access protection) {
         REM_TRY(store_.file().map_private(base() + e.heap.offset, e.heap.bytes, e.file_offset, protection));
     } else {
         REM_TRY(os::map_anonymous(base() + e.heap.offset, e.heap.bytes));
-        if (protection == os::access::read_only) REM_TRY(os::protect_read_only(base() + e.heap.offset, e.heap.bytes));
+        if (protection == os::access::read_only)
+            REM_TRY(os::protect_read_only(base() + e.heap.offset, e.heap.bytes));
     }
-    if (!core_dump_) os::exclude_from_core(base() + e.heap.offset, e.heap.bytes);
+    if (!core_dump_)
+        os::exclude_from_core(base() + e.heap.offset, e.heap.bytes);
     const std::uint64_t chunk = store_.chunk_bytes();
-    if (maps_file_.size() < e.heap.end() / chunk) maps_file_.resize(static_cast<std::size_t>(e.heap.end() / chunk));
+    if (maps_file_.size() < e.heap.end() / chunk)
+        maps_file_.resize(static_cast<std::size_t>(e.heap.end() / chunk));
     std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.offset / chunk),
               maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.end() / chunk), e.stored);
-    if (scanner_) scanner_->mapped(e.heap.offset, e.heap.bytes);
+    if (scanner_)
+        scanner_->mapped(e.heap.offset, e.heap.bytes);
     return {};
 }
 
 result<void> memory_view::make_accessible(std::uint64_t bytes) {
-    if (bytes <= accessible_) return {};
-    std::uint64_t wanted = align_up(std::max(bytes, accessible_ + accessible_ / 4), std::max(k_growth_step, store_.chunk_bytes()));
+    if (bytes <= accessible_)
+        return {};
+    std::uint64_t wanted =
+        align_up(std::max(bytes, accessible_ + accessible_ / 4), std::max(k_growth_step, store_.chunk_bytes()));
     if (wanted > place_.bytes()) {
         if (bytes <= place_.bytes()) {
             wanted = place_.bytes();
         } else if (!place_.extend(align_up(wanted, GiB))) {
-            wanted = align_up(bytes, std::max(k_growth_step, store_.chunk_bytes())); // what is in the way may leave room for this
-            if (auto extended = place_.extend(wanted); !extended) return exhausted(store_.path(), place_, extended.why());
+            wanted = align_up(
+                bytes, std::max(k_growth_step, store_.chunk_bytes())); // what is in the way may leave room for this
+            if (auto extended = place_.extend(wanted); !extended)
+                return exhausted(store_.path(), place_, extended.why());
         }
     }
     reserved_ = place_.bytes();
     REM_TRY(os::map_anonymous(base() + accessible_, wanted - accessible_));
-    if (!core_dump_) os::exclude_from_core(base() + accessible_, wanted - accessible_);
-    if (wanted > k_huge_pages_from) os::prefer_huge_pages(base() + accessible_, wanted - accessible_);
-    if (scanner_) scanner_->mapped(accessible_, wanted - accessible_);
+    if (!core_dump_)
+        os::exclude_from_core(base() + accessible_, wanted - accessible_);
+    if (wanted > k_huge_pages_from)
+        os::prefer_huge_pages(base() + accessible_, wanted - accessible_);
+    if (scanner_)
+        scanner_->mapped(accessible_, wanted - accessible_);
     accessible_ = wanted;
     return {};
 }
@@ -111,7 +129,8 @@ result<void> memory_view::gather_written() {
 result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
     const std::uint64_t pages = store_.chunk_pages();
     for (std::uint64_t page = chunk * pages; page < (chunk + 1) * pages; ++page) {
-        if (!is_unused(page) || twins_.find(page) != nullptr) return false;
+        if (!is_unused(page) || twins_.find(page) != nullptr)
+            return false;
     }
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     if (store_.is_stored(chunk) && !maps_file(chunk)) {
@@ -133,11 +152,13 @@ result<void> memory_view::set_unused_aside(const page_predicate& is_unused) {
             const std::uint64_t to = std::min(run.end(), (chunk + 1) * store_.chunk_bytes());
             if (chunk != last) {
                 auto given_back = give_back(chunk, is_unused);
-                if (!given_back) return given_back.error();
+                if (!given_back)
+                    return given_back.error();
                 is_given_back = *given_back;
                 last = chunk;
             }
-            if (!is_given_back) used_.push_back({from, to - from});
+            if (!is_given_back)
+                used_.push_back({from, to - from});
             from = to;
         }
     }
@@ -151,7 +172,8 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     fresh_chunk fresh{0, {}};
     auto finish_fresh = [&] {
-        if (!fresh.checksums.empty()) changes.fresh.push_back(std::move(fresh));
+        if (!fresh.checksums.empty())
+            changes.fresh.push_back(std::move(fresh));
         fresh.checksums.clear();
     };
     for (const os::page_run& run : used_) {
@@ -161,10 +183,12 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
             if (store_.is_stored(chunk)) {
                 REM_TRY(collect_stored({from, to - from}, changes));
             } else {
-                if (fresh.chunk != chunk) finish_fresh();
+                if (fresh.chunk != chunk)
+                    finish_fresh();
                 fresh.chunk = chunk;
                 for (std::uint64_t at = from; at < to; at += k_page_bytes) {
-                    if (all_zero(base() + at)) continue; // what was never written reads as zeros anyway
+                    if (all_zero(base() + at))
+                        continue; // what was never written reads as zeros anyway
                     fresh.checksums.resize(static_cast<std::size_t>(store_.chunk_pages()));
                     fresh.checksums[at % chunk_bytes / k_page_bytes] = page_checksum({base() + at, k_page_bytes});
                 }
@@ -186,22 +210,26 @@ result<void> memory_view::collect_stored(byte_range range, change_set& changes) 
         }
         std::uint64_t end = at + k_page_bytes;
         std::uint64_t limit = std::min(range.end(), at + k_read_bytes);
-        while (end < limit && twins_.find(end / k_page_bytes) == nullptr) end += k_page_bytes;
+        while (end < limit && twins_.find(end / k_page_bytes) == nullptr)
+            end += k_page_bytes;
         // The image's pages become twins at once where they differ: their content is committed either way.
         std::byte* image = twins_.allocate((end - at) / k_page_bytes);
         auto read = store_.read_pages(page, {image, static_cast<std::size_t>(end - at)});
         unchanged_.clear();
         for (; at < end; at += k_page_bytes, image += k_page_bytes) {
             std::size_t before = changes.pages.size();
-            if (read) REM_TRY(compare(at / k_page_bytes, image, changes));
+            if (read)
+                REM_TRY(compare(at / k_page_bytes, image, changes));
             if (changes.pages.size() != before) {
                 twins_.insert(at / k_page_bytes, image);
             } else {
                 unchanged_.push_back(image);
             }
         }
-        for (auto page_image = unchanged_.rbegin(); page_image != unchanged_.rend(); ++page_image) twins_.discard(*page_image);
-        if (!read) return read.error();
+        for (auto page_image = unchanged_.rbegin(); page_image != unchanged_.rend(); ++page_image)
+            twins_.discard(*page_image);
+        if (!read)
+            return read.error();
     }
     return {};
 }
@@ -211,7 +239,8 @@ result<void> memory_view::compare(std::uint64_t page, const std::byte* committed
     std::size_t first = changes.ranges.size();
     diff_pages(committed, now, changes.ranges);
     auto count = static_cast<std::uint32_t>(changes.ranges.size() - first);
-    if (count != 0) changes.pages.push_back({page, page_checksum({now, k_page_bytes}), count, first});
+    if (count != 0)
+        changes.pages.push_back({page, page_checksum({now, k_page_bytes}), count, first});
     return {};
 }
 
@@ -247,12 +276,14 @@ result<void> memory_view::restore(byte_range range) {
     bool from_file = maps_file(range.offset / store_.chunk_bytes());
     for (std::uint64_t at = range.offset; at < range.end();) {
         if (const std::byte* twin = twins_.find(at / k_page_bytes)) {
-            if (std::memcmp(base() + at, twin, k_page_bytes) != 0) std::memcpy(base() + at, twin, k_page_bytes);
+            if (std::memcmp(base() + at, twin, k_page_bytes) != 0)
+                std::memcpy(base() + at, twin, k_page_bytes);
             at += k_page_bytes;
             continue;
         }
         std::uint64_t end = at + k_page_bytes;
-        while (end < range.end() && twins_.find(end / k_page_bytes) == nullptr) end += k_page_bytes;
+        while (end < range.end() && twins_.find(end / k_page_bytes) == nullptr)
+            end += k_page_bytes;
         if (from_file) {
             REM_TRY(os::drop_pages(base() + at, end - at));
         } else {
@@ -266,20 +297,25 @@ result<void> memory_view::restore(byte_range range) {
 result<void> memory_view::settle() {
     // Memory of chunks that got their place since they were mapped.
     for (const store::extent& e : store_.extents()) {
-        if (!e.stored) continue;
+        if (!e.stored)
+            continue;
         const std::uint64_t chunk = store_.chunk_bytes();
         for (std::uint64_t from = e.heap.offset; from < e.heap.end();) {
             std::uint64_t to = from + chunk;
             bool mapped = maps_file(from / chunk);
-            while (to < e.heap.end() && maps_file(to / chunk) == mapped) to += chunk;
-            if (!mapped) REM_TRY(map({{from, to - from}, true, e.file_offset + (from - e.heap.offset)}, os::access::read_write));
+            while (to < e.heap.end() && maps_file(to / chunk) == mapped)
+                to += chunk;
+            if (!mapped)
+                REM_TRY(map({{from, to - from}, true, e.file_offset + (from - e.heap.offset)}, os::access::read_write));
             from = to;
         }
     }
     std::vector<os::page_run> copies;
-    for (const store::folded_page& twin : twins_.sorted()) copies.push_back({twin.page * k_page_bytes, k_page_bytes});
+    for (const store::folded_page& twin : twins_.sorted())
+        copies.push_back({twin.page * k_page_bytes, k_page_bytes});
     sort_and_merge(copies);
-    for (const os::page_run& run : copies) REM_TRY(os::drop_pages(base() + run.offset, run.bytes));
+    for (const os::page_run& run : copies)
+        REM_TRY(os::drop_pages(base() + run.offset, run.bytes));
     return {};
 }
 

@@ -26,9 +26,9 @@ namespace remanence::view {
 
 struct changed_page {
     std::uint64_t page;
-    std::uint32_t checksum;    // after the change
+    std::uint32_t checksum; // after the change
     std::uint32_t range_count;
-    std::size_t first_range;   // in change_set::ranges
+    std::size_t first_range; // in change_set::ranges
 };
 
 /// A chunk that has no place in the file yet.
@@ -61,7 +61,8 @@ struct view_options {
 class memory_view {
 public:
     /// Maps the store's image at the reservation. Complexity: O(extents), whatever their size.
-    static result<std::unique_ptr<memory_view>> open(store::heap_file& store, os::reservation place, const view_options& options);
+    static result<std::unique_ptr<memory_view>> open(store::heap_file& store, os::reservation place,
+                                                     const view_options& options);
 
     [[nodiscard]] std::byte* base() const { return place_.base(); }
     /// The one thing that other threads may ask while the view grows.
@@ -100,7 +101,9 @@ private:
     result<void> collect_stored(byte_range range, change_set& changes);
     result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
     result<void> restore(byte_range range);
-    [[nodiscard]] bool maps_file(std::uint64_t chunk) const { return chunk < maps_file_.size() && maps_file_[static_cast<std::size_t>(chunk)]; }
+    [[nodiscard]] bool maps_file(std::uint64_t chunk) const {
+        return chunk < maps_file_.size() && maps_file_[static_cast<std::size_t>(chunk)];
+    }
 
     store::heap_file& store_;
     os::reservation place_;

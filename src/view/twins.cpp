@@ -23,10 +23,13 @@ std::byte* twins::allocate(std::uint64_t count) {
         return page;
     }
     if (block_pages_left_ < count) {
-        for (; block_pages_left_ > 0; --block_pages_left_, next_ += k_page_bytes) free_.push_back(next_);
+        for (; block_pages_left_ > 0; --block_pages_left_, next_ += k_page_bytes)
+            free_.push_back(next_);
         std::uint64_t pages = std::max(count, k_block_pages);
-        auto* block = static_cast<std::byte*>(std::aligned_alloc(k_block_pages * k_page_bytes, align_up(pages, k_block_pages) * k_page_bytes));
-        if (block == nullptr) throw std::bad_alloc();
+        auto* block = static_cast<std::byte*>(
+            std::aligned_alloc(k_block_pages * k_page_bytes, align_up(pages, k_block_pages) * k_page_bytes));
+        if (block == nullptr)
+            throw std::bad_alloc();
         os::prefer_huge_pages(block, align_up(pages, k_block_pages) * k_page_bytes);
         blocks_.emplace_back(block);
         next_ = block;
@@ -61,14 +64,16 @@ void twins::set_checksum(std::uint64_t page, std::uint32_t checksum) {
 
 std::vector<store::folded_page> twins::sorted() const {
     std::vector<std::uint64_t> order;
-    for (const auto& [chunk, slots] : chunks_) order.push_back(chunk);
+    for (const auto& [chunk, slots] : chunks_)
+        order.push_back(chunk);
     std::sort(order.begin(), order.end());
     std::vector<store::folded_page> pages;
     pages.reserve(static_cast<std::size_t>(count_));
     for (std::uint64_t chunk : order) {
         const std::vector<slot>& slots = chunks_.at(chunk);
         for (std::size_t i = 0; i < slots.size(); ++i) {
-            if (slots[i].checksum != 0) pages.push_back({chunk * chunk_pages_ + i, slots[i].bytes, slots[i].checksum});
+            if (slots[i].checksum != 0)
+                pages.push_back({chunk * chunk_pages_ + i, slots[i].bytes, slots[i].checksum});
         }
     }
     return pages;

@@ -18,10 +18,8 @@ int main() {
     {
         rem::heap book = rem::heap::open(path);
         auto& people = book.root<people_map>("people");
-        book.write([&] {
-            people.emplace("KNUTH",
-                           address{"1 Art of Programming Street", "Stanford", "+1-650-555-0100"});
-        });
+        book.write(
+            [&] { people.emplace("KNUTH", address{"1 Art of Programming Street", "Stanford", "+1-650-555-0100"}); });
         book.close();
     }
     rem::heap book = rem::heap::open_existing(path);

@@ -39,8 +39,7 @@ TEST(temp_dir_threads, names_never_collide) {
             for (std::size_t i = t; i < paths.size(); i += 4) {
                 temp_dir dir;
                 fs::create_directory(dir / "mine");
-                EXPECT_EQ(
-                    std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()), 1);
+                EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()), 1);
                 paths[i] = dir.path();
             }
         });

@@ -22,7 +22,8 @@ void commit_with_holes(const std::filesystem::path& path, std::size_t count) {
             h.root<std::byte*>("data") = data;
         });
         h.write([&] {
-            for (std::size_t i = 0; i < count; i += 2) data[i * k_chunk + 7] = std::byte{7};
+            for (std::size_t i = 0; i < count; i += 2)
+                data[i * k_chunk + 7] = std::byte{7};
         });
         h.checkpoint();
         data[3 * k_chunk] = std::byte{3};
@@ -31,7 +32,8 @@ void commit_with_holes(const std::filesystem::path& path, std::size_t count) {
     }
     heap h = heap::open_existing(path);
     const std::byte* data = *h.find_root<std::byte*>("data");
-    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i * k_chunk + 7], i % 2 == 0 ? std::byte{7} : std::byte{0}) << i;
+    for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(data[i * k_chunk + 7], i % 2 == 0 ? std::byte{7} : std::byte{0}) << i;
     EXPECT_EQ(data[3 * k_chunk], std::byte{3});
     EXPECT_TRUE(h.verify().clean());
 }

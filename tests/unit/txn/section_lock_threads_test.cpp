@@ -48,7 +48,8 @@ TEST(section_lock_threads, readers_that_come_while_a_writer_waits_queue_behind_i
         lock.enter_write(true);
         lock.leave_write();
     });
-    while (try_read_elsewhere(lock) != outcome::busy) std::this_thread::yield(); // for ever, if readers passed it
+    while (try_read_elsewhere(lock) != outcome::busy)
+        std::this_thread::yield(); // for ever, if readers passed it
     EXPECT_TRUE(lock.leave_read());
     writer.join();
     EXPECT_EQ(try_read_elsewhere(lock), outcome::outermost);
