@@ -10,19 +10,45 @@ namespace remanence::txn {
 
 namespace {
 
-/// Calls `reserve(first_page, count)` for each stretch of pages that a fresh chunk has contents for.
-template <class F>
-result<void> for_each_stretch(const view::fresh_chunk& fresh, std::uint64_t chunk_pages, F&& visit) {
-    for (std::uint64_t i = 0; i < chunk_pages; ++i) {
-        if (fresh.checksums[i] == 0)
-            continue;
-        std::uint64_t end = i + 1;
-        while (end < chunk_pages && fresh.checksums[end] != 0)
-            ++end;
-        REM_TRY(visit(fresh.chunk * chunk_pages + i, end - i));
-        i = end;
+/// Pages that follow each other, in the heap and in the file.
+struct stretch {
+    std::uint64_t first;
+    std::uint64_t count;
+};
+
+class stretches {
+public:
+    explicit stretches(const store::heap_file& store) : store_(store) {}
+    void add(std::uint64_t page) {
+        if (!all_.empty() && continues(all_.back(), page)) {
+            ++all_.back().count;
+        } else {
+            all_.push_back({page, 1});
+        }
     }
-    return {};
+    [[nodiscard]] const std::vector<stretch>& all() const { return all_; }
+
+private:
+    [[nodiscard]] bool continues(const stretch& before, std::uint64_t page) const {
+        return before.first + before.count == page &&
+               store_.home_of(page * k_page_bytes) ==
+                   store_.home_of(before.first * k_page_bytes) + before.count * k_page_bytes;
+    }
+
+    const store::heap_file& store_;
+    std::vector<stretch> all_;
+};
+
+/// The pages that fresh chunks have contents for, once they have a home.
+stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
+    stretches found(store);
+    for (const view::fresh_chunk& fresh : changes.fresh) {
+        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+            if (fresh.checksums[i] != 0)
+                found.add(fresh.chunk * store.chunk_pages() + i);
+        }
+    }
+    return found;
 }
 
 } // namespace
@@ -236,21 +262,19 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
         if (!changes.fresh.empty())
             REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
         REM_TRY(store_->reserve_map(changes.fresh.size()));
-        for (const view::fresh_chunk& fresh : changes.fresh) {
-            REM_TRY(for_each_stretch(fresh, store_->chunk_pages(), [&](std::uint64_t first, std::uint64_t count) {
-                return store_->reserve_pages(first, count);
-            }));
-        }
+        stretches places = fresh_stretches(*store_, changes);
         for (const view::changed_page& page : changes.pages) {
             auto checksum = store_->checksum_of(page.page);
             if (!checksum)
                 return checksum.error();
             if (*checksum == 0) {
-                REM_TRY(store_->reserve_pages(page.page, 1)); // a hole so far; the fold will fill it
+                places.add(page.page); // a hole so far; the fold will fill it
             } else {
                 REM_TRY(store_->reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
             }
         }
+        for (const stretch& place : places.all())
+            REM_TRY(store_->reserve_pages(place.first, place.count));
         if (!log_)
             REM_TRY(begin_session());
         return log_->reserve(record.record_bytes());
@@ -287,32 +311,12 @@ result<void> engine::begin_session() {
 result<void> engine::write_fresh(const view::change_set& changes) {
     if (changes.fresh.empty())
         return {};
-    // Stretches that continue each other, across chunks, go out in one write.
-    std::uint64_t first = 0;
-    std::uint64_t count = 0;
-    auto flush = [&]() -> result<void> {
-        if (count == 0)
-            return {};
-        stats_.image_bytes += count * k_page_bytes;
-        return store_->write_fresh(
-            first, {view_->base() + first * k_page_bytes, static_cast<std::size_t>(count * k_page_bytes)});
-    };
-    for (const view::fresh_chunk& fresh : changes.fresh) {
-        REM_TRY(for_each_stretch(fresh, store_->chunk_pages(),
-                                 [&](std::uint64_t from, std::uint64_t pages) -> result<void> {
-                                     bool continues = count != 0 && first + count == from &&
-                                                      store_->home_of(from * k_page_bytes) ==
-                                                          store_->home_of(first * k_page_bytes) + count * k_page_bytes;
-                                     if (!continues) {
-                                         REM_TRY(flush());
-                                         first = from;
-                                         count = 0;
-                                     }
-                                     count += pages;
-                                     return {};
-                                 }));
+    const stretches places = fresh_stretches(*store_, changes);
+    for (const stretch& place : places.all()) {
+        const auto bytes = static_cast<std::size_t>(place.count * k_page_bytes);
+        REM_TRY(store_->write_fresh(place.first, {view_->base() + place.first * k_page_bytes, bytes}));
+        stats_.image_bytes += bytes;
     }
-    REM_TRY(flush());
     return store_->sync_fresh(); // I2: before the record that names them
 }
 
