@@ -16,8 +16,7 @@
 #include <random>
 #include <vector>
 
-using namespace remanence;
-
+namespace remanence {
 namespace {
 
 constexpr std::uint64_t k_limit_bytes = 16 * GiB;
@@ -44,13 +43,13 @@ struct heap {
 heap* g_heap; // what an allocator's allocate() finds by address
 
 struct ours {
-    static constexpr const char* name = "ours";
+    static constexpr const char* k_name = "ours";
     [[gnu::noinline]] static void* allocate(std::size_t bytes) { return g_heap->allocator->allocate(bytes); }
     [[gnu::noinline]] static void deallocate(void* at, std::size_t bytes) { g_heap->allocator->deallocate(at, bytes); }
 };
 
 struct glibc {
-    static constexpr const char* name = "glibc";
+    static constexpr const char* k_name = "glibc";
     [[gnu::noinline]] static void* allocate(std::size_t bytes) { return std::malloc(bytes); }
     [[gnu::noinline]] static void deallocate(void* at, std::size_t) { std::free(at); }
 };
@@ -132,12 +131,14 @@ template <class A>
 void report(const char* what, const std::vector<request>& blocks, std::size_t rounds) {
     const figures f = measure<A>(blocks, rounds);
     std::printf("%-34s %-6s  allocate %6.1f   free in order %6.1f   in random order %6.1f   churn (both) %6.1f\n", what,
-                A::name, f.allocate, f.free_in_order, f.free_random, f.churn);
+                A::k_name, f.allocate, f.free_in_order, f.free_random, f.churn);
 }
 
 } // namespace
+} // namespace remanence
 
 int main(int argc, char** argv) {
+    using namespace remanence; // NOLINT(google-build-using-namespace): the benchmark stands in it
     const std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 5;
     const char* const only = argc > 2 ? argv[2] : nullptr;
     mallopt(M_TRIM_THRESHOLD, 1 << 30); // keeps what it has, as a heap does

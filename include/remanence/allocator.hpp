@@ -66,7 +66,7 @@ public:
 
     /// Throws std::bad_array_new_length when `count` objects exceed the address space, std::bad_alloc when there is no
     /// memory.
-    // NOLINTBEGIN(bugprone-sizeof-expression,bugprone-multi-level-implicit-pointer-conversion): T may be a pointer
+    // NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
     [[nodiscard]] T* allocate(std::size_t count) {
         if (count > max_size())
             throw std::bad_array_new_length();
@@ -85,7 +85,7 @@ public:
     [[nodiscard]] std::size_t max_size() const noexcept {
         return static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
     }
-    // NOLINTEND(bugprone-sizeof-expression,bugprone-multi-level-implicit-pointer-conversion)
+    // NOLINTEND(bugprone-sizeof-expression)
 
     /// Constructs an object whose parts all belong to this heap: containers and strings at any depth within aggregates,
     /// pairs, tuples, optionals, variants and arrays. What was built elsewhere is copied; what was built in this heap

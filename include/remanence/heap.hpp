@@ -82,7 +82,7 @@ struct heap_stats {
     std::uint64_t log_used_bytes;  ///< gauge: records not yet folded
     std::uint64_t twin_bytes;      ///< gauge: memory held for committed content not yet folded
     std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to their size classes
+    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
     std::string tracker;           ///< "scan" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
@@ -191,7 +191,7 @@ public:
     void commit();
     /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
     /// Waits for the other threads' sections to end. Writes nothing. errc::corrupt or errc::io when the committed content
-    /// cannot be read (the heap is poisoned then), errc::poisoned, errc::read_only, errc::section_conflict.
+    /// cannot be read (the heap is poisoned then), errc::poisoned, errc::section_conflict.
     /// Complexity: as commit().
     void rollback();
     /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted. Waits for the

@@ -207,11 +207,11 @@ result<void> block_allocator::check_sections() {
         if (state.used_pages[i] == 0)
             continue;
         if (i >= k_section_count)
-            return corrupt(offset + 4 * i, "a section is in use that no heap has");
+            return corrupt(offset + sizeof(std::uint32_t) * i, "a section is in use that no heap has");
         end = std::uint64_t{section_at(i).first_data_page} + state.used_pages[i];
         used += state.used_pages[i];
         if (end > std::min(section_at(i).end_page(), pages_.limit_pages()))
-            return corrupt(offset + 4 * i, "a section is more than full");
+            return corrupt(offset + sizeof(std::uint32_t) * i, "a section is more than full");
     }
     if (state.free_pages > used || state.allocated_bytes / k_page_bytes > used - state.free_pages) {
         return corrupt(pages_.state_offset() + offsetof(alloc_state, allocated_bytes),
@@ -236,7 +236,8 @@ result<void> block_allocator::check_links() const {
         const bool is_head =
             i < k_bin_count && checker::is_listed_slab(pages_, head, i) && pages_.descriptor(head).before == 0;
         if (head != 0 && !is_head)
-            return corrupt(offset + offsetof(alloc_state, slab_head) + 4 * i, "a list of slabs begins with none");
+            return corrupt(offset + offsetof(alloc_state, slab_head) + sizeof(std::uint32_t) * i,
+                           "a list of slabs begins with none");
     }
     return {};
 }

@@ -82,7 +82,6 @@ public:
     /// Why the last allocate() returned null.
     [[nodiscard]] unexpected failure() const { return pages_.failure(); }
     void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
-    void set_limit(std::uint64_t bytes) { pages_.set_limit(bytes); }
     /// Links followed in the tree of free runs since the constructor, for tests of complexity.
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 

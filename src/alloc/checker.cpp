@@ -73,7 +73,7 @@ void checker::expect_state(bool holds, std::size_t member_offset, std::string_vi
 // --- pages
 
 void checker::check_section(const section& which) {
-    const std::size_t member = offsetof(alloc_state, used_pages) + 4 * which.index;
+    const std::size_t member = offsetof(alloc_state, used_pages) + sizeof(std::uint32_t) * which.index;
     const std::uint64_t used = std::uint64_t{which.first_data_page} + pages_.state().used_pages[which.index];
     const bool is_used = pages_.state().used_pages[which.index] != 0;
     expect_state(used <= which.end_page(), member, "a section is more than full");
@@ -132,7 +132,8 @@ void checker::check_granules(std::uint32_t page) {
         used_count += static_cast<std::uint32_t>(std::popcount(used[i]));
         const std::uint64_t behind_free = used[i] & ~(used[i] << 1 | before);
         if ((starts[i] & ~used[i]) != 0 || (behind_free & ~starts[i]) != 0)
-            report(section_of(page).start_bits_offset(page) + 8 * i, "blocks do not begin where they can");
+            report(section_of(page).start_bits_offset(page) + sizeof(std::uint64_t) * i,
+                   "blocks do not begin where they can");
         before = used[i] >> (k_word_bits - 1);
     }
     if (used_count + std::uint64_t{pages_.descriptor(page).count} != k_slab_granules)
@@ -247,7 +248,7 @@ void checker::check_list(std::uint32_t bin) {
         before = page;
         page = pages_.descriptor(page).after;
     }
-    expect_state(found == listable_slabs_[bin], offsetof(alloc_state, slab_head) + 4 * bin,
+    expect_state(found == listable_slabs_[bin], offsetof(alloc_state, slab_head) + sizeof(std::uint32_t) * bin,
                  "a slab with a free granule is in no list");
 }
 
@@ -292,13 +293,14 @@ void checker::check_totals() {
     expect_state(state.free_run_count == free_runs_, offsetof(alloc_state, free_run_count),
                  "the number of free runs is wrong");
     for (std::size_t i = k_section_count; i < format::k_alloc_section_slots; ++i) {
-        expect_state(state.used_pages[i] == 0, offsetof(alloc_state, used_pages) + 4 * i,
+        expect_state(state.used_pages[i] == 0, offsetof(alloc_state, used_pages) + sizeof(std::uint32_t) * i,
                      "a section is in use that no heap has");
     }
     for (std::uint32_t i = 0; i < format::k_alloc_bin_slots; ++i) {
         expect_state((state.slab_head[i] != 0) == is_set(&state.used_bins, i), offsetof(alloc_state, used_bins),
                      "the lists of slabs are not those in use");
-        expect_state(i < k_bin_count || state.slab_head[i] == 0, offsetof(alloc_state, slab_head) + 4 * i,
+        expect_state(i < k_bin_count || state.slab_head[i] == 0,
+                     offsetof(alloc_state, slab_head) + sizeof(std::uint32_t) * i,
                      "a list of slabs is in use that does not exist");
     }
     const bool is_clear =

@@ -44,7 +44,7 @@ private:
     void check_place(std::uint32_t page);
     std::uint64_t check_large(std::uint32_t page, std::uint64_t end);
     std::uint64_t check_free(std::uint32_t page, std::uint64_t end);
-    void expect_clear(std::uint32_t begin, std::uint64_t end, std::string_view where);
+    void expect_clear(std::uint32_t begin, std::uint64_t end, std::string_view what);
     void expect_clear_bitmaps(std::uint32_t begin, std::uint64_t end);
     void check_list(std::uint32_t bin);
     void check_tree();

@@ -58,8 +58,6 @@ void heap_pages::set_accessible(std::uint64_t bytes) {
         trusted_pages_ = accessible_pages_;
 }
 
-void heap_pages::set_limit(std::uint64_t bytes) { limit_pages_ = std::max(limit_pages_, whole_pages(bytes)); }
-
 void heap_pages::note_damage(std::uint64_t offset, const char* what) {
     if (!damage_)
         damage_ = damage{offset, what};

@@ -78,7 +78,6 @@ public:
     [[nodiscard]] bool reach(std::uint64_t end_page);
     /// The owner made more accessible (or the range may grow further) by itself.
     void set_accessible(std::uint64_t bytes);
-    void set_limit(std::uint64_t bytes);
 
     [[gnu::cold]] void note_damage(std::uint64_t offset, const char* what);
     [[gnu::cold]] void note_damage_of_page(std::uint32_t page, const char* what);

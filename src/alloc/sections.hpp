@@ -49,14 +49,14 @@ namespace detail {
 
 constexpr section make_section(std::uint32_t index) {
     const std::uint32_t first_page = index == 0 ? 0 : k_section_pages_min << (index - 1);
-    const std::uint32_t page_count = index == 0 ? k_section_pages_min : first_page;
+    const std::uint64_t page_count = index == 0 ? k_section_pages_min : first_page;
     const std::uint32_t header_pages = index == 0 ? 1 : 0;
     const std::uint64_t plane = (std::uint64_t{first_page} + header_pages) * k_page_bytes;
     const std::uint64_t used_bits = plane + page_count * sizeof(format::page_descriptor);
     const std::uint64_t data = used_bits + 2 * page_count * k_bitmap_bytes;
     return {index,
             first_page,
-            page_count,
+            static_cast<std::uint32_t>(page_count),
             static_cast<std::uint32_t>(data / k_page_bytes),
             plane - first_page * sizeof(format::page_descriptor),
             used_bits - first_page * k_bitmap_bytes};

@@ -16,8 +16,8 @@ namespace remanence::detail {
 
 class heap_impl {
 public:
-    heap_impl(heap* handle, std::filesystem::path path, const heap_options& options,
-              std::unique_ptr<txn::engine> engine, os::fork_guard guard);
+    heap_impl(heap* of, std::filesystem::path where, const heap_options& how, std::unique_ptr<txn::engine> opened,
+              os::fork_guard process);
 
     heap* handle; // moves with the public handle
     const std::filesystem::path path;

@@ -78,10 +78,12 @@ private:
 #define REM_TRY(expression) REM_TRY_NAMED(expression, REM_TRY_JOIN(rem_try_, __LINE__))
 #define REM_TRY_JOIN(a, b) REM_TRY_JOIN_EXPANDED(a, b)
 #define REM_TRY_JOIN_EXPANDED(a, b) a##b
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` is declared
 #define REM_TRY_NAMED(expression, name)                                                                                \
     do {                                                                                                               \
         if (auto name = (expression); !name)                                                                           \
             return name.error();                                                                                       \
     } while (false)
+// NOLINTEND(bugprone-macro-parentheses)
 
 } // namespace remanence

@@ -20,7 +20,14 @@ unexpected damaged_log(const std::string& path, std::uint64_t offset, const std:
                 path, 0, offset);
 }
 
-enum class header_state { ours, foreign, damaged, unwritten };
+unexpected damaged_superblock(const store::heap_file& store, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the superblock of " + store.path() + " at byte " + std::to_string(offset) +
+                    " is damaged, and the older one " + what + ". Restore the heap from a copy.",
+                store.path(), 0, offset);
+}
+
+enum class header_state { ours, older, foreign, damaged, unwritten };
 
 result<header_state> check_header(os::file& log, const store::heap_file& store) {
     format::log_header header{};
@@ -38,7 +45,32 @@ result<header_state> check_header(os::file& log, const store::heap_file& store) 
         return header_state::damaged;
     if (header.uuid != store.super().uuid)
         return header_state::foreign;
-    return header.format_version == 1 ? header_state::ours : header_state::damaged;
+    if (header.format_version != 1)
+        return header_state::damaged;
+    return header.epoch < store.super().epoch ? header_state::older : header_state::ours;
+}
+
+unexpected cut_off(const std::string& path, std::uint64_t size) {
+    return fail(errc::truncated,
+                "the redo log " + path + " is cut off at " + std::to_string(size) +
+                    " bytes. Commits are missing; restore heap and log from a copy.",
+                path, 0, size);
+}
+
+/// A log that is needed was durable with its first segment before the superblock that says so. It grows by whole
+/// segments; only a record in flight may have made it longer by a part of one, and begins before that part.
+result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& records, std::uint64_t end) {
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    constexpr std::uint64_t k_header = format::k_log_header_bytes;
+    const std::uint64_t whole = *size < k_header ? 0 : align_down(*size - k_header, format::k_log_segment_bytes);
+    if (whole == 0)
+        return cut_off(log.path(), *size);
+    const std::uint64_t begin_of_last = end < *size || records.empty() ? end : records.back().offset;
+    if (*size != k_header + whole && begin_of_last > k_header + whole)
+        return cut_off(log.path(), *size);
+    return {};
 }
 
 /// Reads the record at `offset` when there is an intact one of this heap.
@@ -87,6 +119,8 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t
             if (!intact)
                 return intact.error();
             if (*intact) {
+                if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
+                    return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
                 return damaged_log(log.path(), from,
                                    "commit " + std::to_string(expected) + " should be here, since commit " +
                                        std::to_string(header.version) + " follows at byte " +
@@ -117,7 +151,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         sound = sound && for_each_part(
                              record.bytes, store.chunk_pages(),
                              [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
-                                 if (store.is_stored(chunk)) {
+                                 const auto taken = store.has_contents(chunk);
+                                 if (!taken || *taken) {
                                      sound = false;
                                      return;
                                  }
@@ -210,6 +245,8 @@ result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& 
         records.push_back(std::move(record));
     }
     REM_TRY(refuse_damage(log, *size, offset, store, version + 1));
+    if (!store.is_clean())
+        REM_TRY(refuse_cut_off(log, records, offset));
     return records;
 }
 
@@ -226,13 +263,8 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_f
             return std::unique_ptr<os::file>();
         // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
         // beside a damaged superblock most likely went with a clean close, which that one told of.
-        if (auto damaged = store.other_superblock_damage()) {
-            return fail(errc::corrupt,
-                        "the superblock of " + store.path() + " at byte " + std::to_string(*damaged) +
-                            " is damaged, and the older one needs a redo log, which is not there. Restore the heap "
-                            "from a copy.",
-                        store.path(), 0, *damaged);
-        }
+        if (auto damaged = store.other_superblock_damage())
+            return damaged_superblock(store, *damaged, "needs a redo log, which is not there");
         return fail(errc::log_missing, // I3
                     store.path() + " was not closed cleanly, and its redo log " + path +
                         " is not there. Put the log back beside the heap; without it the last commits are lost.",
@@ -248,6 +280,13 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, store::heap_f
         return fail(errc::log_foreign,
                     "the redo log " + path + " belongs to another heap than " + store.path() +
                         ". Move it back to its own heap, and bring the right one if there is one.",
+                    path);
+    }
+    if (*state == header_state::older && !store.is_clean()) {
+        return fail(errc::log_foreign, // I3
+                    "the redo log " + path + " is of an earlier session of " + store.path() +
+                        " than the one that was not closed cleanly. Put that session's log back beside the heap; "
+                        "without it the last commits are lost.",
                     path);
     }
     // A header is never torn, since it lies within one sector (R6); before it is written, it is zeros.
@@ -306,6 +345,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         }
         REM_TRY(replay(store, **log, *records, progress));
         REM_TRY(store.discard_unstored());
+        REM_TRY(store.reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
         std::uint64_t version = records->empty() ? store.super().checkpoint_version : records->back().version;
         std::uint64_t chain = records->empty() ? store.super().chain : records->back().checksum;
         // R2: clean, so that the next commit begins a new epoch.

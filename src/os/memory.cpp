@@ -37,9 +37,7 @@ std::string hexadecimal(std::uint64_t value) {
     return text;
 }
 
-std::byte* pointer(std::uint64_t address) {
-    return reinterpret_cast<std::byte*>(address);
-} // NOLINT(performance-no-int-to-ptr)
+std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 unexpected mapping_failure(int code, const char* operation, const void* where, std::uint64_t bytes) {
     return fail(errc::io,

@@ -20,15 +20,15 @@ namespace {
 
 // Kernel interface of Linux 6.7, which older headers lack (Documentation/admin-guide/mm/pagemap.rst, userfaultfd.rst).
 namespace kernel {
-constexpr std::uint64_t uffd_feature_wp_unpopulated = 1U << 13;
-constexpr std::uint64_t uffd_feature_wp_async = 1U << 15;
-constexpr std::uint64_t page_is_written = 1U << 1;
-constexpr std::uint64_t page_is_file = 1U << 2;
-constexpr std::uint64_t page_is_present = 1U << 3;
-constexpr std::uint64_t page_is_swapped = 1U << 4;
-constexpr std::uint64_t page_is_pfnzero = 1U << 5;
-constexpr std::uint64_t pm_scan_wp_matching = 1U << 0;
-constexpr std::uint64_t pm_scan_check_wpasync = 1U << 1;
+constexpr std::uint64_t k_uffd_feature_wp_unpopulated = 1U << 13;
+constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
+constexpr std::uint64_t k_page_is_written = 1U << 1;
+constexpr std::uint64_t k_page_is_file = 1U << 2;
+constexpr std::uint64_t k_page_is_present = 1U << 3;
+constexpr std::uint64_t k_page_is_swapped = 1U << 4;
+constexpr std::uint64_t k_page_is_pfnzero = 1U << 5;
+constexpr std::uint64_t k_pm_scan_wp_matching = 1U << 0;
+constexpr std::uint64_t k_pm_scan_check_wpasync = 1U << 1;
 
 struct page_region {
     std::uint64_t start, end, categories;
@@ -37,11 +37,11 @@ struct pm_scan_arg {
     std::uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
     std::uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
 };
-constexpr unsigned long pagemap_scan = _IOWR('f', 16, pm_scan_arg);
+constexpr unsigned long k_pagemap_scan = _IOWR('f', 16, pm_scan_arg);
 
-constexpr std::uint64_t pagemap_file_bit = std::uint64_t{1} << 61;
-constexpr std::uint64_t pagemap_swapped_bit = std::uint64_t{1} << 62;
-constexpr std::uint64_t pagemap_present_bit = std::uint64_t{1} << 63;
+constexpr std::uint64_t k_pagemap_file_bit = std::uint64_t{1} << 61;
+constexpr std::uint64_t k_pagemap_swapped_bit = std::uint64_t{1} << 62;
+constexpr std::uint64_t k_pagemap_present_bit = std::uint64_t{1} << 63;
 } // namespace kernel
 
 class descriptor {
@@ -102,7 +102,7 @@ public:
             return tracker_failure("userfaultfd is refused");
         uffdio_api api{};
         api.api = UFFD_API;
-        api.features = kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated;
+        api.features = kernel::k_uffd_feature_wp_async | kernel::k_uffd_feature_wp_unpopulated;
         if (::ioctl(fault.get(), UFFDIO_API, &api) != 0)
             return tracker_failure("asynchronous write-protection is missing");
         descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
@@ -128,16 +128,16 @@ public:
         // Written, and a private copy: file pages and the zero page were merely read.
         kernel::pm_scan_arg scan{};
         scan.size = sizeof scan;
-        scan.flags = kernel::pm_scan_wp_matching | kernel::pm_scan_check_wpasync;
+        scan.flags = kernel::k_pm_scan_wp_matching | kernel::k_pm_scan_check_wpasync;
         scan.end = start + bytes;
         scan.vec = reinterpret_cast<std::uint64_t>(regions_.data());
         scan.vec_len = regions_.size();
-        scan.category_inverted = kernel::page_is_file | kernel::page_is_pfnzero;
-        scan.category_mask = kernel::page_is_written | kernel::page_is_file | kernel::page_is_pfnzero;
-        scan.category_anyof_mask = kernel::page_is_present | kernel::page_is_swapped;
-        scan.return_mask = kernel::page_is_written;
+        scan.category_inverted = kernel::k_page_is_file | kernel::k_page_is_pfnzero;
+        scan.category_mask = kernel::k_page_is_written | kernel::k_page_is_file | kernel::k_page_is_pfnzero;
+        scan.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
+        scan.return_mask = kernel::k_page_is_written;
         for (scan.start = start; scan.start < scan.end; scan.start = scan.walk_end) {
-            int found = ::ioctl(pagemap_.get(), kernel::pagemap_scan, &scan);
+            int found = ::ioctl(pagemap_.get(), kernel::k_pagemap_scan, &scan);
             if (found < 0)
                 return tracker_failure("cannot scan");
             for (int i = 0; i < found; ++i) {
@@ -187,9 +187,9 @@ public:
             std::uint64_t read = static_cast<std::uint64_t>(got) / sizeof(std::uint64_t);
             for (std::uint64_t i = 0; i < read; ++i) {
                 std::uint64_t entry = entries_[i];
-                bool swapped = (entry & kernel::pagemap_swapped_bit) != 0;
-                bool present = (entry & kernel::pagemap_present_bit) != 0;
-                if (swapped || (present && (entry & kernel::pagemap_file_bit) == 0))
+                bool swapped = (entry & kernel::k_pagemap_swapped_bit) != 0;
+                bool present = (entry & kernel::k_pagemap_present_bit) != 0;
+                if (swapped || (present && (entry & kernel::k_pagemap_file_bit) == 0))
                     append(runs, (done + i) * unit, unit);
             }
             done += read;

@@ -64,11 +64,11 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
             continue;
         if (taken == path)
             return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
-        return fail(errc::log_foreign,
-                    "cannot create " + path + ": the redo log " + taken +
-                        " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or "
-                        "remove the log.",
-                    taken);
+        std::string message = "cannot create " + path;
+        message.append(": the redo log ").append(taken);
+        message += " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or remove "
+                   "the log.";
+        return fail(errc::log_foreign, std::move(message), taken);
     }
 
     const std::string building = new_path(path);
@@ -443,8 +443,21 @@ result<void> heap_file::write_fresh(std::uint64_t first_page, std::span<const st
 
 result<void> heap_file::sync_fresh() { return file_->sync("store: sync fresh pages"); }
 
+result<bool> heap_file::has_contents(std::uint64_t chunk) {
+    if (!is_stored(chunk))
+        return false;
+    for (std::uint64_t page = chunk * chunk_pages(); page < (chunk + 1) * chunk_pages(); ++page) {
+        auto checksum = checksum_of(page);
+        if (!checksum)
+            return checksum.error();
+        if (*checksum != 0)
+            return true;
+    }
+    return false;
+}
+
 void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version) {
-    REM_CHECK(!is_stored(chunk) && checksums.size() == chunk_pages());
+    REM_CHECK(checksums.size() == chunk_pages());
     std::uint64_t image_chunks = image_bytes_ / super_.chunk_bytes;
     if (chunk < image_chunks) {
         map_.erase(chunk);

@@ -4,6 +4,7 @@
 #include "log/recovery.hpp"
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace remanence::txn {
@@ -51,6 +52,12 @@ stretches fresh_stretches(const store::heap_file& store, const view::change_set&
     return found;
 }
 
+unexpected cannot_map(const std::string& path, failure why) {
+    why.message = "cannot map " + path + ": " + why.message;
+    why.path = path;
+    return unexpected(std::move(why));
+}
+
 } // namespace
 
 result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::string& path, open_mode mode,
@@ -79,7 +86,7 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         auto taken = options_.base != 0 ? os::reservation::at(options_.base, options_.reserve_bytes)
                                         : os::reservation::at_random(options_.reserve_bytes);
         if (!taken)
-            return taken.error();
+            return cannot_map(path, taken.why());
         place = std::move(*taken);
         auto base = reinterpret_cast<std::uint64_t>(place->base());
         auto made = store::heap_file::create(files_, path, {options_.chunk_bytes, base, abi, options_.mode});
@@ -126,12 +133,8 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         taken =
             os::reservation::at(store_->super().base, store_->image_bytes() + store_->chunk_bytes()); // less will do
     }
-    if (!taken) {
-        failure why = taken.why();
-        why.message = "cannot map " + path + ": " + why.message;
-        why.path = path;
-        return unexpected(std::move(why));
-    }
+    if (!taken)
+        return cannot_map(path, taken.why());
     place = std::move(*taken);
     return {};
 }
@@ -202,8 +205,12 @@ result<void> engine::usable() const {
 
 unexpected engine::poison(unexpected why) {
     // errc::no_space promises that nothing was written and that the call may be repeated: not so any more.
-    if (why.why().code == errc::no_space)
+    if (why.why().code == errc::no_space) {
         why.why().code = errc::io;
+        why.why().message = "writing " + path() +
+                            " failed: its device is full, although it had granted the space "
+                            "(is it thinly provisioned?). Make room on the device.";
+    }
     if (!poisoned_)
         poisoned_ = why.why(); // I5
     return why;
@@ -243,8 +250,13 @@ result<void> engine::commit() {
     chain_ = record.checksum();
     ++stats_.commits;
     stats_.logged_bytes += bytes.size();
-    for (view::fresh_chunk& fresh : changes->fresh)
-        store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
+    try {
+        for (view::fresh_chunk& fresh : changes->fresh)
+            store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
+    } catch (const std::bad_alloc&) { // this commit is durable; the next one will hear
+        (void)poison(fail(errc::io, "the process had no memory left to note a commit of " + path(), path()));
+        return {};
+    }
     view_->accept(*changes);
 
     if (log_->used_bytes() >= options_.log_limit_bytes || view_->twin_bytes() >= options_.twin_limit_bytes) {

@@ -28,9 +28,7 @@ word value_at(const std::byte* where) {
     return value;
 }
 
-const void* pointer(word address) {
-    return reinterpret_cast<const void*>(address);
-} // NOLINT(performance-no-int-to-ptr)
+const void* pointer(word address) { return reinterpret_cast<const void*>(address); }
 
 class checker {
 public:

@@ -13,8 +13,9 @@ namespace remanence::view {
 namespace {
 
 constexpr std::uint64_t k_growth_step = 2 * MiB;
-constexpr std::uint64_t k_huge_pages_from = 2 * MiB; // smaller heaps stay small in memory, too
-constexpr std::uint64_t k_read_bytes = 256 * KiB;    // of the image at one go
+constexpr std::uint64_t k_huge_pages_from = 2 * MiB;   // smaller heaps stay small in memory, too
+constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
+constexpr std::uint64_t k_read_bytes = 256 * KiB;      // of the image at one go
 
 bool all_zero(const std::byte* page) {
     static const std::byte zeros[k_page_bytes] = {};
@@ -134,6 +135,9 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
     }
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     if (store_.is_stored(chunk) && !maps_file(chunk)) {
+        if (scattered_chunks_ == k_scattered_chunks_max)
+            return false;
+        ++scattered_chunks_;
         REM_TRY(map({all, true, store_.home_of(all.offset)}, os::access::read_write));
     } else {
         REM_TRY(os::drop_pages(base() + all.offset, std::min(all.end(), accessible_) - all.offset));
@@ -141,7 +145,7 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
     return true;
 }
 
-// used_ becomes written_ without the chunks given back.
+// used_ becomes written_ without the chunks given back, in pieces of one chunk each.
 result<void> memory_view::set_unused_aside(const page_predicate& is_unused) {
     used_.clear();
     std::uint64_t last = ~std::uint64_t{0};
@@ -170,33 +174,21 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
     REM_TRY(set_unused_aside(is_unused));
     change_set changes;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    fresh_chunk fresh{0, {}};
-    auto finish_fresh = [&] {
-        if (!fresh.checksums.empty())
-            changes.fresh.push_back(std::move(fresh));
-        fresh.checksums.clear();
-    };
     for (const os::page_run& run : used_) {
-        for (std::uint64_t from = run.offset; from < run.end();) {
-            std::uint64_t chunk = from / chunk_bytes;
-            std::uint64_t to = std::min(run.end(), (chunk + 1) * chunk_bytes);
-            if (store_.is_stored(chunk)) {
-                REM_TRY(collect_stored({from, to - from}, changes));
-            } else {
-                if (fresh.chunk != chunk)
-                    finish_fresh();
-                fresh.chunk = chunk;
-                for (std::uint64_t at = from; at < to; at += k_page_bytes) {
-                    if (all_zero(base() + at))
-                        continue; // what was never written reads as zeros anyway
-                    fresh.checksums.resize(static_cast<std::size_t>(store_.chunk_pages()));
-                    fresh.checksums[at % chunk_bytes / k_page_bytes] = page_checksum({base() + at, k_page_bytes});
-                }
-            }
-            from = to;
+        const std::uint64_t chunk = run.offset / chunk_bytes;
+        if (store_.is_stored(chunk)) {
+            REM_TRY(collect_stored({run.offset, run.bytes}, changes));
+            continue;
+        }
+        for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) {
+            if (all_zero(base() + at))
+                continue; // what was never written reads as zeros anyway
+            if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
+                changes.fresh.push_back({chunk, std::vector<std::uint32_t>(store_.chunk_pages())});
+            changes.fresh.back().checksums[at % chunk_bytes / k_page_bytes] =
+                page_checksum({base() + at, k_page_bytes});
         }
     }
-    finish_fresh();
     return changes;
 }
 
@@ -310,6 +302,7 @@ result<void> memory_view::settle() {
             from = to;
         }
     }
+    scattered_chunks_ = 0;
     std::vector<os::page_run> copies;
     for (const store::folded_page& twin : twins_.sorted())
         copies.push_back({twin.page * k_page_bytes, k_page_bytes});

@@ -112,10 +112,11 @@ private:
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
-    std::vector<os::page_run> written_; // sorted; reported by the scanner since the last accept() or rollback()
-    std::vector<os::page_run> used_;    // scratch of collect(): written_ without unused chunks
-    std::vector<std::byte*> unchanged_; // scratch of collect_stored()
-    std::vector<bool> maps_file_;       // for each chunk: a file mapping, else anonymous memory
+    std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
+    std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
+    std::vector<os::page_run> used_;     // scratch of collect(): written_ without unused chunks, chunk by chunk
+    std::vector<std::byte*> unchanged_;  // scratch of collect_stored()
+    std::vector<bool> maps_file_;        // for each chunk: a file mapping, else anonymous memory
 };
 
 } // namespace remanence::view

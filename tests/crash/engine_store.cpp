@@ -54,7 +54,8 @@ txn::engine_options small_heap_options() {
 }
 
 open_function engine(txn::engine_options options) {
-    return [options](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
+    return [options = std::move(options)](os::file_system& files,
+                                          const std::string& path) -> result<std::unique_ptr<store>> {
         auto opened = txn::engine::open(files, path, txn::open_mode::open_or_create, options, "crash tests");
         if (!opened)
             return opened.error();

@@ -14,7 +14,7 @@ namespace remanence::crash {
 namespace {
 
 constexpr std::uint64_t k_memory_bytes = 64 * KiB;
-void* const k_base = reinterpret_cast<void*>(0x1200'0000'0000); // NOLINT(performance-no-int-to-ptr)
+void* const k_base = reinterpret_cast<void*>(0x1200'0000'0000);
 
 struct record_header {
     std::uint64_t version;

@@ -46,7 +46,8 @@ protected:
     }
     /// Leaves `bytes` free, or less.
     void fill(std::uint64_t leave) const {
-        int fd = ::open(filler().c_str(), O_WRONLY | O_CREAT, 0600);
+        const int fd = ::open(filler().c_str(), O_WRONLY | O_CREAT, 0600);
+        ASSERT_GE(fd, 0) << filler();
         for (std::uint64_t step = 4 * MiB; step >= 4 * KiB; step /= 2) {
             while (free_bytes() >= leave + step) {
                 struct stat info{};

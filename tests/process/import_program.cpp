@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace address_import;
+using namespace address_import; // NOLINT(google-build-using-namespace): this is its program
 using remanence::test::phase;
 using remanence::test::phase_recorder;
 using remanence::test::progress_page;
@@ -41,7 +41,7 @@ void tell(const arguments& with, std::uint64_t commit) {
 }
 
 bool say(const std::string& fault) {
-    std::cerr << "import_program: " << fault << std::endl;
+    std::cerr << "import_program: " << fault << '\n';
     return false;
 }
 

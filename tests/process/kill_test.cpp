@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-extern char** environ; // POSIX's, in no header without extensions
+extern char** environ; // NOLINT(readability-redundant-declaration): in a header with GNU's extensions only
 
 namespace {
 

@@ -300,6 +300,74 @@ TEST(log_missing, the_log_brought_back_brings_the_commits_back) {
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
+TEST(truncated, a_log_that_is_needed_and_cut_off_is_refused_and_kept) {
+    temp_dir dir;
+    make_crashed_heap(dir / "h", 100);
+    const auto whole = fs::file_size(log_of(dir / "h"));
+    fs::copy_file(log_of(dir / "h"), dir / "saved");
+    for (const std::uintmax_t left : {std::uintmax_t{100}, std::uintmax_t{4096}, std::uintmax_t{30'000}, whole - 1}) {
+        fs::resize_file(log_of(dir / "h"), left);
+        EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::truncated, log_of(dir / "h"), "is cut off")) << left;
+        EXPECT_EQ(fs::file_size(log_of(dir / "h")), left);
+    }
+    fs::rename(dir / "saved", log_of(dir / "h"));
+    EXPECT_TRUE(file_has_contents(dir / "h"));
+}
+
+TEST(truncated, a_long_log_that_is_cut_off_among_its_records_is_refused_too) {
+    temp_dir dir;
+    {
+        heap h = heap::create(dir / "running", small_heap());
+        auto& all = h.root<vector<std::uint64_t>>("all");
+        for (std::uint64_t i = 0; i < 40; ++i)
+            h.write([&] { all.assign(16'384, i); }); // 128 KiB of log, most times
+        fs::copy_file(dir / "running", dir / "h");
+        fs::copy_file(log_of(dir / "running"), log_of(dir / "h"));
+    }
+    const auto whole = fs::file_size(log_of(dir / "h"));
+    ASSERT_GT(whole, 3 * MiB);
+    fs::copy_file(log_of(dir / "h"), dir / "saved");
+    fs::resize_file(log_of(dir / "h"), whole - 2 * MiB - 300'000);
+    EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::truncated, log_of(dir / "h"), "is cut off"));
+    fs::rename(dir / "saved", log_of(dir / "h"));
+    heap h = heap::open_existing(dir / "h", small_heap());
+    EXPECT_EQ(h.find_root<vector<std::uint64_t>>("all")->back(), 39U);
+}
+
+// I3: never silent time travel.
+TEST(log_foreign, of_an_earlier_session_of_the_same_heap) {
+    temp_dir dir;
+    {
+        heap h = heap::create(dir / "h", small_heap());
+        put_contents(h);
+        fs::copy_file(log_of(dir / "h"), dir / "earlier");
+    }
+    {
+        heap h = heap::open_existing(dir / "h", small_heap());
+        h.write([&] { h.root<std::uint64_t>("later") = 5; });
+        fs::copy_file(dir / "h", dir / "copy");
+        fs::copy_file(log_of(dir / "h"), dir / "log of copy");
+    }
+    fs::rename(dir / "earlier", log_of(dir / "copy"));
+    EXPECT_TRUE(is_error(error_of_opening(dir / "copy"), errc::log_foreign, log_of(dir / "copy"), "earlier session"));
+    fs::rename(dir / "log of copy", log_of(dir / "copy"));
+    heap h = heap::open_existing(dir / "copy", small_heap());
+    EXPECT_EQ(*h.find_root<std::uint64_t>("later"), 5U);
+}
+
+TEST(corrupt, a_damaged_superblock_that_a_log_follows_is_named_instead_of_the_log) {
+    temp_dir dir;
+    make_crashed_heap(dir / "h");
+    const auto super = newest_superblock(dir / "h");
+    const std::uint64_t at = super.sequence % 2 * format::k_superblock_bytes;
+    flip_byte(dir / "h", at + 100);
+    const auto got = error_of_opening(dir / "h");
+    EXPECT_TRUE(is_error(got, errc::corrupt, dir / "h", "superblock"));
+    EXPECT_EQ(got->offset, at);
+    flip_byte(dir / "h", at + 100);
+    EXPECT_TRUE(file_has_contents(dir / "h"));
+}
+
 TEST(log_foreign, of_another_heap) {
     temp_dir dir;
     make_crashed_heap(dir / "h");
@@ -344,7 +412,7 @@ TEST(base_taken, names_the_mapping_that_holds_it) {
     write_file(dir / "holder", std::string(4096, 'x'));
     auto base = newest_superblock(dir / "h").base;
     int fd = ::open((dir / "holder").c_str(), O_RDONLY);
-    void* wanted = reinterpret_cast<void*>(base + 8192); // NOLINT(performance-no-int-to-ptr)
+    void* wanted = reinterpret_cast<void*>(base + 8192);
     ASSERT_EQ(::mmap(wanted, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0), wanted);
     auto got = error_of_opening(dir / "h");
     EXPECT_TRUE(is_error(got, errc::base_taken, dir / "h", "reserve_bytes"));

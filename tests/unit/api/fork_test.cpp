@@ -36,7 +36,7 @@ TEST_F(fork_of_a_process, the_childs_handle_is_dead) {
                   for (auto&& use : std::initializer_list<std::function<void()>>{
                            [&] { heap_->rollback(); }, [&] { heap_->checkpoint(); }, [&] { heap_->close(); },
                            [&] { heap_->write([] {}); }, [&] { heap_->read([] {}); }, [&] { heap_->lock(); },
-                           [&] { (void)heap_->make<int>(); }, [&] { (void)heap_->roots(); }}) {
+                           [&] { heap_->destroy(heap_->make<int>()); }, [&] { (void)heap_->roots(); }}) {
                       got = error_of(use);
                       if (!got || got->code != errc::closed)
                           return std::string("another");

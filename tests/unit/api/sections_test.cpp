@@ -190,13 +190,13 @@ TEST(rolled_back, a_failed_nested_section_dooms_the_outermost) {
     auto got = error_of([&] {
         h.write([&] {
             h.root<names>("names")["x"] = 1;
-            try {
+            const auto fail_inside = [&] {
                 h.write([&] {
                     h.root<names>("names")["y"] = 1;
-                    throw 5;
+                    throw std::runtime_error("inside");
                 });
-            } catch (int) {
-            }
+            };
+            EXPECT_THROW(fail_inside(), std::runtime_error);
             // Nor can an explicit commit in between save it.
             EXPECT_TRUE(is_error(error_of([&] { h.commit(); }), errc::rolled_back, dir / "h", "rolled back"));
             h.write([&] { h.root<names>("names")["z"] = 1; });
@@ -326,7 +326,7 @@ TEST(heap_of, finds_the_heap_of_a_pointer_and_follows_the_handle) {
     EXPECT_EQ(heap_of(static_cast<std::byte*>(a.base()) - 1), nullptr);
     EXPECT_EQ(heap_of(&a), nullptr);
     EXPECT_EQ(heap_of(nullptr), nullptr);
-    EXPECT_EQ(heap_of(reinterpret_cast<void*>(~std::uintptr_t{0})), nullptr); // NOLINT(performance-no-int-to-ptr)
+    EXPECT_EQ(heap_of(reinterpret_cast<void*>(~std::uintptr_t{0})), nullptr);
     heap moved = std::move(a);
     EXPECT_EQ(heap_of(&in_a), &moved);
     const void* address = &in_a;

@@ -27,7 +27,7 @@
 namespace remanence {
 namespace {
 
-using namespace format;
+using namespace format; // NOLINT(google-build-using-namespace): all of it is printed
 
 struct field {
     std::string name;

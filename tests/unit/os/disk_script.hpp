@@ -48,7 +48,7 @@ inline std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_vi
 
 // First letter of each sector.
 inline std::string sectors_of(file_system& files, const std::string& path = "dir/file") {
-    const std::string text = text_of(files, path);
+    std::string text = text_of(files, path);
     if (text.starts_with('<'))
         return text;
     std::string letters;

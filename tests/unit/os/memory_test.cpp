@@ -84,7 +84,7 @@ TEST(memory, dropped_pages_read_as_zeros_and_protected_ones_kill) {
     ASSERT_TRUE(drop_pages(a->base() + 4096, 8192));
     EXPECT_EQ(a->base()[4095], std::byte{1});
     EXPECT_EQ(a->base()[4096], std::byte{0});
-    EXPECT_EQ(a->base()[3 * 4096], std::byte{1});
+    EXPECT_EQ(a->base()[3L * 4096], std::byte{1});
     ASSERT_TRUE(protect_read_only(a->base(), 4096));
     EXPECT_EQ(a->base()[0], std::byte{1});
     EXPECT_EXIT(

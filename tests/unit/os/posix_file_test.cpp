@@ -73,13 +73,13 @@ TEST_F(posix_file, a_file_that_ends_early_is_truncated_with_its_end_as_offset) {
 
 TEST_F(posix_file, direct_writes_and_buffered_ones_see_each_other) {
     auto f = open_or_create("f");
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(4096, 3 * 4096));
-    auto bytes = pattern(3 * 4096);
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(4096, 3UL * 4096));
+    auto bytes = pattern(3UL * 4096);
     std::copy(bytes.begin(), bytes.end(), memory);
-    ASSERT_TRUE(f->write("test", 0, pattern(4 * 4096, 9)));
-    ASSERT_TRUE(f->write_direct("test", 4096, {memory, 3 * 4096}));
-    EXPECT_EQ(contents(*f, 4096, 3 * 4096), bytes);
-    EXPECT_EQ(contents(*f, 0, 4096), first_of(pattern(4 * 4096, 9), 4096));
+    ASSERT_TRUE(f->write("test", 0, pattern(4UL * 4096, 9)));
+    ASSERT_TRUE(f->write_direct("test", 4096, {memory, 3UL * 4096}));
+    EXPECT_EQ(contents(*f, 4096, 3UL * 4096), bytes);
+    EXPECT_EQ(contents(*f, 0, 4096), first_of(pattern(4UL * 4096, 9), 4096));
     ASSERT_TRUE(f->write("test", 4096 + 100, pattern(50, 3)));
     ASSERT_TRUE(f->sync("test"));
     EXPECT_EQ(contents(*f, 4096 + 100, 50), pattern(50, 3));
@@ -132,14 +132,14 @@ TEST_F(posix_file, reserving_extends_with_zeros_and_keeps_contents) {
 
 TEST_F(posix_file, punching_reads_as_zeros_and_never_extends) {
     auto f = open_or_create("f");
-    ASSERT_TRUE(f->write("test", 0, pattern(64 * 1024)));
+    ASSERT_TRUE(f->write("test", 0, pattern(64UL * 1024)));
     const auto before = allocated(path("f"));
-    ASSERT_TRUE(f->punch("test", 4096 + 100, 32 * 1024));
-    EXPECT_EQ(contents(*f, 4196, 32 * 1024), std::vector<std::byte>(32 * 1024));
-    EXPECT_EQ(contents(*f, 0, 4196), first_of(pattern(64 * 1024), 4196));
+    ASSERT_TRUE(f->punch("test", 4096 + 100, 32UL * 1024));
+    EXPECT_EQ(contents(*f, 4196, 32UL * 1024), std::vector<std::byte>(32UL * 1024));
+    EXPECT_EQ(contents(*f, 0, 4196), first_of(pattern(64UL * 1024), 4196));
     ASSERT_TRUE(f->sync("test"));
     EXPECT_LT(allocated(path("f")), before + 1);
-    ASSERT_TRUE(f->punch("test", 60 * 1024, 1 << 20));
+    ASSERT_TRUE(f->punch("test", 60UL * 1024, 1 << 20));
     EXPECT_EQ(*f->size(), 64U * 1024);
 }
 

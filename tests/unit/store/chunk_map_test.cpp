@@ -10,7 +10,7 @@
 namespace remanence::store {
 namespace {
 
-format::map_reference area() { return {8192, 4096 * 200, 0, 0, 0, 0}; }
+format::map_reference area() { return {8192, 4096UL * 200, 0, 0, 0, 0}; }
 
 TEST(chunk_map, erasing_and_appending_agree_with_a_model) {
     os::simulated_disk disk;

@@ -94,6 +94,7 @@ TEST_P(engine_failing, operation_by_operation_a_commit_repeats_or_poisons) {
                 ASSERT_EQ(engine_->version(), version + 1);
             } else {
                 ASSERT_EQ(done.why().code, errc::io) << done.why().message;
+                EXPECT_EQ(done.why().message.find("try again"), std::string::npos) << done.why().message;
             }
         }
         put(2, 9);

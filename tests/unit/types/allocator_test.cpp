@@ -31,14 +31,13 @@ static_assert(!std::is_convertible_v<heap_header*, rem::allocator<int>>);
 static_assert(std::is_trivially_copyable_v<rem::allocator<int>>);
 
 // Addresses that no allocation goes to.
-// NOLINTNEXTLINE(performance-no-int-to-ptr)
 heap_header* pretended(std::uintptr_t address) { return reinterpret_cast<heap_header*>(address); }
 
 TEST(allocator, belongs_to_no_heap_when_none_is_open) { EXPECT_EQ(rem::allocator<int>().heap(), nullptr); }
 
 TEST(allocator, without_a_heap_uses_operator_new) {
     rem::allocator<int> outside(nullptr);
-    int* block = outside.allocate(100);
+    int* block = outside.allocate(100); // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): deallocate() is sized
     ASSERT_NE(block, nullptr);
     block[99] = 5;
     outside.deallocate(block, 100);

@@ -47,10 +47,10 @@ struct tagged {
     template <class U>
     tagged(const tagged<U>& other) noexcept : where(other.where) {} // NOLINT(google-explicit-constructor)
 
-    // NOLINTBEGIN(bugprone-sizeof-expression,bugprone-multi-level-implicit-pointer-conversion): T may be a pointer
+    // NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
     T* allocate(std::size_t count) { return static_cast<T*>(where->allocate(count * sizeof(T))); }
     void deallocate(T* block, std::size_t) noexcept { where->deallocate(block); }
-    // NOLINTEND(bugprone-sizeof-expression,bugprone-multi-level-implicit-pointer-conversion)
+    // NOLINTEND(bugprone-sizeof-expression)
     template <class U, class... Args>
     void construct(U* at, Args&&... args) noexcept(
         remanence::detail::is_nothrow_constructible_using_v<U, tagged<std::byte>, Args...>) {
