@@ -154,6 +154,19 @@ void log_growth(session& program) {
     program.commit();
 }
 
+// More runs of skipped chunks than the chunk map's first place holds, so that recoveries must find it another.
+void many_skipped_chunks(session& program) {
+    begin(program);
+    program.add_sparse_block(13 * MiB, 130 * KiB, 100);
+    program.commit();
+    program.change_serial();
+    program.commit();
+    program.checkpoint();
+    program.add_sparse_block(2 * MiB, 130 * KiB, 100);
+    program.commit();
+    program.close();
+}
+
 // Chunks that are changed and then freed within one commit are no part of it; their memory reads as before.
 void free_what_was_changed(session& program) {
     begin(program);
@@ -305,6 +318,7 @@ std::vector<workload> engine_workloads() {
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
+        {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}},
         {.name = "failing_device", .open = engine_with(k_roomy), .phases = {failing_device}},
