@@ -39,7 +39,7 @@ bool heap_pages::reach(std::uint64_t end_page) {
     if (end_page <= accessible_pages_)
         return true;
     if (end_page > limit_pages_) {
-        note_failure(fail(errc::exhausted, "allocate: the heap's address range is used up"));
+        note_failure(fail(errc::exhausted, "its address range is used up"));
         return false;
     }
     auto end = extend_(end_page * k_page_bytes);
@@ -82,7 +82,7 @@ unexpected heap_pages::failure() const {
     }
     if (why_)
         return unexpected(why_->why());
-    return fail(errc::exhausted, "allocate: the heap's address range is used up");
+    return fail(errc::exhausted, "its address range is used up");
 }
 
 } // namespace remanence::alloc

@@ -9,7 +9,7 @@ using format::page_kind;
 
 std::uint32_t page_runs::allocate(std::uint64_t page_count, std::uint64_t alignment) {
     if (page_count > k_heap_pages_max) {
-        pages_.note_failure(fail(errc::exhausted, "allocate: more than a heap can hold"));
+        pages_.note_failure(fail(errc::exhausted, "that is more than a heap can hold"));
         return 0;
     }
     const auto count = static_cast<std::uint32_t>(page_count);
@@ -51,7 +51,7 @@ std::uint32_t page_runs::extend_into_wilderness(std::uint32_t page_count, std::u
             continue;
         return take_wilderness(candidate, page, page_count);
     }
-    pages_.note_failure(fail(errc::exhausted, "allocate: the heap's address range is used up"));
+    pages_.note_failure(fail(errc::exhausted, "its address range is used up"));
     return 0;
 }
 

@@ -393,9 +393,16 @@ result<void> engine::close() {
 void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why) {
     std::lock_guard allocation(allocation_);
     void* block = allocator_->allocate(bytes, alignment);
-    if (block == nullptr)
-        why = allocator_->failure().why();
-    return block;
+    if (block != nullptr)
+        return block;
+    why = allocator_->failure().why();
+    if (why->path.empty()) { // the allocator knows no files
+        why->path = path();
+        why->message = "no " + std::to_string(bytes) + " bytes of memory in the heap " + path() + ": " + why->message;
+        if (why->code == errc::exhausted)
+            why->message += ". Free memory in it, or split the data over several heaps.";
+    }
+    return nullptr;
 }
 
 void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {

@@ -661,6 +661,20 @@ TEST(exhausted, the_heap_stays_usable) {
     h.commit();
 }
 
+TEST(exhausted, a_request_that_no_heap_can_hold_names_the_heap) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    try {
+        static_cast<void>(h.get_allocator().allocate(std::size_t{1} << 50));
+        FAIL() << "there is no such memory";
+    } catch (const heap_exhausted& why) {
+        EXPECT_NE(std::string_view(why.what()).find((dir / "h").string()), std::string_view::npos) << why.what();
+        EXPECT_NE(std::string_view(why.what()).find("split the data"), std::string_view::npos) << why.what();
+    }
+    put_contents(h);
+    EXPECT_TRUE(has_contents(h));
+}
+
 TEST(exhausted, the_heap_grows_up_to_what_is_in_the_way) {
     temp_dir dir;
     heap h = heap::create(dir / "h", {.reserve_bytes = 4 * MiB});
