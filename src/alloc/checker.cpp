@@ -136,6 +136,12 @@ void checker::check_granules(std::uint32_t page) {
                    "blocks do not begin where they can");
         before = used[i] >> (k_word_bits - 1);
     }
+    for (std::uint32_t at = find_set(starts, 0, k_slab_granules); at < k_slab_granules;) {
+        const std::uint32_t next = find_set(starts, at + 1, k_slab_granules);
+        if (find_clear(used, at, next) - at > k_small_granules_max)
+            report(section_of(page).start_bits_offset(page) + at / 8, "a block is longer than blocks of slabs are");
+        at = next;
+    }
     if (used_count + std::uint64_t{pages_.descriptor(page).count} != k_slab_granules)
         report_page(page, "a slab's number of free granules is not that of its bits");
     allocated_bytes_ += used_count * k_granule_bytes;

@@ -323,6 +323,8 @@ std::optional<slabs::extent> slabs::block_at(std::uint64_t offset) const {
         return {};
     const std::uint32_t next = find_set(starts, behind_start, k_slab_granules);
     const std::uint32_t end = find_clear(used, granule, next);
+    if (end - behind_start >= k_small_granules_max) // B4: no block is that long
+        return {};
     return extent{slab_offset + (behind_start - 1) * k_granule_bytes, (end - behind_start + 1) * k_granule_bytes};
 }
 
