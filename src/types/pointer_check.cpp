@@ -71,9 +71,7 @@ private:
         for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
             const std::byte* where = engine_.base() + offset;
             const word value = value_at(where);
-            if (value < k_lowest_address || value >= os::k_address_end || is_aligned(value, k_page_bytes)) // P2, P4
-                continue;
-            if (is_ours(value) || !is_foreign(value)) // P3
+            if (value < k_lowest_address || value >= os::k_address_end || is_ours(value) || !is_foreign(value)) // P2
                 continue;
             auto block = blocks_.block_of(where); // P1
             if (!block)
@@ -83,7 +81,10 @@ private:
         }
     }
 
-    bool is_foreign(word value) { return memory_at(value) != nullptr || !heap_at_(pointer(value)).empty(); }
+    bool is_foreign(word value) {
+        return !heap_at_(pointer(value)).empty() ||
+               (!is_aligned(value, k_page_bytes) && memory_at(value) != nullptr); // P3, P4
+    }
 
     const process_memory* memory_at(word address) {
         if (!memory_)

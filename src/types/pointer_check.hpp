@@ -10,7 +10,7 @@
 //  P2  Only addresses from 4 GiB up: small numbers are no pointers, even where a program's data begins at 4 MiB.
 //  P3  Only memory that is private, writable and of no file (os::memory_of_process), or another heap. Not vtables,
 //      functions and constants: they are found in no such memory.
-//  P4  Not the start of a page, where hardly an object lies. A hash container's load factor, the float 1, seems to lead
+//  P4  Not the start of a page of the process, where hardly an object lies. A hash container's load factor, the float 1, seems to lead
 //      there when the four bytes of padding behind it are the upper half of some address.
 //
 // What remains: a number that happens to equal an address, and bytes that a program copied from its stack without ever
