@@ -52,11 +52,6 @@ function(remanence_add_test_program target sources libraries)
         set(unoptimized ON)
     endif()
     target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1>)
-    # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests.
-    if(REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
-        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
-        return()
-    endif()
     target_link_libraries(
         ${target} PRIVATE ${libraries} test_support remanence_build_options GTest::gtest_main rapidcheck rapidcheck_gtest
     )
@@ -66,6 +61,11 @@ function(remanence_add_test_program target sources libraries)
         target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/precompiled.hpp")
     elseif(NOT unoptimized)
         target_precompile_headers(${target} REUSE_FROM support)
+    endif()
+    # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests.
+    if(REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
     endif()
     # Listed when ctest runs, not when building: a program that cannot start must not stop the build of the others.
     gtest_discover_tests(
