@@ -145,22 +145,19 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
     std::unordered_map<std::uint64_t, std::uint64_t> births;
     std::vector<page_reference> changes;
     for (const scanned_record& record : records) {
-        bool sound = true;
-        if (record.image_bytes > store.region_bytes() || !is_aligned(record.image_bytes, store.chunk_bytes()))
-            sound = false;
-        sound = sound && for_each_part(
-                             record.bytes, store.chunk_pages(),
-                             [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
-                                 const auto taken = store.has_contents(chunk);
-                                 if (!taken || *taken) {
-                                     sound = false;
-                                     return;
-                                 }
-                                 store.accept_fresh(chunk, std::move(checksums), record.version);
-                                 births[chunk] = record.version;
-                             },
-                             [&](const page_entry& entry) { changes.push_back({entry.page, record.version, entry}); });
-        if (!sound || store.image_bytes() != record.image_bytes) {
+        bool fits = record.image_bytes <= store.region_bytes() && is_aligned(record.image_bytes, store.chunk_bytes());
+        const auto place = [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
+            const auto taken = store.has_contents(chunk);
+            fits = fits && taken && !*taken;
+            if (fits) {
+                store.accept_fresh(chunk, std::move(checksums), record.version);
+                births[chunk] = record.version;
+            }
+        };
+        const auto note = [&](const page_entry& entry) { changes.push_back({entry.page, record.version, entry}); };
+        if (fits && !for_each_part(record.bytes, store.chunk_pages(), place, note))
+            fits = false;
+        if (!fits || store.image_bytes() != record.image_bytes) {
             return damaged_log(log.path(), record.offset, "its contents do not fit the heap");
         }
     }

@@ -293,6 +293,16 @@ TEST_F(recovery, a_page_that_does_not_become_what_the_record_says_is_corrupt) {
     expect_state(2);
 }
 
+TEST_F(recovery, a_record_that_commits_a_chunk_a_second_time_is_corrupt) {
+    commit(0, {}, 1);
+    commit(0, {}, 2);
+    crash();
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::corrupt);
+    EXPECT_EQ(outcome.why().offset, offsets_[1]) << outcome.why().message;
+}
+
 TEST_F(recovery, a_record_with_features_of_a_newer_release_is_refused_as_such) {
     commit(0, {}, 1);
     commit({}, {0}, 2);
