@@ -14,6 +14,7 @@ struct held {
     const section_lock* lock;
     std::size_t write_depth;
     std::size_t read_depth;
+    bool is_exclusive; // also when the write section has ended and a read section in it has not
 };
 
 std::vector<held>& sections() {
@@ -52,7 +53,7 @@ section_lock::outcome section_lock::enter_write(bool wait) {
     } else if (!gate.try_lock() || !mutex_.try_lock()) {
         return outcome::busy;
     }
-    sections().push_back({this, 1, 0});
+    sections().push_back({this, 1, 0, true});
     return outcome::outermost;
 }
 
@@ -69,27 +70,33 @@ section_lock::outcome section_lock::enter_read(bool wait) {
     } else if (!gate.try_lock() || !mutex_.try_lock_shared()) {
         return outcome::busy;
     }
-    sections().push_back({this, 0, 1});
+    sections().push_back({this, 0, 1, false});
     return outcome::outermost;
 }
 
 bool section_lock::leave_write() {
     held* mine = find(this);
     REM_CHECK(mine != nullptr && mine->write_depth > 0);
-    if (--mine->write_depth > 0)
-        return false;
-    forget(this);
-    mutex_.unlock();
-    return true;
+    --mine->write_depth;
+    return release(mine->write_depth + mine->read_depth, mine->is_exclusive);
 }
 
 bool section_lock::leave_read() {
     held* mine = find(this);
     REM_CHECK(mine != nullptr && mine->read_depth > 0);
-    if (--mine->read_depth > 0 || mine->write_depth > 0)
+    --mine->read_depth;
+    return release(mine->write_depth + mine->read_depth, mine->is_exclusive);
+}
+
+bool section_lock::release(std::size_t depth, bool is_exclusive) {
+    if (depth > 0)
         return false;
     forget(this);
-    mutex_.unlock_shared();
+    if (is_exclusive) {
+        mutex_.unlock();
+    } else {
+        mutex_.unlock_shared();
+    }
     return true;
 }
 

@@ -27,7 +27,8 @@ public:
 
     outcome enter_write(bool wait);
     outcome enter_read(bool wait);
-    /// True when it was the outermost. Precondition: the thread is in such a section.
+    /// True when it was the outermost. Precondition: the thread is in such a section. A write section that ends before
+    /// the read sections within it stays exclusive until these end.
     bool leave_write();
     bool leave_read();
 
@@ -39,6 +40,8 @@ public:
     [[nodiscard]] static void* innermost_write_owner();
 
 private:
+    bool release(std::size_t depth, bool is_exclusive);
+
     void* owner_;
     std::mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
     std::shared_mutex mutex_;

@@ -49,6 +49,19 @@ void sort_and_merge(std::vector<os::page_run>& runs) {
     runs.resize(kept);
 }
 
+/// The runs in pieces that lie in one chunk each.
+std::vector<byte_range> pieces_of(const std::vector<os::page_run>& runs, std::uint64_t chunk_bytes) {
+    std::vector<byte_range> pieces;
+    for (const os::page_run& run : runs) {
+        for (std::uint64_t from = run.offset; from < run.end();) {
+            const std::uint64_t to = std::min(run.end(), (from / chunk_bytes + 1) * chunk_bytes);
+            pieces.push_back({from, to - from});
+            from = to;
+        }
+    }
+    return pieces;
+}
+
 } // namespace
 
 result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place,
@@ -145,42 +158,40 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
     return true;
 }
 
-// used_ becomes written_ without the chunks given back, in pieces of one chunk each.
-result<void> memory_view::set_unused_aside(const page_predicate& is_unused) {
-    used_.clear();
+// What was written, without the chunks given back.
+result<std::vector<byte_range>> memory_view::set_unused_aside(const page_predicate& is_unused) {
+    std::vector<byte_range> used;
     std::uint64_t last = ~std::uint64_t{0};
     bool is_given_back = false;
-    for (const os::page_run& run : written_) {
-        for (std::uint64_t from = run.offset; from < run.end();) {
-            const std::uint64_t chunk = from / store_.chunk_bytes();
-            const std::uint64_t to = std::min(run.end(), (chunk + 1) * store_.chunk_bytes());
-            if (chunk != last) {
-                auto given_back = give_back(chunk, is_unused);
-                if (!given_back)
-                    return given_back.error();
-                is_given_back = *given_back;
-                last = chunk;
-            }
-            if (!is_given_back)
-                used_.push_back({from, to - from});
-            from = to;
+    for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
+        const std::uint64_t chunk = piece.offset / store_.chunk_bytes();
+        if (chunk != last) {
+            auto given_back = give_back(chunk, is_unused);
+            if (!given_back)
+                return given_back.error();
+            is_given_back = *given_back;
+            last = chunk;
         }
+        if (!is_given_back)
+            used.push_back(piece);
     }
-    return {};
+    return used;
 }
 
 result<change_set> memory_view::collect(const page_predicate& is_unused) {
     REM_TRY(gather_written());
-    REM_TRY(set_unused_aside(is_unused));
+    auto used = set_unused_aside(is_unused);
+    if (!used)
+        return used.error();
     change_set changes;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    for (const os::page_run& run : used_) {
-        const std::uint64_t chunk = run.offset / chunk_bytes;
+    for (const byte_range& piece : *used) {
+        const std::uint64_t chunk = piece.offset / chunk_bytes;
         if (store_.is_stored(chunk)) {
-            REM_TRY(collect_stored({run.offset, run.bytes}, changes));
+            REM_TRY(collect_stored(piece, changes));
             continue;
         }
-        for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) {
+        for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
             if (all_zero(base() + at))
                 continue; // what was never written reads as zeros anyway
             if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
@@ -246,17 +257,11 @@ void memory_view::accept(const change_set& changes) {
 
 result<void> memory_view::rollback() {
     REM_TRY(gather_written());
-    const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    for (const os::page_run& run : written_) {
-        for (std::uint64_t from = run.offset; from < run.end();) {
-            std::uint64_t chunk = from / chunk_bytes;
-            std::uint64_t to = std::min(run.end(), (chunk + 1) * chunk_bytes);
-            if (store_.is_stored(chunk)) {
-                REM_TRY(restore({from, to - from}));
-            } else {
-                REM_TRY(os::drop_pages(base() + from, to - from));
-            }
-            from = to;
+    for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
+        if (store_.is_stored(piece.offset / store_.chunk_bytes())) {
+            REM_TRY(restore(piece));
+        } else {
+            REM_TRY(os::drop_pages(base() + piece.offset, piece.bytes));
         }
     }
     written_.clear();

@@ -96,7 +96,7 @@ private:
         : store_(store), place_(std::move(place)), reserved_(place_.bytes()), twins_(store.chunk_pages()) {}
     result<void> map(const store::extent& e, os::access protection);
     result<void> gather_written();
-    result<void> set_unused_aside(const page_predicate& is_unused);
+    result<std::vector<byte_range>> set_unused_aside(const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
     result<void> collect_stored(byte_range range, change_set& changes);
     result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
@@ -114,7 +114,6 @@ private:
     bool core_dump_ = false;
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
     std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
-    std::vector<os::page_run> used_;     // scratch of collect(): written_ without unused chunks, chunk by chunk
     std::vector<std::byte*> unchanged_;  // scratch of collect_stored()
     std::vector<bool> maps_file_;        // for each chunk: a file mapping, else anonymous memory
 };

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -221,6 +223,39 @@ TEST_F(engine_on_disk, a_checkpoint_after_a_commit_that_failed_folds_only_what_i
     open();
     EXPECT_EQ(get(1), 2U);
     EXPECT_EQ(get(2), 1U);
+}
+
+// The map holds 16,384 runs. When it is full, chunks within a run of skipped ones cannot be named apart from it, and what
+// is committed there first is treated as a change of what was stored.
+TEST_F(engine_on_disk, chunks_are_committed_for_the_first_time_when_the_chunk_map_is_full) {
+    constexpr std::uint64_t k_pages_per_chunk = 64 * KiB / k_page_bytes;
+    constexpr std::uint64_t k_runs = 16'400; // every other chunk, behind the long run
+    constexpr std::uint64_t k_long_run = 60;
+    constexpr std::uint64_t k_late[] = {40, 45, 50};
+    open();
+    block_ = offset(allocate((k_long_run + 2 * k_runs) * 64 * KiB));
+    commit();
+    for (std::uint64_t i = 0; i < k_runs; ++i)
+        put((k_long_run + 2 * i) * k_pages_per_chunk, 7);
+    commit();
+    for (const std::uint64_t chunk : k_late)
+        put(chunk * k_pages_per_chunk, 7);
+    commit();
+    for (const char* when : {"committed", "recovered", "reopened"}) {
+        SCOPED_TRACE(when);
+        for (std::uint64_t chunk = 0; chunk < k_long_run + 2 * k_runs; ++chunk) {
+            const bool is_late = std::find(std::begin(k_late), std::end(k_late), chunk) != std::end(k_late);
+            const bool is_early = chunk >= k_long_run && chunk % 2 == 0;
+            ASSERT_EQ(get(chunk * k_pages_per_chunk), is_late || is_early ? 7U : 0U) << chunk;
+        }
+        auto verified = engine_->verify();
+        ASSERT_TRUE(verified) << verified.why().message;
+        EXPECT_TRUE(verified->problems.empty());
+        if (std::string_view(when) == "recovered") {
+            ASSERT_TRUE(engine_->close());
+        }
+        open();
+    }
 }
 
 TEST_F(engine_on_disk, what_inspect_refuses_is_not_written) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace remanence::txn {
 namespace {
 
@@ -18,6 +20,21 @@ TEST(section_lock, a_lock_destroyed_inside_a_section_is_forgotten) {
     EXPECT_EQ(another.read_depth(), 0U);
     EXPECT_EQ(another.enter_write(false), outcome::outermost);
     another.leave_write();
+}
+
+TEST(section_lock, sections_may_end_in_any_order) {
+    int owner = 0;
+    section_lock lock(&owner);
+    lock.enter_write(true);
+    EXPECT_EQ(lock.enter_read(true), outcome::nested);
+    EXPECT_FALSE(lock.leave_write());
+    EXPECT_EQ(lock.enter_write(true), outcome::conflict);
+    std::thread([&] { EXPECT_EQ(lock.enter_read(false), outcome::busy); }).join();
+    EXPECT_TRUE(lock.leave_read());
+    std::thread([&] {
+        EXPECT_EQ(lock.enter_write(false), outcome::outermost);
+        lock.leave_write();
+    }).join();
 }
 
 } // namespace

@@ -177,6 +177,32 @@ TEST_P(memory_view, an_unused_chunk_with_content_that_only_twins_have_is_a_chang
     EXPECT_EQ(base()[7], std::byte{2});
 }
 
+// Each chunk mapped back from the file costs mappings, of which a process has a limited number.
+TEST_P(memory_view, more_unused_chunks_than_may_lie_scattered_are_changes_until_the_view_settles) {
+    constexpr std::uint64_t k_scattered_max = 4096;
+    constexpr std::uint64_t k_count = k_scattered_max + 10;
+    ASSERT_TRUE(view_->make_accessible(k_count * k_chunk));
+    const auto touch_all = [&](std::uint8_t value) {
+        for (std::uint64_t chunk = 0; chunk < k_count; ++chunk)
+            put(chunk * k_chunk_pages, 0, value);
+    };
+    const auto all_are_unused = [](std::uint64_t) { return true; };
+    touch_all(1);
+    ASSERT_NO_FATAL_FAILURE(commit());
+    touch_all(2);
+    auto changes = view_->collect(all_are_unused);
+    ASSERT_TRUE(changes) << changes.why().message;
+    EXPECT_EQ(changes->pages.size(), k_count - k_scattered_max);
+    make_durable(std::move(*changes));
+    for (std::uint64_t chunk = 0; chunk < k_count; ++chunk)
+        ASSERT_EQ(base()[chunk * k_chunk], std::byte(chunk < k_scattered_max ? 1 : 2)) << chunk;
+    ASSERT_NO_FATAL_FAILURE(checkpoint(true));
+    touch_all(3);
+    changes = view_->collect(all_are_unused);
+    ASSERT_TRUE(changes) << changes.why().message;
+    EXPECT_TRUE(changes->empty());
+}
+
 TEST_P(memory_view, collect_reports_again_what_was_not_accepted) {
     put(3, 0, 1);
     commit();
