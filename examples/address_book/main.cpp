@@ -103,6 +103,17 @@ address_book& people_of(const rem::heap& book) {
     return *people;
 }
 
+/// For looking only, so that a file which cannot be written serves too, unless its last user died: recovery writes.
+rem::heap open_for_reading(const std::string& path) {
+    try {
+        return rem::heap::open_existing(path, {.read_only = true});
+    } catch (const rem::error& e) {
+        if (e.reason() != rem::errc::recovery_needed)
+            throw;
+    }
+    return rem::heap::open_existing(path);
+}
+
 void print(const address_book::value_type& entry) {
     const auto& [name, where] = entry;
     std::cout << name << '\t' << where.street << '\t' << where.city << '\t' << where.phone << '\n';
@@ -200,7 +211,7 @@ exit_status add(const std::string& path, arguments& line) {
 exit_status find(const std::string& path, arguments& line) {
     const std::vector<std::string> words = line.operands();
     expect_count(words, 1, 1, "find NAME");
-    const rem::heap book = rem::heap::open_existing(path);
+    const rem::heap book = open_for_reading(path);
     const auto [begin, end] = people_of(book).equal_range(words[0]);
     std::for_each(begin, end, print);
     return begin == end ? k_no_such_entry : k_done;
@@ -211,7 +222,7 @@ exit_status list(const std::string& path, arguments& line) {
                              .value_or(std::numeric_limits<std::uint64_t>::max());
     const std::string from = line.value("from").value_or("");
     expect_count(line.operands(), 0, 0, "list [--limit N] [--from NAME]");
-    const rem::heap book = rem::heap::open_existing(path);
+    const rem::heap book = open_for_reading(path);
     const address_book& people = people_of(book);
     for (auto at = people.lower_bound(from); at != people.end() && left > 0; ++at, --left)
         print(*at);

@@ -199,7 +199,11 @@ using detail::check;
 using detail::checked;
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
-    auto refuse = [](errc code, const std::string& message) { detail::raise(failure{code, message}); };
+    auto refuse = [&](errc code, const std::string& why) {
+        detail::raise(failure{code, "cannot open " + path.string() + ": " + why, path.string()});
+    };
+    if (path.empty())
+        detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
     if (options.access == sharing::processes)
         refuse(errc::not_supported, "sharing a heap among processes is not there yet. Use sharing::exclusive.");
     if (options.commits != durability::durable)
@@ -254,7 +258,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
     if (!engine && engine.why().code == errc::base_taken &&
         detail::registry::holds(path)) { // two readers share its lock
-        refuse(errc::in_use, path.string() + " is open in this process already. Use that handle.");
+        refuse(errc::in_use, "it is open in this process already. Use that handle.");
     }
     if (!engine)
         detail::raise(engine.why());

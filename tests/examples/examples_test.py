@@ -1,7 +1,9 @@
 """Runs the example programs as a user would, in an empty directory: examples_test.py PROGRAM CLASS [unittest options]."""
 
+import fcntl
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,41 @@ class caesar(Example):
         self.run_program()
         self.assertEqual(self.run_program("other"), "Ghfhpehu#43wk#4;48\n")
         self.assertEqual(self.files(), ["caesar.rem", "other"])
+
+
+class address_book(Example):
+    ENTRY = ("Lovelace", "12 St James's Square", "London", "1815")
+
+    def fails(self, status, *words):
+        done = subprocess.run([PROGRAM, *words], cwd=self.directory, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        return done.stderr
+
+    def test_adds_finds_lists_and_removes(self):
+        self.run_program("book", "add", *self.ENTRY)
+        self.run_program("book", "add", "Babbage", "1 Dorset Street", "London", "1791")
+        line = "\t".join(self.ENTRY) + "\n"
+        self.assertEqual(self.run_program("book", "find", "Lovelace"), line)
+        self.assertEqual(self.run_program("book", "list"), "Babbage\t1 Dorset Street\tLondon\t1791\n" + line)
+        self.run_program("book", "remove", "Babbage")
+        self.assertEqual(self.run_program("book", "list"), line)
+        self.fails(1, "book", "find", "Babbage")
+        self.assertEqual(self.files(), ["book"])
+
+    def test_reading_commands_share_the_file_and_writing_ones_do_not(self):
+        self.run_program("book", "add", *self.ENTRY)
+        with open(os.path.join(self.directory, "book"), "rb") as reader:
+            whole_file = struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(reader, 37, whole_file)  # F_OFD_SETLK, which Python 3.11 does not name
+            self.run_program("book", "find", "Lovelace")
+            self.run_program("book", "list")
+            self.assertIn("open elsewhere", self.fails(4, "book", "add", *self.ENTRY))
+
+    def test_says_what_is_wrong(self):
+        self.assertIn("No such file", self.fails(3, "book", "list"))
+        self.assertIn("FILE is needed", self.fails(2))
+        self.assertIn("add NAME STREET CITY PHONE", self.fails(2, "book", "add", "Lovelace"))
+        self.assertEqual(self.files(), [])
 
 
 class address_book_demo(Example):
