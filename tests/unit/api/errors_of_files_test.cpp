@@ -159,7 +159,7 @@ TEST(abi_mismatch, names_both) {
     format::superblock original = newest_superblock(dir / "h");
     edit_superblock(dir / "h", [](auto& s) {
         s.abi.fill('\0');
-        std::strcpy(s.abi.data(), "another library");
+        std::string_view("another library").copy(s.abi.data(), s.abi.size());
     });
     auto got = error_of_opening(dir / "h");
     EXPECT_TRUE(is_error(got, errc::abi_mismatch, dir / "h", "Build it with the same standard library"));

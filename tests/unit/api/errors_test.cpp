@@ -185,7 +185,7 @@ TEST(closed, every_member_of_a_closed_or_moved_from_handle_says_so) {
     put_contents(target);
     heap closed = heap::create(dir / "closed", small_heap());
     closed.close();
-    for (heap* h : {&moved, &closed}) {
+    for (heap* h : {&moved, &closed}) { // NOLINT(bugprone-use-after-move): what that does is tested
         EXPECT_FALSE(h->is_open());
         for (auto&& use : std::initializer_list<std::function<void()>>{[&] { h->commit(); },
                                                                        [&] { h->rollback(); },
@@ -241,8 +241,7 @@ TEST(exhausted, the_heap_stays_usable) {
     std::optional<caught> got;
     while (!got) {
         got = error_of([&] {
-            list["a string that is too long for the small string buffer " + string(std::to_string(count).c_str())] =
-                count;
+            list["a string that is too long for the small string buffer " + string(std::to_string(count))] = count;
         });
         if (!got)
             ++count;
@@ -262,7 +261,7 @@ TEST(exhausted, the_heap_stays_usable) {
     EXPECT_EQ(h.find_root<names>("many")->size(), count);
     auto& same = h.root<names>("many");
     for (int i = 0; i < 50000; ++i)
-        same[string(std::to_string(i).c_str())] = 1; // it grows on, now that there is room
+        same[string(std::to_string(i))] = 1; // it grows on, now that there is room
     h.commit();
 }
 

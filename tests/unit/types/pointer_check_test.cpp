@@ -179,7 +179,7 @@ TEST_F(pointer_check, finds_the_stack_of_another_thread) {
 }
 
 TEST_F(pointer_check, says_when_no_root_reaches_the_block) {
-    auto* object = heap_->make<with_pointer>(); // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): no root, on purpose
+    auto* object = heap_->make<with_pointer>();
     const auto target = std::make_unique<int>(5);
     object->pointer = target.get();
     expect_contains(refusal(), "which no root reaches");
