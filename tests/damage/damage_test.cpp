@@ -1,0 +1,183 @@
+// Files that rot: every bit flipped, every sector zeroed, every sector and every page replaced by what it held earlier.
+// REMANENCE_DAMAGE_BITS: how many bits to flip in each area of the files, or "all". Outcomes are counted and printed.
+#include "subject.hpp"
+
+#include "format/superblock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::damage {
+namespace {
+
+#if defined(NDEBUG)
+constexpr std::uint64_t k_bits_default = 3000;
+#else
+constexpr std::uint64_t k_bits_default = 300; // sanitizers and debug builds are slow
+#endif
+
+std::uint64_t bits_for_each_area() {
+    const char* chosen = std::getenv("REMANENCE_DAMAGE_BITS");
+    if (chosen == nullptr)
+        return k_bits_default;
+    return std::string_view(chosen) == "all" ? ~std::uint64_t{0} : std::strtoull(chosen, nullptr, 10);
+}
+
+/// A part of a file whose bytes are of one kind.
+struct area {
+    const char* name;
+    std::string path;
+    std::vector<byte_range> ranges;
+    [[nodiscard]] std::uint64_t bytes() const {
+        std::uint64_t sum = 0;
+        for (const byte_range& range : ranges)
+            sum += range.bytes;
+        return sum;
+    }
+    [[nodiscard]] std::uint64_t byte_at(std::uint64_t n) const {
+        for (const byte_range& range : ranges) {
+            if (n < range.bytes)
+                return range.offset + n;
+            n -= range.bytes;
+        }
+        return ~std::uint64_t{0};
+    }
+};
+
+bool is_zero(std::span<const std::byte> bytes) {
+    return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+std::vector<area> areas_of(const subject& tested) {
+    const auto& heap = tested.heap_bytes();
+    constexpr std::uint64_t k_table = format::k_first_table_offset;
+    std::vector<area> areas{
+        {"superblocks", sample::k_path, {{0, format::k_first_map_offset}}},
+        {"chunk map", sample::k_path, {{format::k_first_map_offset, k_table - format::k_first_map_offset}}},
+        {"checksum table", sample::k_path, {{k_table, format::k_node_stride}}},
+        {"pages", sample::k_path, {}},
+        {"holes", sample::k_path, {}},
+    };
+    for (std::uint64_t at = k_table + format::k_node_stride; at < heap.size(); at += k_page_bytes) {
+        const bool is_hole = is_zero(std::span(heap).subspan(at, k_page_bytes));
+        areas[is_hole ? 4 : 3].ranges.push_back({at, k_page_bytes});
+    }
+    if (const std::uint64_t log = tested.log_bytes().size(); log != 0) {
+        constexpr std::uint64_t k_records = format::k_log_header_bytes;
+        const std::uint64_t end = tested.log_written_end();
+        areas.push_back({"log header", sample::k_log_path, {{0, k_records}}});
+        areas.push_back({"log records", sample::k_log_path, {{k_records, end - k_records}}});
+        areas.push_back({"rest of the log", sample::k_log_path, {{end, log - end}}});
+    }
+    return areas;
+}
+
+class tally {
+public:
+    void add(const verdict& each, const damage& done) {
+        ++counts_[static_cast<std::size_t>(each.how)];
+        names_the_place_ += each.names_the_place;
+        if (each.violation.empty())
+            return;
+        ++violations_;
+        if (violations_ <= 5) {
+            ADD_FAILURE() << done.path << ", " << done.bytes.size() << " bytes from " << done.offset << " ("
+                          << k_outcome_names[static_cast<std::size_t>(each.how)] << "): " << each.violation;
+        }
+    }
+    void print(const std::string& name) const {
+        std::cout << std::left << std::setw(16) << name << std::right;
+        for (std::size_t i = 0; i < counts_.size(); ++i)
+            std::cout << "  " << counts_[i] << ' ' << k_outcome_names[i];
+        std::cout << "  (" << names_the_place_ << " by the exact place, " << violations_ << " violations)\n";
+    }
+    [[nodiscard]] std::uint64_t count(outcome how) const { return counts_[static_cast<std::size_t>(how)]; }
+
+private:
+    std::array<std::uint64_t, k_outcome_names.size()> counts_{};
+    std::uint64_t names_the_place_ = 0;
+    std::uint64_t violations_ = 0;
+};
+
+class damaged_file : public testing::TestWithParam<sample::ending> {
+protected:
+    [[nodiscard]] std::vector<std::byte> bytes_at(const std::string& path, std::uint64_t offset,
+                                                  std::uint64_t count) const {
+        const auto& file = path == sample::k_path ? subject_.heap_bytes() : subject_.log_bytes();
+        const auto begin = file.begin() + static_cast<std::ptrdiff_t>(offset);
+        return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+    }
+    void try_all(const std::string& name, const std::vector<damage>& all) {
+        tally found;
+        for (const damage& each : all)
+            found.add(subject_.try_with(each), each);
+        found.print(name);
+        EXPECT_GT(found.count(outcome::refused), 0U); // else nothing was tried
+    }
+
+    subject subject_{GetParam()};
+};
+
+TEST_P(damaged_file, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
+    const std::uint64_t budget = bits_for_each_area();
+    const std::uint64_t seed = std::random_device{}();
+    std::cout << "seed " << seed << '\n';
+    std::mt19937_64 random(seed);
+    for (const area& where : areas_of(subject_)) {
+        const std::uint64_t bits = 8 * where.bytes();
+        const std::uint64_t tries = std::min(bits, budget);
+        tally found;
+        for (std::uint64_t i = 0; i < tries; ++i) {
+            const std::uint64_t bit =
+                tries == bits ? i : std::uniform_int_distribution<std::uint64_t>(0, bits - 1)(random);
+            const std::uint64_t offset = where.byte_at(bit / 8);
+            damage flip{where.path, offset, bytes_at(where.path, offset, 1)};
+            flip.bytes[0] ^= std::byte{1} << bit % 8;
+            found.add(subject_.try_with(flip), flip);
+        }
+        found.print(std::string(where.name));
+        std::cout << "                  " << tries << " of " << bits << " bits\n";
+    }
+}
+
+TEST_P(damaged_file, with_a_sector_of_zeros_is_never_a_silent_wrong_answer) {
+    std::vector<damage> all;
+    for (const area& where : areas_of(subject_)) {
+        for (const byte_range& range : where.ranges) {
+            for (std::uint64_t at = range.offset; at < range.end(); at += k_sector_bytes) {
+                damage lost{where.path, at, bytes_at(where.path, at, k_sector_bytes)};
+                if (is_zero(lost.bytes))
+                    continue;
+                std::fill(lost.bytes.begin(), lost.bytes.end(), std::byte{0});
+                all.push_back(std::move(lost));
+            }
+        }
+    }
+    try_all("zeroed sectors", all);
+}
+
+TEST_P(damaged_file, with_an_older_sector_is_never_a_silent_wrong_answer) {
+    try_all("older sectors", subject_.older_versions(k_sector_bytes));
+}
+
+TEST_P(damaged_file, with_an_older_page_is_never_a_silent_wrong_answer) {
+    try_all("older pages", subject_.older_versions(k_page_bytes));
+}
+
+INSTANTIATE_TEST_SUITE_P(samples, damaged_file, testing::Values(sample::ending::unfolded, sample::ending::closed),
+                         [](const auto& instance) {
+                             return instance.param == sample::ending::unfolded ? "unfolded" : "closed";
+                         });
+
+} // namespace
+} // namespace remanence::damage

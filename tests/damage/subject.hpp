@@ -1,0 +1,95 @@
+// The sample heap under damage: some bytes of its files are replaced, and then a program opens it, reads it all, lets it
+// be verified, commits, and opens it again. What came of it is an outcome; a wrong answer that nobody notices is a
+// violation.
+#pragma once
+
+#include "os/simulated_disk.hpp"
+#include "support/sample_heap.hpp"
+#include "txn/engine.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace remanence::damage {
+
+enum class outcome {
+    refused,   // by an open, which named the file
+    reported,  // by verify(), which named the place
+    recovered, // the open wrote these bytes anew, and the contents are what was acknowledged
+    harmless,  // nobody reads them: the contents are what was acknowledged
+    taken_for_torn, // of the last record of a log: cannot be told from a power loss during its write, so that the
+                    // contents are those of the commit before
+};
+inline constexpr std::array k_outcome_names{"refused", "reported", "recovered", "harmless", "taken for torn"};
+
+/// Bytes of a file that are replaced.
+struct damage {
+    std::string path;
+    std::uint64_t offset;
+    std::vector<std::byte> bytes;
+};
+
+struct verdict {
+    outcome how;
+    bool names_the_place; // of those refused or reported: the file, and the very page or record
+    std::string violation; // empty: none
+};
+
+class subject {
+public:
+    explicit subject(sample::ending how);
+
+    /// Leaves the files as they were.
+    verdict try_with(const damage& done);
+
+    /// The files' contents; that of the log is empty when there is none.
+    [[nodiscard]] const std::vector<std::byte>& heap_bytes() const { return heap_bytes_; }
+    [[nodiscard]] const std::vector<std::byte>& log_bytes() const { return log_bytes_; }
+    /// Where the last record of the log lies; both 0 when there is none.
+    [[nodiscard]] byte_range last_record() const { return last_record_; }
+    /// End of what was ever written into the log.
+    [[nodiscard]] std::uint64_t log_written_end() const { return log_written_end_; }
+
+    /// Earlier contents of the `unit` bytes at a multiple of it, each once, without the present ones.
+    [[nodiscard]] std::vector<damage> older_versions(std::uint64_t unit) const;
+
+private:
+    /// What is in the live blocks of the heap as of a commit.
+    struct block {
+        std::uint64_t offset;
+        std::vector<std::byte> bytes;
+    };
+    struct contents {
+        std::uint64_t version = 0;
+        std::vector<block> blocks;
+    };
+
+    static contents contents_of(heap& opened);
+    static std::string difference(const contents& expected, const txn::engine& found);
+    result<std::unique_ptr<txn::engine>> open();
+    std::vector<std::byte> read_file(const char* path);
+    void write_file(const damage& done);
+    void find_last_record();
+
+    verdict refused(const failure& why, const damage& done);
+    // What is wrong; empty: nothing.
+    std::string use(txn::engine& opened, contents& holds);
+    std::string compare(const contents& expected);
+    bool looks_whole();
+    [[nodiscard]] std::vector<std::byte> original(const damage& done) const;
+
+    os::simulated_disk disk_;
+    contents last_;
+    contents before_last_;
+    std::vector<std::byte> heap_bytes_;
+    std::vector<std::byte> log_bytes_;
+    byte_range last_record_{0, 0};
+    std::uint64_t log_written_end_ = 0;
+    std::vector<os::disk_operation> history_;
+    os::simulated_disk::savepoint intact_{};
+};
+
+} // namespace remanence::damage

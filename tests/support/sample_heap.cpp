@@ -1,0 +1,158 @@
+#include "support/sample_heap.hpp"
+
+#include "api/heap_impl.hpp"
+#include "base/units.hpp"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace remanence::sample {
+
+namespace {
+
+constexpr int k_words = 60;
+constexpr std::uint64_t k_numbers = 1500;
+constexpr std::uint64_t k_more_numbers = 2500;
+constexpr std::uint64_t k_field_words = 320 * KiB / sizeof(std::uint64_t);
+
+heap_options small() {
+    heap_options options;
+    options.reserve_bytes = 64 * MiB;
+    options.chunk_bytes = 64 * KiB;
+#ifdef REMANENCE_TSAN_BASES
+    options.base = 0x5840'0000'0000;
+#else
+    options.base = 0x1180'0000'0000;
+#endif
+    return options;
+}
+
+std::string word(int i) { return "word number " + std::to_string(i) + (i % 2 == 0 ? ", one of the longer ones" : ""); }
+std::string meaning(int i, int edition) {
+    return "edition " + std::to_string(edition) + ": " + std::string(static_cast<std::size_t>(i % 7 * 20), '.') +
+           std::to_string(i);
+}
+bool is_removed(int i) { return i % 3 == 0; }
+bool is_revised(int i) { return i % 5 == 1; }
+
+std::uint64_t number(std::uint64_t i) { return i * i + 1; }
+
+void first_session(heap& opened, const std::function<void(heap&)>& committed) {
+    auto& words = opened.root<dictionary>("dictionary");
+    auto& squares = opened.root<numbers>("numbers");
+    auto& land = opened.root<field>("field");
+    auto commit = [&] {
+        opened.commit();
+        committed(opened);
+    };
+    for (int i = 0; i < k_words; ++i)
+        words.emplace(word(i), meaning(i, 1));
+    commit();
+    for (std::uint64_t i = 0; i < k_numbers; ++i)
+        squares.push_back(number(i));
+    commit();
+    land.words = opened.get_allocator<std::uint64_t>().allocate(k_field_words);
+    land.count = k_field_words;
+    land.words[0] = 1;
+    land.words[k_field_words - 1] = 2;
+    commit();
+    for (int i = 0; i < k_words; ++i) {
+        if (is_removed(i))
+            words.erase(words.find(std::string_view(word(i))));
+    }
+    commit();
+    opened.checkpoint();
+    land.words[100] = 3;
+    commit();
+}
+
+void second_session(heap& opened, const std::function<void(heap&)>& committed) {
+    auto& words = opened.root<dictionary>("dictionary");
+    auto& squares = opened.root<numbers>("numbers");
+    auto& land = opened.root<field>("field");
+    auto commit = [&] {
+        opened.commit();
+        committed(opened);
+    };
+    for (int i = 0; i < k_words; ++i) {
+        if (is_revised(i) && !is_removed(i))
+            words.find(std::string_view(word(i)))->second = meaning(i, 2);
+    }
+    commit();
+    for (int i = 0; i < k_words; ++i) // a long record, which later ones do not cover
+        words.emplace("passing " + word(i), meaning(i, 3));
+    commit();
+    for (int i = 0; i < k_words; ++i)
+        words.erase(words.find(std::string_view("passing " + word(i))));
+    commit();
+    opened.checkpoint();
+    while (squares.size() < k_more_numbers) // moves to a larger block
+        squares.push_back(number(squares.size()));
+    commit();
+    land.words[k_field_words / 2] = 4; // a chunk that was skipped so far
+    commit();
+    squares[11] = 0;
+    commit();
+}
+
+} // namespace
+
+void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed) {
+    const detail::file_system_for_tests files(disk);
+    auto observe = [&](heap& opened) {
+        if (committed)
+            committed(opened);
+    };
+    {
+        heap opened = heap::create(k_path, small());
+        first_session(opened, observe);
+        opened.close();
+    }
+    heap opened = heap::open_existing(k_path, small());
+    second_session(opened, observe);
+    if (how == ending::closed)
+        return opened.close();
+    disk.die_at(0); // so that the destructor cannot close the files
+    { const heap killed = std::move(opened); }
+    disk.work_again();
+}
+
+std::optional<std::string> difference(heap& opened) {
+    const auto* words = opened.find_root<dictionary>("dictionary");
+    const auto* squares = opened.find_root<numbers>("numbers");
+    const auto* land = opened.find_root<field>("field");
+    if (words == nullptr || squares == nullptr || land == nullptr || opened.roots().size() != 3)
+        return "the roots are not those that were made";
+
+    std::map<std::string, std::string> expected;
+    for (int i = 0; i < k_words; ++i) {
+        if (!is_removed(i))
+            expected.emplace(word(i), meaning(i, is_revised(i) ? 2 : 1));
+    }
+    if (words->size() != expected.size())
+        return "the dictionary has " + std::to_string(words->size()) + " words";
+    for (auto found = words->begin(); const auto& [key, value] : expected) {
+        if (std::string_view(found->first) != key || std::string_view(found->second) != value)
+            return "the dictionary says \"" + std::string(found->first) + "\": \"" + std::string(found->second) + '"';
+        ++found;
+    }
+    if (squares->size() != k_more_numbers)
+        return "there are " + std::to_string(squares->size()) + " numbers";
+    for (std::uint64_t i = 0; i < k_more_numbers; ++i) {
+        if ((*squares)[i] != (i == 11 ? 0 : number(i)))
+            return "number " + std::to_string(i) + " is " + std::to_string((*squares)[i]);
+    }
+    if (land->count != k_field_words)
+        return "the field has another size";
+    const std::map<std::uint64_t, std::uint64_t> touched{
+        {0, 1}, {100, 3}, {k_field_words / 2, 4}, {k_field_words - 1, 2}};
+    for (std::uint64_t i = 0; i < k_field_words; ++i) {
+        const auto at = touched.find(i);
+        if (land->words[i] != (at == touched.end() ? 0 : at->second))
+            return "word " + std::to_string(i) + " of the field is " + std::to_string(land->words[i]);
+    }
+    return {};
+}
+
+} // namespace remanence::sample

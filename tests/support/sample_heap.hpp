@@ -1,0 +1,37 @@
+// A small heap with something of everything that its format knows: several sessions, checkpoints, chunks that were
+// skipped, blocks that were freed, a log with records and older ones behind them. What it holds follows from the
+// program alone. Tests damage it, start fuzzing from it, and keep it as the golden files.
+#pragma once
+
+#include "os/simulated_disk.hpp"
+
+#include <remanence/remanence.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace remanence::sample {
+
+inline constexpr const char* k_path = "/disk/sample.rem";
+inline constexpr const char* k_log_path = "/disk/sample.rem-log";
+
+/// What the roots of the heap are.
+using dictionary = map<string, string>;
+using numbers = vector<std::uint64_t>;
+struct field { // a large block of which little was ever touched, so that chunks are skipped
+    std::uint64_t* words;
+    std::uint64_t count;
+};
+
+enum class ending {
+    unfolded, // as if its process had been killed: the log has the last commits
+    closed,
+};
+
+/// Makes the heap on a disk that has none. `committed` is called after every commit.
+void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed = {});
+/// How the roots differ from what make() has put there; nothing when they do not.
+std::optional<std::string> difference(heap& opened);
+
+} // namespace remanence::sample
