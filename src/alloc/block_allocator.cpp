@@ -243,7 +243,7 @@ result<void> block_allocator::check_links() const {
 }
 
 unexpected block_allocator::corrupt(std::uint64_t offset, const char* what) const {
-    return fail(errc::corrupt, std::string("allocator: ") + what + "; let heap::verify() look at it", {}, 0, offset);
+    return fail(errc::corrupt, std::string("allocator: ") + what, {}, 0, offset);
 }
 
 std::size_t block_allocator::check_invariants(const problem_callback& report) const {

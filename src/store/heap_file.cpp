@@ -604,14 +604,28 @@ result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found
         return {};
     };
     for (std::size_t i = 0; i < tables_.size(); ++i) {
-        std::uint64_t first = super_.regions[i].heap_offset / k_page_bytes;
+        const std::uint64_t first = super_.regions[i].heap_offset / k_page_bytes;
+        const std::uint64_t end = first + super_.regions[i].bytes / k_page_bytes;
+        std::uint64_t next = first; // the page after the last one with a checksum
+        bool is_gap_known = true;   // no damaged node since then, so that the pages between have no checksum
+        auto check_gap = [&](std::uint64_t to) {
+            if (is_gap_known)
+                verify_zeros(next, to, found);
+            is_gap_known = true;
+        };
         REM_TRY(tables_[i].walk(
             [&](std::uint64_t at) -> result<void> {
                 found({"a node of the checksum table is damaged; the pages it covers cannot be checked", at});
+                is_gap_known = false;
                 return {};
             },
-            [&](std::uint64_t page, std::uint32_t checksum) { return check_page(first + page, checksum); }));
+            [&](std::uint64_t page, std::uint32_t checksum) {
+                check_gap(first + page);
+                next = first + page + 1;
+                return check_page(first + page, checksum);
+            }));
         REM_TRY(check_run());
+        check_gap(end);
     }
     for (const auto& [chunk, checksums] : fresh_) {
         for (std::size_t i = 0; i < checksums.size(); ++i) {
@@ -621,6 +635,34 @@ result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found
         REM_TRY(check_run());
     }
     return checked;
+}
+
+// Pages of stored chunks that have no checksum are mapped like all others. Those of fresh chunks may have one that is not
+// in the table yet.
+void heap_file::verify_zeros(std::uint64_t first_page, std::uint64_t end_page,
+                             const std::function<void(damage)>& found) {
+    std::vector<std::byte> bytes;
+    while (first_page < end_page) {
+        const std::uint64_t chunk = first_page / chunk_pages();
+        const std::uint64_t end = std::min(end_page, (chunk + 1) * chunk_pages());
+        const std::uint64_t begin = std::exchange(first_page, end);
+        if (chunk * super_.chunk_bytes >= image_bytes_)
+            return;
+        if (!is_stored(chunk) || fresh_.contains(chunk))
+            continue;
+        bytes.resize(static_cast<std::size_t>((end - begin) * k_page_bytes));
+        const std::uint64_t home = home_of(begin * k_page_bytes);
+        if (auto read = file_->read(home, bytes); !read) {
+            found({read.why().message, home});
+            continue;
+        }
+        for (std::uint64_t page = begin; page < end; ++page) {
+            const std::uint64_t at = (page - begin) * k_page_bytes;
+            const auto zeros = std::span(bytes).subspan(static_cast<std::size_t>(at), k_page_bytes);
+            if (std::any_of(zeros.begin(), zeros.end(), [](std::byte b) { return b != std::byte{0}; }))
+                found({"page " + std::to_string(page) + " was never written, but is not all zeros", home + at});
+        }
+    }
 }
 
 result<void> heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,

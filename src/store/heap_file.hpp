@@ -123,10 +123,10 @@ public:
     /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
     /// anything is done that relies on it. Nothing after the first time.
     result<void> confirm();
-    /// Makes everything that is not stored read as zeros, whatever an interrupted commit left there. For recovery.
+    /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
 
-    /// Checks superblocks, tables, map and every stored page against the checksums.
+    /// Checks superblocks, tables, map and every stored page against the checksums; those without one must be zeros.
     result<std::uint64_t> verify(const std::function<void(damage)>& found,
                                  const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
@@ -141,6 +141,7 @@ private:
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
     result<void> verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
                               const std::function<void(damage)>& found);
+    void verify_zeros(std::uint64_t first_page, std::uint64_t end_page, const std::function<void(damage)>& found);
 
     std::unique_ptr<os::file> file_;
     format::superblock super_{};

@@ -160,7 +160,7 @@ result<void> engine::open_memory(os::reservation place) {
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
     allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend,
                                                           std::uint64_t{1} << 44, view_->accessible_bytes());
-    return allocator_->check_state();
+    return check_allocator();
 }
 
 result<void> engine::check_header() {
@@ -189,6 +189,20 @@ result<void> engine::format_header() {
     if (options_.read_only)
         return os::protect_read_only(view_->base(), k_page_bytes);
     return {};
+}
+
+// I7. The allocator knows neither the file nor where in it the heap's memory lies.
+result<void> engine::check_allocator() {
+    auto sound = allocator_->check_state();
+    if (sound || sound.why().code != errc::corrupt)
+        return sound;
+    const failure& why = sound.why();
+    const bool is_in_file = why.offset < store_->image_bytes();
+    const std::uint64_t at = is_in_file ? store_->home_of(why.offset) : error::k_no_offset;
+    return fail(errc::corrupt,
+                "the allocator's structures in " + path() + (is_in_file ? " at byte " + std::to_string(at) : "") +
+                    " are damaged (" + why.message + "). Restore the heap from a copy.",
+                path(), 0, at);
 }
 
 result<void> engine::usable() const {
@@ -271,6 +285,12 @@ result<void> engine::commit() {
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
+        if (!log_) {
+            // What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody
+            // else's hand, has bytes there, and they may have rotted.
+            REM_TRY(store_->confirm());
+            REM_TRY(store_->discard_unstored());
+        }
         if (!changes.fresh.empty())
             REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
         REM_TRY(store_->reserve_map(changes.fresh.size()));
@@ -339,7 +359,7 @@ result<void> engine::rollback() {
         return poison(restored.error());
     if (store_->image_bytes() == 0)
         REM_TRY(format_header()); // nothing was ever committed
-    return allocator_->check_state();
+    return check_allocator();
 }
 
 result<void> engine::checkpoint() {

@@ -118,6 +118,7 @@ private:
     result<void> open_memory(os::reservation place);
     result<void> check_header();
     result<void> format_header();
+    result<void> check_allocator();
     result<void> usable() const;
     unexpected poison(unexpected why);
 

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <iomanip>
 #include <iostream>
-#include <map>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace remanence::damage {
@@ -58,15 +58,18 @@ bool is_zero(std::span<const std::byte> bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
+constexpr const char* k_heap_areas[] = {"superblocks", "chunk_map", "checksum_table", "pages", "holes"};
+constexpr const char* k_log_areas[] = {"log_header", "log_records", "rest_of_the_log"};
+
 std::vector<area> areas_of(const subject& tested) {
     const auto& heap = tested.heap_bytes();
     constexpr std::uint64_t k_table = format::k_first_table_offset;
     std::vector<area> areas{
-        {"superblocks", sample::k_path, {{0, format::k_first_map_offset}}},
-        {"chunk map", sample::k_path, {{format::k_first_map_offset, k_table - format::k_first_map_offset}}},
-        {"checksum table", sample::k_path, {{k_table, format::k_node_stride}}},
-        {"pages", sample::k_path, {}},
-        {"holes", sample::k_path, {}},
+        {k_heap_areas[0], sample::k_path, {{0, format::k_first_map_offset}}},
+        {k_heap_areas[1], sample::k_path, {{format::k_first_map_offset, k_table - format::k_first_map_offset}}},
+        {k_heap_areas[2], sample::k_path, {{k_table, format::k_node_stride}}},
+        {k_heap_areas[3], sample::k_path, {}},
+        {k_heap_areas[4], sample::k_path, {}},
     };
     for (std::uint64_t at = k_table + format::k_node_stride; at < heap.size(); at += k_page_bytes) {
         const bool is_hole = is_zero(std::span(heap).subspan(at, k_page_bytes));
@@ -75,9 +78,9 @@ std::vector<area> areas_of(const subject& tested) {
     if (const std::uint64_t log = tested.log_bytes().size(); log != 0) {
         constexpr std::uint64_t k_records = format::k_log_header_bytes;
         const std::uint64_t end = tested.log_written_end();
-        areas.push_back({"log header", sample::k_log_path, {{0, k_records}}});
-        areas.push_back({"log records", sample::k_log_path, {{k_records, end - k_records}}});
-        areas.push_back({"rest of the log", sample::k_log_path, {{end, log - end}}});
+        areas.push_back({k_log_areas[0], sample::k_log_path, {{0, k_records}}});
+        areas.push_back({k_log_areas[1], sample::k_log_path, {{k_records, end - k_records}}});
+        areas.push_back({k_log_areas[2], sample::k_log_path, {{end, log - end}}});
     }
     return areas;
 }
@@ -109,14 +112,58 @@ private:
     std::uint64_t violations_ = 0;
 };
 
+std::vector<std::byte> bytes_at(const subject& tested, const std::string& path, std::uint64_t offset,
+                                std::uint64_t count) {
+    const auto& file = path == sample::k_path ? tested.heap_bytes() : tested.log_bytes();
+    const auto begin = file.begin() + static_cast<std::ptrdiff_t>(offset);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+std::string name_of(sample::ending how) { return how == sample::ending::unfolded ? "unfolded" : "closed"; }
+
+/// A heap, and one of its areas.
+class damaged_area : public testing::TestWithParam<std::pair<sample::ending, std::string>> {};
+
+TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
+    const auto& [how, name] = GetParam();
+    subject tested(how);
+    const auto areas = areas_of(tested);
+    const auto where = std::find_if(areas.begin(), areas.end(), [&](const area& each) { return each.name == name; });
+    ASSERT_NE(where, areas.end());
+    const std::uint64_t bits = 8 * where->bytes();
+    const std::uint64_t tries = std::min(bits, bits_for_each_area());
+    const std::uint64_t seed = std::random_device{}();
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<std::uint64_t> any(0, bits - 1);
+    tally found;
+    for (std::uint64_t i = 0; i < tries; ++i) {
+        const std::uint64_t bit = tries == bits ? i : any(random);
+        const std::uint64_t offset = where->byte_at(bit / 8);
+        damage flip{where->path, offset, bytes_at(tested, where->path, offset, 1)};
+        flip.bytes[0] ^= std::byte{1} << bit % 8;
+        found.add(tested.try_with(flip), flip);
+    }
+    std::cout << "seed " << seed << ", " << tries << " of " << bits << " bits\n";
+    found.print(name);
+}
+
+std::vector<std::pair<sample::ending, std::string>> areas_of_all() {
+    std::vector<std::pair<sample::ending, std::string>> all;
+    for (const char* name : k_heap_areas) {
+        all.emplace_back(sample::ending::unfolded, name);
+        all.emplace_back(sample::ending::closed, name);
+    }
+    for (const char* name : k_log_areas)
+        all.emplace_back(sample::ending::unfolded, name);
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(samples, damaged_area, testing::ValuesIn(areas_of_all()), [](const auto& instance) {
+    return name_of(instance.param.first) + '_' + instance.param.second;
+});
+
 class damaged_file : public testing::TestWithParam<sample::ending> {
 protected:
-    [[nodiscard]] std::vector<std::byte> bytes_at(const std::string& path, std::uint64_t offset,
-                                                  std::uint64_t count) const {
-        const auto& file = path == sample::k_path ? subject_.heap_bytes() : subject_.log_bytes();
-        const auto begin = file.begin() + static_cast<std::ptrdiff_t>(offset);
-        return {begin, begin + static_cast<std::ptrdiff_t>(count)};
-    }
     void try_all(const std::string& name, const std::vector<damage>& all) {
         tally found;
         for (const damage& each : all)
@@ -128,34 +175,12 @@ protected:
     subject subject_{GetParam()};
 };
 
-TEST_P(damaged_file, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
-    const std::uint64_t budget = bits_for_each_area();
-    const std::uint64_t seed = std::random_device{}();
-    std::cout << "seed " << seed << '\n';
-    std::mt19937_64 random(seed);
-    for (const area& where : areas_of(subject_)) {
-        const std::uint64_t bits = 8 * where.bytes();
-        const std::uint64_t tries = std::min(bits, budget);
-        tally found;
-        for (std::uint64_t i = 0; i < tries; ++i) {
-            const std::uint64_t bit =
-                tries == bits ? i : std::uniform_int_distribution<std::uint64_t>(0, bits - 1)(random);
-            const std::uint64_t offset = where.byte_at(bit / 8);
-            damage flip{where.path, offset, bytes_at(where.path, offset, 1)};
-            flip.bytes[0] ^= std::byte{1} << bit % 8;
-            found.add(subject_.try_with(flip), flip);
-        }
-        found.print(std::string(where.name));
-        std::cout << "                  " << tries << " of " << bits << " bits\n";
-    }
-}
-
 TEST_P(damaged_file, with_a_sector_of_zeros_is_never_a_silent_wrong_answer) {
     std::vector<damage> all;
     for (const area& where : areas_of(subject_)) {
         for (const byte_range& range : where.ranges) {
             for (std::uint64_t at = range.offset; at < range.end(); at += k_sector_bytes) {
-                damage lost{where.path, at, bytes_at(where.path, at, k_sector_bytes)};
+                damage lost{where.path, at, bytes_at(subject_, where.path, at, k_sector_bytes)};
                 if (is_zero(lost.bytes))
                     continue;
                 std::fill(lost.bytes.begin(), lost.bytes.end(), std::byte{0});
@@ -175,9 +200,7 @@ TEST_P(damaged_file, with_an_older_page_is_never_a_silent_wrong_answer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(samples, damaged_file, testing::Values(sample::ending::unfolded, sample::ending::closed),
-                         [](const auto& instance) {
-                             return instance.param == sample::ending::unfolded ? "unfolded" : "closed";
-                         });
+                         [](const auto& instance) { return name_of(instance.param); });
 
 } // namespace
 } // namespace remanence::damage

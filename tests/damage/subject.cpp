@@ -17,21 +17,20 @@ namespace {
 
 constexpr os::site k_site = "damage";
 
-bool is_within(std::uint64_t offset, byte_range range) { return offset >= range.offset && offset < range.end(); }
-
 } // namespace
 
 subject::subject(sample::ending how) {
     sample::make(disk_, how, [&](heap& opened) {
-        before_last_ = std::exchange(last_, contents_of(opened));
+        acknowledged_.resize(static_cast<std::size_t>(opened.version()));
+        acknowledged_.back() = contents_of(opened);
     });
     history_ = disk_.take_trace();
     intact_ = disk_.now();
     heap_bytes_ = read_file(sample::k_path);
     log_bytes_ = read_file(sample::k_log_path);
     if (!log_bytes_.empty())
-        find_last_record();
-    if (auto violation = compare(last_); !violation.empty())
+        find_records();
+    if (auto violation = compare(acknowledged_.back()); !violation.empty())
         throw std::logic_error("the sample itself: " + violation);
     disk_.rewind(intact_);
 }
@@ -86,8 +85,7 @@ void subject::write_file(const damage& done) {
         throw std::logic_error("cannot write the simulated file");
 }
 
-void subject::find_last_record() {
-    std::uint64_t last_version = 0;
+void subject::find_records() {
     for (std::uint64_t at = format::k_log_header_bytes; at < log_bytes_.size(); at += format::k_record_alignment) {
         format::record_header header{};
         const auto rest = std::span(log_bytes_).subspan(static_cast<std::size_t>(at));
@@ -95,11 +93,17 @@ void subject::find_last_record() {
             continue;
         const std::uint64_t bytes = align_up(sizeof header + header.payload_bytes, format::k_record_alignment);
         log_written_end_ = std::max(log_written_end_, at + bytes);
-        if (header.version > last_version) {
-            last_version = header.version;
-            last_record_ = {at, bytes};
-        }
+        records_[header.version] = {at, bytes};
     }
+}
+
+bool subject::meets_all_records_after(std::uint64_t version, const damage& done) const {
+    if (done.path != sample::k_log_path)
+        return false;
+    return std::all_of(records_.upper_bound(version), records_.end(), [&](const auto& record) {
+        const byte_range range = record.second;
+        return done.offset < range.end() && range.offset < done.offset + done.bytes.size();
+    });
 }
 
 std::vector<std::byte> subject::original(const damage& done) const {
@@ -160,11 +164,12 @@ verdict subject::try_with(const damage& done) {
     if (!report)
         return {outcome::reported, false, "verify() failed: " + report.why().message};
     const bool reported = !report->problems.empty();
-    const bool is_earlier = (*opened)->version() == before_last_.version && (*opened)->version() != last_.version;
-    const contents& expected = is_earlier ? before_last_ : last_;
-    const std::string different = (*opened)->version() == expected.version
-                                      ? difference(expected, **opened)
-                                      : "it is version " + std::to_string((*opened)->version());
+    const std::uint64_t version = (*opened)->version();
+    const std::uint64_t last = acknowledged_.size();
+    const bool is_earlier = version < last && meets_all_records_after(version, done);
+    const contents& expected = is_earlier ? acknowledged_[static_cast<std::size_t>(version - 1)] : acknowledged_.back();
+    const std::string different =
+        version == expected.version ? difference(expected, **opened) : "it is version " + std::to_string(version);
     verdict found{outcome::harmless, false, {}};
     if (reported) {
         found.how = outcome::reported;
@@ -176,8 +181,6 @@ verdict subject::try_with(const damage& done) {
         found.violation = "nobody noticed that " + different;
     } else if (is_earlier) {
         found.how = outcome::taken_for_torn;
-        if (done.path != sample::k_log_path || !is_within(done.offset, last_record_))
-            found.violation = "the last commit is lost, although its record is whole";
     } else {
         auto file = disk_.open(done.path, os::access::read_only);
         std::vector<std::byte> now(done.bytes.size());
@@ -216,7 +219,7 @@ verdict subject::refused(const failure& why, const damage& done) {
     if (!found.violation.empty())
         return found;
     write_file({done.path, done.offset, original(done)});
-    if (auto violation = compare(last_); !violation.empty())
+    if (auto violation = compare(acknowledged_.back()); !violation.empty())
         found.violation = "after it was refused (" + why.message + ") and repaired: " + violation;
     return found;
 }

@@ -10,18 +10,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace remanence::damage {
 
 enum class outcome {
-    refused,   // by an open, which named the file
-    reported,  // by verify(), which named the place
-    recovered, // the open wrote these bytes anew, and the contents are what was acknowledged
-    harmless,  // nobody reads them: the contents are what was acknowledged
-    taken_for_torn, // of the last record of a log: cannot be told from a power loss during its write, so that the
-                    // contents are those of the commit before
+    refused,        // by an open, which named the file
+    reported,       // by verify(), which named the place
+    recovered,      // the open wrote these bytes anew, and the contents are what was acknowledged
+    harmless,       // nobody reads them: the contents are what was acknowledged
+    taken_for_torn, // of the last records of a log, all of those that are lost: cannot be told from a power loss before
+                    // they were written, so that the contents are those of the commit before
 };
 inline constexpr std::array k_outcome_names{"refused", "reported", "recovered", "harmless", "taken for torn"};
 
@@ -34,7 +35,7 @@ struct damage {
 
 struct verdict {
     outcome how;
-    bool names_the_place; // of those refused or reported: the file, and the very page or record
+    bool names_the_place;  // of those refused or reported: the file, and the very page or record
     std::string violation; // empty: none
 };
 
@@ -48,8 +49,6 @@ public:
     /// The files' contents; that of the log is empty when there is none.
     [[nodiscard]] const std::vector<std::byte>& heap_bytes() const { return heap_bytes_; }
     [[nodiscard]] const std::vector<std::byte>& log_bytes() const { return log_bytes_; }
-    /// Where the last record of the log lies; both 0 when there is none.
-    [[nodiscard]] byte_range last_record() const { return last_record_; }
     /// End of what was ever written into the log.
     [[nodiscard]] std::uint64_t log_written_end() const { return log_written_end_; }
 
@@ -72,7 +71,8 @@ private:
     result<std::unique_ptr<txn::engine>> open();
     std::vector<std::byte> read_file(const char* path);
     void write_file(const damage& done);
-    void find_last_record();
+    void find_records();
+    [[nodiscard]] bool meets_all_records_after(std::uint64_t version, const damage& done) const;
 
     verdict refused(const failure& why, const damage& done);
     // What is wrong; empty: nothing.
@@ -82,11 +82,10 @@ private:
     [[nodiscard]] std::vector<std::byte> original(const damage& done) const;
 
     os::simulated_disk disk_;
-    contents last_;
-    contents before_last_;
+    std::vector<contents> acknowledged_; // by version, from 1 on
     std::vector<std::byte> heap_bytes_;
     std::vector<std::byte> log_bytes_;
-    byte_range last_record_{0, 0};
+    std::map<std::uint64_t, byte_range> records_; // of the log, by version
     std::uint64_t log_written_end_ = 0;
     std::vector<os::disk_operation> history_;
     os::simulated_disk::savepoint intact_{};

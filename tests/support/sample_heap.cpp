@@ -114,7 +114,9 @@ void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>
     if (how == ending::closed)
         return opened.close();
     disk.die_at(0); // so that the destructor cannot close the files
-    { const heap killed = std::move(opened); }
+    {
+        const heap killed = std::move(opened);
+    }
     disk.work_again();
 }
 
