@@ -1,0 +1,91 @@
+// Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more.
+#include "golden.hpp"
+#include "support/sample_heap.hpp"
+#include "support/temp_dir.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::compat {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> formats() {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(GOLDEN_FILES))
+        found.push_back(entry.path().filename().string());
+    return found;
+}
+
+class golden_files : public testing::TestWithParam<std::string> {
+protected:
+    std::string unpack(const std::string& name) {
+        const auto bytes = read_compressed(std::string(GOLDEN_FILES) + '/' + GetParam() + '/' + name + ".gz");
+        const std::string path = (directory_.path() / name).string();
+        std::ofstream file(path, std::ios::binary);
+        file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        return path;
+    }
+    static void expect_sample(heap& opened) {
+        const auto different = sample::difference(opened);
+        EXPECT_FALSE(different) << *different;
+        const auto report = opened.verify();
+        EXPECT_TRUE(report.clean()) << report.problems.front().what;
+        EXPECT_GT(report.pages_checked, 10U);
+    }
+    static void expect_it_works_on(const std::string& path) {
+        {
+            heap opened = heap::open_existing(path);
+            opened.write([&] { opened.root<numbers_added>("added later").assign(20'000, 7); });
+            opened.write([&] { opened.root<sample::numbers>("numbers").push_back(1); });
+            opened.close();
+        }
+        heap opened = heap::open_existing(path);
+        EXPECT_EQ(opened.find_root<numbers_added>("added later")->at(19'999), 7U);
+        EXPECT_EQ(opened.find_root<sample::numbers>("numbers")->back(), 1U);
+        EXPECT_TRUE(opened.verify().clean());
+    }
+
+    using numbers_added = vector<unsigned>;
+    test::temp_dir directory_;
+};
+
+TEST_P(golden_files, of_a_closed_heap_hold_what_was_written_and_take_more) {
+    const std::string path = unpack("closed.rem");
+    {
+        heap opened = heap::open_existing(path, {.read_only = true});
+        expect_sample(opened);
+    }
+    {
+        heap opened = heap::open_existing(path);
+        EXPECT_EQ(opened.stats().recovered_commits, 0U);
+        expect_sample(opened);
+    }
+    expect_it_works_on(path);
+}
+
+TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
+    const std::string path = unpack("unfolded.rem");
+    unpack("unfolded.rem-log");
+    {
+        heap opened = heap::open_existing(path);
+        EXPECT_EQ(opened.stats().recovered_commits, 3U);
+        expect_sample(opened);
+    }
+    expect_it_works_on(path);
+}
+
+INSTANTIATE_TEST_SUITE_P(formats, golden_files, testing::ValuesIn(formats()), [](const auto& instance) {
+    std::string name = instance.param;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
+
+} // namespace
+} // namespace remanence::compat

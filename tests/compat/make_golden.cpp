@@ -1,0 +1,47 @@
+// make_golden DIRECTORY: makes the golden files of the format as it is now (CONTRIBUTING.md says when).
+#include "golden.hpp"
+#include "support/sample_heap.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace remanence;
+
+void keep(os::simulated_disk& disk, const char* path, const std::string& as) {
+    auto file = std::move(*disk.open(path, os::access::read_only));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
+    if (!file->read(0, bytes))
+        throw std::runtime_error("cannot read the simulated file");
+    compat::write_compressed(as, bytes);
+    std::cout << as << ": " << std::filesystem::file_size(as) << " bytes for " << bytes.size() << '\n';
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc != 2) {
+            std::cerr << "usage: make_golden DIRECTORY\n";
+            return 2;
+        }
+        const std::string directory = argv[1];
+        std::filesystem::create_directories(directory);
+        os::simulated_disk closed;
+        sample::make(closed, sample::ending::closed);
+        keep(closed, sample::k_path, directory + "/closed.rem.gz");
+        os::simulated_disk unfolded;
+        sample::make(unfolded, sample::ending::unfolded);
+        keep(unfolded, sample::k_path, directory + "/unfolded.rem.gz");
+        keep(unfolded, sample::k_log_path, directory + "/unfolded.rem-log.gz");
+    } catch (const std::exception& e) {
+        std::cerr << "make_golden: " << e.what() << '\n';
+        return 1;
+    }
+}
