@@ -678,7 +678,11 @@ result<void> heap_file::verify_pages(std::uint64_t first_page, std::span<const s
         return {};
     }
     for (std::size_t i = 0; i < checksums.size(); ++i) {
-        if (page_checksum(std::span(bytes).subspan(i * k_page_bytes, k_page_bytes)) != checksums[i]) {
+        if (!is_stored((first_page + i) / chunk_pages())) {
+            found(
+                {"page " + std::to_string(first_page + i) + " has a checksum, but according to the chunk map no place",
+                 home + i * k_page_bytes});
+        } else if (page_checksum(std::span(bytes).subspan(i * k_page_bytes, k_page_bytes)) != checksums[i]) {
             found({"page " + std::to_string(first_page + i) + " is damaged", home + i * k_page_bytes});
         }
     }

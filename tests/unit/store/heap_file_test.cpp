@@ -205,6 +205,21 @@ TEST_F(heap_file_contents, a_flipped_bit_is_found_at_its_place_in_the_file) {
     EXPECT_TRUE(store_->read_pages(k_chunk_pages, pages));
 }
 
+TEST_F(heap_file_contents, a_bit_in_a_page_that_was_never_written_is_found_at_its_place) {
+    commit_fresh(0, 1);
+    commit_fresh(2, 2); // 1 was skipped: what lies there is not mapped
+    publish();
+    const std::uint64_t never_written = store_->home_of(5 * k_page_bytes);
+    const std::uint64_t skipped = store_->home_of(k_chunk);
+    flip(never_written + 77);
+    flip(skipped + 77);
+    ASSERT_TRUE(reopen());
+    std::vector<std::uint64_t> found;
+    ASSERT_TRUE(
+        store_->verify([&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
+    EXPECT_EQ(found, std::vector<std::uint64_t>{never_written});
+}
+
 TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_file) {
     std::vector<byte_range> homes;
     for (std::uint64_t bytes : {1 * k_chunk, 10 * MiB, 10 * MiB, 100 * MiB, 3 * GiB})

@@ -258,6 +258,58 @@ TEST_F(engine_on_disk, chunks_are_committed_for_the_first_time_when_the_chunk_ma
     }
 }
 
+// Zeros are not written, so a page that was never written must lie over a hole; but the file may have come from
+// elsewhere, or have grown by somebody's hand.
+TEST_F(engine_on_disk, what_lies_where_nothing_is_stored_does_not_become_contents) {
+    open();
+    put(1, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    const std::uint64_t stored = engine_->committed_bytes();
+    engine_.reset();
+    {
+        auto file = std::move(*disk_.open(k_path, os::access::read_write));
+        const std::vector<std::byte> rubbish(1 * MiB, std::byte{0xee});
+        ASSERT_TRUE(file->write("test", *file->size(), rubbish));
+    }
+    open();
+    auto* grown = allocate(600 * KiB);
+    const std::uint64_t at = offset(grown);
+    ASSERT_GT(at + 600 * KiB, stored);
+    grown[0] = std::byte{1};
+    grown[590 * KiB] = std::byte{2};
+    commit();
+    const std::vector<std::byte> expected(grown, grown + 600 * KiB);
+    ASSERT_TRUE(engine_->close());
+    open();
+    EXPECT_EQ(std::memcmp(engine_->base() + at, expected.data(), expected.size()), 0);
+    auto report = engine_->verify();
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+}
+
+TEST_F(engine_on_disk, damage_of_the_allocators_state_names_file_and_byte) {
+    open();
+    put(1, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    constexpr std::uint64_t k_home = 64 * KiB; // of the heap's first page
+    constexpr std::uint64_t k_version =
+        offsetof(format::heap_header, allocator) + offsetof(format::alloc_state, version);
+    {
+        auto file = std::move(*disk_.open(k_path, os::access::read_write));
+        const std::uint32_t other = 77;
+        ASSERT_TRUE(file->write("test", k_home + k_version, std::as_bytes(std::span(&other, 1))));
+    }
+    auto opened = engine::open(disk_, k_path, open_mode::open_existing, {.reserve_bytes = 64 * MiB}, "abi");
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.why().code, errc::corrupt);
+    EXPECT_EQ(opened.why().path, k_path);
+    EXPECT_EQ(opened.why().offset, k_home + offsetof(format::heap_header, allocator));
+    EXPECT_NE(opened.why().message.find(k_path), std::string::npos) << opened.why().message;
+}
+
 TEST_F(engine_on_disk, what_inspect_refuses_is_not_written) {
     bool refuse = true;
     engine_options options;
