@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format clean
+.PHONY: help demo test coverage bench lint format clean
 
 CLANG_FORMAT := clang-format-19
 # Tracked and new files alike, but nothing that git ignores.
@@ -35,6 +35,15 @@ test: ## install what is missing, build, and run all tests, with and without san
 	@$(call quiet_configure,tsan)
 	@cmake --build --preset tsan
 	@ctest --preset tsan
+
+COVERAGE_TESTS := unit_store unit_log unit_txn unit_api crash damage
+coverage: ## run the tests of store and log in a coverage build; list the branches that were never taken
+	@scripts/setup build tests
+	@$(call quiet_configure,coverage)
+	@cmake --build --preset coverage --target $(COVERAGE_TESTS)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage --output-log build/coverage/tests.log --quiet -R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' || { cat build/coverage/tests.log; exit 1; }
+	@scripts/branch_coverage build/coverage store log
 
 bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
 	@[ -n "$(NAME)" ] || { echo "usage: make bench NAME=<name> [JSON=<file>]; see bench/" >&2; exit 2; }
