@@ -216,6 +216,12 @@ result<void> heap_file::check_superblock(const superblock& s, std::uint64_t file
         return bad("ABI");
     if (s.region_count > s.regions.size())
         return bad("number of regions");
+    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
+        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_heap_bytes_max ||
+        s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
+        return bad("chunk map");
+    }
+    const byte_range map_area{s.map.area_offset, 2 * s.map.slot_bytes}; // a checkpoint writes to it
     std::uint64_t heap_end = 0;
     std::uint64_t file_end = format::k_first_table_offset;
     for (std::size_t i = 0; i < s.region_count; ++i) {
@@ -229,13 +235,11 @@ result<void> heap_file::check_superblock(const superblock& s, std::uint64_t file
         }
         heap_end += r.bytes;
         file_end = r.home_offset + r.bytes;
+        if (map_area.offset < file_end && r.table_offset < map_area.end())
+            return bad("chunk map");
     }
     if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
         return bad("image size");
-    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
-        s.map.area_offset > k_heap_bytes_max || s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
-        return bad("chunk map");
-    }
     if (s.image_bytes != 0) {
         const region& last = *std::prev(std::upper_bound(
             s.regions.begin(), s.regions.begin() + static_cast<std::ptrdiff_t>(s.region_count), s.image_bytes - 1,

@@ -31,13 +31,14 @@ bool is_sound(txn::engine& opened) {
 
 result<void> use(txn::engine& opened) {
     std::optional<failure> why;
-    for (const std::uint64_t bytes : {std::uint64_t{48}, 100 * KiB}) {
+    for (const std::uint64_t bytes : {std::uint64_t{48}, 100 * KiB, 300 * KiB}) {
         auto* block = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
         if (block == nullptr)
             return unexpected(std::move(*why));
         require(block >= opened.base() && block + bytes <= opened.base() + opened.accessible_bytes(),
                 "a block outside the heap");
         std::fill_n(block, std::min<std::uint64_t>(bytes, 5000), std::byte{1});
+        block[bytes - 1] = std::byte{2}; // so that chunks of the largest one are skipped, and the map changes
     }
     REM_TRY(opened.commit());
     return opened.close();

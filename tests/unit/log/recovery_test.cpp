@@ -5,6 +5,7 @@
 
 #include "base/checksum.hpp"
 #include "log/redo_log.hpp"
+#include "support/failing_files.hpp"
 #include "unit/store/store_fixture.hpp"
 
 namespace remanence::log {
@@ -338,6 +339,79 @@ TEST_F(recovery, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(k_path)));
     ASSERT_TRUE(recover());
     expect_state(1);
+}
+
+class failing_recovery : public recovery {
+protected:
+    /// Opens and recovers, with each call failing in turn; what comes of it without a failure, `expected` says.
+    void fail_each_call(const std::function<void(const result<recovery_outcome>&)>& expected) {
+        log_.reset();
+        store_.reset();
+        const auto start = disk_.now();
+        test::failing_files files(disk_);
+        for (std::uint64_t n = 0;; ++n) {
+            files.fail_at(n, errc::io);
+            auto outcome = [&]() -> result<recovery_outcome> {
+                auto opened = store::heap_file::open(files, k_path, os::access::read_write);
+                if (!opened)
+                    return opened.error();
+                return log::recover(files, **opened, {});
+            }();
+            files.work_again();
+            if (files.failed().empty()) {
+                EXPECT_GT(n, 5U);
+                return expected(outcome);
+            }
+            EXPECT_FALSE(outcome) << "nobody heard of the failed " << files.failed();
+            ASSERT_TRUE(reopen());
+            expected(recover()); // with what that one left
+            store_.reset();
+            disk_.rewind(start);
+        }
+    }
+};
+
+TEST_F(failing_recovery, reports_every_failed_call_and_may_be_repeated) {
+    commit(0, {}, 1);
+    commit(80, {0, 1}, 2); // in another leaf of the table
+    commit({}, {0, 1, 2, 80 * k_chunk_pages}, 3, 2048);
+    fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
+}
+
+TEST_F(failing_recovery, of_a_damaged_log_stays_damage) {
+    commit(0, {}, 1);
+    commit({}, {0, 1}, 2);
+    commit({}, {0}, 3);
+    flip_log(offsets_[1] + 100);
+    fail_each_call([](const auto& outcome) {
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+    });
+}
+
+TEST_F(failing_recovery, makes_a_torn_superblock_whole) {
+    commit(0, {}, 1);
+    crash();
+    ASSERT_TRUE(recover());
+    flip((1 - store_->super().sequence % 2) * format::k_superblock_bytes + 100);
+    fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
+}
+
+TEST_F(recovery, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_place) {
+    commit(0, {}, 1);
+    crash();
+    ASSERT_TRUE(recover());
+    begin();
+    commit({}, {0}, 2);
+    log_.reset();
+    const auto root = store_->super().regions[0].root;
+    const std::uint64_t node = store_->super().regions[0].table_offset + root.slot * format::k_node_bytes;
+    flip(node + 8);
+    ASSERT_TRUE(reopen());
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::corrupt);
+    EXPECT_EQ(outcome.why().offset, node);
 }
 
 TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {

@@ -112,6 +112,23 @@ TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refuse
     EXPECT_GT(harmless, 0U);
 }
 
+TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_is_refused) {
+    ASSERT_TRUE(store_->add_regions(k_chunk));
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::region first = store_->super().regions[0];
+    for (const std::uint64_t offset :
+         {std::uint64_t{0}, format::k_superblock_bytes, first.table_offset, first.home_offset, first.table_offset - 4096}) {
+        edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = offset; });
+        auto opened = reopen();
+        ASSERT_FALSE(opened) << offset;
+        EXPECT_EQ(opened.why().code, errc::corrupt);
+        EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
+        EXPECT_NE(opened.why().message.find("chunk map"), std::string::npos) << opened.why().message;
+    }
+    edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = first.home_offset + first.bytes; });
+    EXPECT_TRUE(reopen());
+}
+
 TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,0 +1,124 @@
+// Files of which one call fails, of whatever kind: reads and questions too, which the simulated disk answers always. For
+// tests that fail the nth call, for every n, until a run succeeds.
+#pragma once
+
+#include "os/file.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace remanence::test {
+
+class failing_files final : public os::file_system {
+public:
+    explicit failing_files(os::file_system& below) : below_(below) {}
+
+    /// The nth call from now (0: the next) fails with `code`, once.
+    void fail_at(std::uint64_t n, errc code) {
+        left_ = n;
+        code_ = code;
+        failed_.clear();
+    }
+    void work_again() { left_.reset(); }
+    /// Which call has failed since fail_at(); empty: none.
+    [[nodiscard]] const std::string& failed() const { return failed_; }
+
+    result<std::unique_ptr<os::file>> open(const std::string& path, os::access mode) override {
+        return wrap("open", path, [&] { return below_.open(path, mode); });
+    }
+    result<std::unique_ptr<os::file>> open_or_create(const std::string& path, unsigned mode) override {
+        return wrap("open_or_create", path, [&] { return below_.open_or_create(path, mode); });
+    }
+    result<bool> exists(const std::string& path) override {
+        return call<bool>("exists", path, [&] { return below_.exists(path); });
+    }
+    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
+        return call<void>("rename_to_new", from, [&] { return below_.rename_to_new(where, from, to); });
+    }
+    result<void> remove(os::site where, const std::string& path) override {
+        return call<void>("remove", path, [&] { return below_.remove(where, path); });
+    }
+    result<void> sync_directory(os::site where, const std::string& path) override {
+        return call<void>("sync_directory", path, [&] { return below_.sync_directory(where, path); });
+    }
+
+private:
+    class failing_file final : public os::file {
+    public:
+        failing_file(failing_files& owner, std::unique_ptr<os::file> below)
+            : owner_(owner), below_(std::move(below)) {}
+        result<void> read(std::uint64_t offset, std::span<std::byte> into) override {
+            return call<void>("read", [&] { return below_->read(offset, into); });
+        }
+        result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+            return call<void>("write", [&] { return below_->write(where, offset, bytes); });
+        }
+        result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+            return call<void>("write_direct", [&] { return below_->write_direct(where, offset, bytes); });
+        }
+        result<void> sync(os::site where) override {
+            return call<void>("sync", [&] { return below_->sync(where); });
+        }
+        result<std::uint64_t> size() override {
+            return call<std::uint64_t>("size", [&] { return below_->size(); });
+        }
+        result<void> resize(os::site where, std::uint64_t bytes) override {
+            return call<void>("resize", [&] { return below_->resize(where, bytes); });
+        }
+        result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+            return call<void>("reserve", [&] { return below_->reserve(where, offset, bytes); });
+        }
+        result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+            return call<void>("punch", [&] { return below_->punch(where, offset, bytes); });
+        }
+        result<bool> try_lock(os::lock_kind kind) override {
+            return call<bool>("try_lock", [&] { return below_->try_lock(kind); });
+        }
+        void unlock() override { below_->unlock(); }
+        result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
+            return call<void>("map_private", [&] { return below_->map_private(where, bytes, offset, protection); });
+        }
+        result<unsigned> permissions() override {
+            return call<unsigned>("permissions", [&] { return below_->permissions(); });
+        }
+        result<bool> is_at(const std::string& path) override {
+            return call<bool>("is_at", [&] { return below_->is_at(path); });
+        }
+        [[nodiscard]] const std::string& path() const override { return below_->path(); }
+
+    private:
+        template <class T, class F>
+        result<T> call(const char* what, F&& perform) {
+            return owner_.call<T>(what, path(), std::forward<F>(perform));
+        }
+        failing_files& owner_;
+        std::unique_ptr<os::file> below_;
+    };
+
+    template <class T, class F>
+    result<T> call(const char* what, const std::string& path, F&& perform) {
+        if (!left_ || (*left_)-- != 0)
+            return perform();
+        left_.reset();
+        failed_ = std::string(what) + " of " + path;
+        return fail(code_, "the test lets this call fail: " + failed_, path, code_ == errc::no_space ? ENOSPC : EIO);
+    }
+    template <class F>
+    result<std::unique_ptr<os::file>> wrap(const char* what, const std::string& path, F&& perform) {
+        auto opened = call<std::unique_ptr<os::file>>(what, path, std::forward<F>(perform));
+        if (!opened)
+            return opened.error();
+        return std::unique_ptr<os::file>(std::make_unique<failing_file>(*this, std::move(*opened)));
+    }
+
+    os::file_system& below_;
+    std::optional<std::uint64_t> left_;
+    errc code_ = errc::io;
+    std::string failed_;
+};
+
+} // namespace remanence::test

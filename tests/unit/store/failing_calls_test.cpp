@@ -1,0 +1,103 @@
+// Every call of the heap file into its file fails in turn, reads included: the failure is reported, and what was
+// published stays. The table of checksums has two levels here.
+#include "store_fixture.hpp"
+#include "support/failing_files.hpp"
+
+#include <iostream>
+#include <optional>
+
+namespace remanence::store {
+namespace {
+
+class failing_store : public store_on_disk {
+protected:
+    static constexpr std::uint64_t k_far_chunk = 200; // in another leaf than chunk 0
+
+    void SetUp() override {
+        store_on_disk::SetUp();
+        ASSERT_NO_FATAL_FAILURE(commit_fresh(0, 1));
+        ASSERT_NO_FATAL_FAILURE(commit_fresh(k_far_chunk, 2));
+        ASSERT_NO_FATAL_FAILURE(publish());
+        store_.reset();
+    }
+
+    /// Reads, changes, grows, publishes and verifies, until something fails.
+    static result<void> work(os::file_system& files) {
+        auto opened = heap_file::open(files, k_path, os::access::read_write);
+        if (!opened)
+            return opened.error();
+        heap_file& store = **opened;
+        REM_TRY(store.discard_unstored());
+        std::vector<std::byte> pages(2 * k_page_bytes);
+        REM_TRY(store.read_pages(k_far_chunk * k_chunk_pages, pages));
+        auto has = store.has_contents(k_far_chunk);
+        if (!has)
+            return has.error();
+        REM_TRY(store.reserve_places());
+        REM_TRY(store.add_regions(store.region_bytes() + 1));
+        REM_TRY(store.reserve_map(400)); // more than its first place takes
+        REM_TRY(store.reserve_checksums(0));
+        const std::uint64_t fresh_chunk = store.image_bytes() / k_chunk + 100; // others are skipped
+        const page_bytes fresh(3, 2);
+        REM_TRY(store.reserve_pages(fresh_chunk * k_chunk_pages, 2));
+        REM_TRY(store.write_fresh(fresh_chunk * k_chunk_pages, fresh.span()));
+        REM_TRY(store.sync_fresh());
+        std::vector<std::uint32_t> sums(k_chunk_pages);
+        sums[0] = fresh.checksum();
+        sums[1] = page_checksum(fresh.span().subspan(k_page_bytes));
+        store.accept_fresh(fresh_chunk, sums, 9);
+        REM_TRY(verify(store)); // what was accepted counts before it is published
+        const page_bytes changed(4);
+        const std::vector<folded_page> folded{
+            {1, changed.span().data(), changed.checksum()},
+            {k_far_chunk * k_chunk_pages + 3, changed.span().data(), changed.checksum()},
+            {fresh_chunk * k_chunk_pages + 1, changed.span().data(), changed.checksum()}};
+        REM_TRY(store.reserve_pages(1, 1));
+        REM_TRY(store.fold(folded));
+        REM_TRY(store.publish(9, 9, 1, true));
+        return verify(store);
+    }
+    static result<void> verify(heap_file& store) {
+        std::optional<damage> first;
+        auto checked = store.verify(
+            [&](damage found) {
+                if (!first)
+                    first = std::move(found);
+            },
+            [](std::uint64_t, std::uint64_t) {});
+        if (!checked)
+            return checked.error();
+        if (first)
+            return fail(errc::corrupt, first->what, store.path(), 0, first->offset);
+        return {};
+    }
+};
+
+TEST_F(failing_store, reports_every_failed_call_and_keeps_what_was_published) {
+    const auto intact = disk_.now();
+    test::failing_files files(disk_);
+    std::uint64_t n = 0;
+    for (;; ++n) {
+        files.fail_at(n, errc::io);
+        auto done = work(files);
+        files.work_again();
+        if (files.failed().empty()) {
+            EXPECT_TRUE(done) << done.why().message;
+            break;
+        }
+        SCOPED_TRACE("call " + std::to_string(n) + ", " + files.failed());
+        EXPECT_FALSE(done);
+        ASSERT_TRUE(reopen());
+        std::vector<std::byte> page(k_page_bytes);
+        auto read = store_->read_pages(0, page);
+        ASSERT_TRUE(read) << read.why().message;
+        EXPECT_TRUE(std::equal(page.begin(), page.end(), page_bytes(1).span().begin()));
+        store_.reset();
+        disk_.rewind(intact);
+    }
+    std::cout << n << " calls failed\n";
+    EXPECT_GT(n, 20U);
+}
+
+} // namespace
+} // namespace remanence::store
