@@ -151,16 +151,16 @@ result<node_reference> checksum_table::write_changed() {
     return root_;
 }
 
-result<void> checksum_table::walk(const std::function<result<void>(std::uint64_t)>& damaged,
-                                  const std::function<result<void>(std::uint64_t, std::uint32_t)>& page) {
-    return walk_node(top(), 0, root_, damaged, page);
+void checksum_table::walk(const std::function<void(std::uint64_t)>& damaged,
+                          const std::function<void(std::uint64_t, std::uint32_t)>& page) {
+    walk_node(top(), 0, root_, damaged, page);
 }
 
-result<void> checksum_table::walk_node(std::size_t level, std::uint64_t index, const node_reference& reference,
-                                       const std::function<result<void>(std::uint64_t)>& damaged,
-                                       const std::function<result<void>(std::uint64_t, std::uint32_t)>& page) {
+void checksum_table::walk_node(std::size_t level, std::uint64_t index, const node_reference& reference,
+                               const std::function<void(std::uint64_t)>& damaged,
+                               const std::function<void(std::uint64_t, std::uint32_t)>& page) {
     if (reference.checksum == 0)
-        return {};
+        return;
     std::array<std::byte, k_node_bytes> bytes;
     std::uint64_t at = place(level, index, reference.slot & 1);
     auto read = file_.read(at, bytes);
@@ -168,18 +168,16 @@ result<void> checksum_table::walk_node(std::size_t level, std::uint64_t index, c
         return damaged(at);
     if (level > 0) {
         for (std::uint64_t child = 0; child < k_inner_children; ++child) {
-            REM_TRY(walk_node(level - 1, index * k_inner_children + child, child_reference(bytes.data(), child),
-                              damaged, page));
+            walk_node(level - 1, index * k_inner_children + child, child_reference(bytes.data(), child), damaged, page);
         }
-        return {};
+        return;
     }
     for (std::uint64_t i = 0; i < k_leaf_pages; ++i) {
         std::uint32_t checksum = 0;
         std::memcpy(&checksum, bytes.data() + i * sizeof checksum, sizeof checksum);
         if (checksum != 0)
-            REM_TRY(page(index * k_leaf_pages + i, checksum));
+            page(index * k_leaf_pages + i, checksum);
     }
-    return {};
 }
 
 } // namespace remanence::store

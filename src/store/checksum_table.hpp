@@ -34,10 +34,10 @@ public:
     /// Writes what changed; durable after the next sync of the file. Returns the root for the superblock.
     result<format::node_reference> write_changed();
 
-    /// Reads every node from the file and calls `damaged(file offset)` for each that fails its checksum; for every page
-    /// with a checksum, in order, calls `page(index, checksum)`. Both stop the walk by returning an error.
-    result<void> walk(const std::function<result<void>(std::uint64_t)>& damaged,
-                      const std::function<result<void>(std::uint64_t, std::uint32_t)>& page);
+    /// Reads every node from the file and calls `damaged(file offset)` for each that cannot be read or fails its
+    /// checksum; for every page with a checksum, in order, calls `page(index, checksum)`.
+    void walk(const std::function<void(std::uint64_t)>& damaged,
+              const std::function<void(std::uint64_t, std::uint32_t)>& page);
 
 private:
     struct node {
@@ -50,9 +50,9 @@ private:
     [[nodiscard]] std::uint64_t place(std::size_t level, std::uint64_t index, std::uint32_t slot) const;
     result<node*> load(std::size_t level, std::uint64_t index);
     result<format::node_reference> reference_to(std::size_t level, std::uint64_t index);
-    result<void> walk_node(std::size_t level, std::uint64_t index, const format::node_reference& reference,
-                           const std::function<result<void>(std::uint64_t)>& damaged,
-                           const std::function<result<void>(std::uint64_t, std::uint32_t)>& page);
+    void walk_node(std::size_t level, std::uint64_t index, const format::node_reference& reference,
+                   const std::function<void(std::uint64_t)>& damaged,
+                   const std::function<void(std::uint64_t, std::uint32_t)>& page);
 
     os::file& file_;
     std::uint64_t table_offset_;

@@ -589,23 +589,21 @@ result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found
     std::uint64_t checked = 0;
     std::uint64_t run_first = 0;
     std::vector<std::uint32_t> run; // checksums of consecutive pages, so that they are read at one go
-    auto check_run = [&]() -> result<void> {
+    auto check_run = [&] {
         if (run.empty())
-            return {};
+            return;
         checked += run.size();
-        auto done = verify_pages(run_first, run, found);
+        verify_pages(run_first, run, found);
         run.clear();
         progress(run_first * k_page_bytes, image_bytes_);
-        return done;
     };
-    auto check_page = [&](std::uint64_t page, std::uint32_t checksum) -> result<void> {
+    auto check_page = [&](std::uint64_t page, std::uint32_t checksum) {
         if (run_first + run.size() != page || run.size() * k_page_bytes >= k_staging_bytes ||
             (!run.empty() && region_index(page * k_page_bytes) != region_index(run_first * k_page_bytes))) {
-            REM_TRY(check_run());
+            check_run();
             run_first = page;
         }
         run.push_back(checksum);
-        return {};
     };
     for (std::size_t i = 0; i < tables_.size(); ++i) {
         const std::uint64_t first = super_.regions[i].heap_offset / k_page_bytes;
@@ -617,26 +615,25 @@ result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found
                 verify_zeros(next, to, found);
             is_gap_known = true;
         };
-        REM_TRY(tables_[i].walk(
-            [&](std::uint64_t at) -> result<void> {
+        tables_[i].walk(
+            [&](std::uint64_t at) {
                 found({"a node of the checksum table is damaged; the pages it covers cannot be checked", at});
                 is_gap_known = false;
-                return {};
             },
             [&](std::uint64_t page, std::uint32_t checksum) {
                 check_gap(first + page);
                 next = first + page + 1;
-                return check_page(first + page, checksum);
-            }));
-        REM_TRY(check_run());
+                check_page(first + page, checksum);
+            });
+        check_run();
         check_gap(end);
     }
     for (const auto& [chunk, checksums] : fresh_) {
         for (std::size_t i = 0; i < checksums.size(); ++i) {
             if (checksums[i] != 0)
-                REM_TRY(check_page(chunk * chunk_pages() + i, checksums[i]));
+                check_page(chunk * chunk_pages() + i, checksums[i]);
         }
-        REM_TRY(check_run());
+        check_run();
     }
     return checked;
 }
@@ -669,17 +666,17 @@ void heap_file::verify_zeros(std::uint64_t first_page, std::uint64_t end_page,
     }
 }
 
-result<void> heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
-                                     const std::function<void(damage)>& found) {
+void heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
+                             const std::function<void(damage)>& found) {
     if ((first_page + checksums.size()) * k_page_bytes > region_bytes()) {
         found({"the checksum table names pages beyond the heap", error::k_no_offset});
-        return {};
+        return;
     }
     std::vector<std::byte> bytes(checksums.size() * k_page_bytes);
     std::uint64_t home = home_of(first_page * k_page_bytes);
     if (auto read = file_->read(home, bytes); !read) {
         found({read.why().message, home});
-        return {};
+        return;
     }
     for (std::size_t i = 0; i < checksums.size(); ++i) {
         if (!is_stored((first_page + i) / chunk_pages())) {
@@ -690,7 +687,6 @@ result<void> heap_file::verify_pages(std::uint64_t first_page, std::span<const s
             found({"page " + std::to_string(first_page + i) + " is damaged", home + i * k_page_bytes});
         }
     }
-    return {};
 }
 
 } // namespace remanence::store

@@ -139,8 +139,8 @@ private:
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     [[nodiscard]] std::uint64_t layout_end() const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
-    result<void> verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
-                              const std::function<void(damage)>& found);
+    void verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
+                      const std::function<void(damage)>& found);
     void verify_zeros(std::uint64_t first_page, std::uint64_t end_page, const std::function<void(damage)>& found);
 
     std::unique_ptr<os::file> file_;

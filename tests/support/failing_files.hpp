@@ -49,8 +49,7 @@ public:
 private:
     class failing_file final : public os::file {
     public:
-        failing_file(failing_files& owner, std::unique_ptr<os::file> below)
-            : owner_(owner), below_(std::move(below)) {}
+        failing_file(failing_files& owner, std::unique_ptr<os::file> below) : owner_(owner), below_(std::move(below)) {}
         result<void> read(std::uint64_t offset, std::span<std::byte> into) override {
             return call<void>("read", [&] { return below_->read(offset, into); });
         }

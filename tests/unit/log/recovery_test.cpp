@@ -341,6 +341,157 @@ TEST_F(recovery, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     expect_state(1);
 }
 
+/// Records whose checksums fit, but that no program of ours has written.
+class forged_record : public recovery {
+protected:
+    void append(record_builder& builder, std::uint64_t image_bytes, std::uint64_t predecessor) {
+        auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, predecessor, version_},
+                                     image_bytes);
+        ASSERT_TRUE(log_->append(record));
+    }
+    void expect_corrupt_at(std::uint64_t offset) {
+        crash();
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+        EXPECT_EQ(outcome.why().offset, offset);
+    }
+    static void add_change(record_builder& builder, std::uint64_t page) {
+        const format::change_range range{0, 8};
+        const store::page_bytes bytes(9);
+        builder.add_page(page, bytes.checksum(), {&range, 1}, bytes.span().data());
+    }
+    static constexpr std::uint64_t k_second = format::k_log_header_bytes + format::k_record_alignment;
+};
+
+TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
+    const std::vector<std::uint32_t> sums(k_chunk_pages);
+    commit(0, {}, 1);
+    commit(3, {}, 1); // 1 and 2 are skipped
+    const auto start_chain = chain_;
+    store_.reset();
+    log_.reset();
+    const auto start = disk_.now();
+    struct forgery {
+        const char* what;
+        std::uint64_t image_bytes;
+        std::function<void(record_builder&)> fill;
+        bool has_place;
+    };
+    const std::uint64_t image = 4 * k_chunk;
+    const forgery forgeries[] = {
+        {"an image larger than the regions", 1 * TiB, [&](record_builder& b) { add_change(b, 0); }, true},
+        {"an image of half a chunk more", image + k_chunk / 2, [&](record_builder& b) { add_change(b, 0); }, true},
+        {"an image that no chunk explains", image + k_chunk, [&](record_builder& b) { add_change(b, 0); }, true},
+        {"a chunk that has contents", image, [&](record_builder& b) { b.add_fresh(0, sums); }, true},
+        {"a page that is nowhere", image, [&](record_builder& b) { add_change(b, k_chunk_pages); }, false},
+    };
+    for (const forgery& each : forgeries) {
+        SCOPED_TRACE(each.what);
+        disk_.rewind(start);
+        auto file = std::move(*disk_.open(store::log_path(k_path), os::access::read_write));
+        record_builder builder;
+        each.fill(builder);
+        ASSERT_TRUE(reopen());
+        auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, start_chain, version_},
+                                     each.image_bytes);
+        const std::uint64_t at = offsets_.back() + (offsets_[1] - offsets_[0]);
+        ASSERT_TRUE(file->write("test", at, record));
+        file.reset();
+        ASSERT_NO_FATAL_FAILURE(expect_corrupt_at(each.has_place ? at : 0));
+        store_.reset();
+    }
+}
+
+TEST_F(forged_record, that_names_another_predecessor_or_heap_does_not_count) {
+    commit(0, {}, 1);
+    record_builder builder;
+    add_change(builder, 0);
+    append(builder, k_chunk, chain_ + 1);
+    record_builder foreign;
+    add_change(foreign, 0);
+    auto uuid = store_->super().uuid;
+    uuid[3] ^= 1;
+    ASSERT_TRUE(log_->append(foreign.finish({uuid, store_->super().epoch, version_ + 1, chain_, 5}, k_chunk)));
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 1U);
+}
+
+TEST_F(recovery, of_a_log_that_is_full_to_its_last_sector) {
+    commit(0, {}, 1);
+    while (log_->used_bytes() < format::k_log_segment_bytes)
+        ASSERT_NO_FATAL_FAILURE(commit({}, {0}, version_));
+    ASSERT_EQ(*log_->file().size(), format::k_log_header_bytes + log_->used_bytes());
+    const std::uint64_t commits = version_;
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, commits);
+    expect_state(commits);
+}
+
+TEST_F(recovery, of_more_pages_than_a_batch_and_over_the_borders_of_regions) {
+    std::vector<std::uint64_t> pages;
+    for (std::uint64_t chunk = 56; chunk < 80; ++chunk) { // the first region ends at chunk 64
+        commit(chunk, {}, chunk);
+        for (std::uint64_t i = 0; i < k_chunk_pages; ++i)
+            pages.push_back(chunk * k_chunk_pages + i);
+    }
+    commit({}, pages, 7);
+    const std::uint64_t commits = version_;
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    expect_state(commits);
+    auto checked =
+        store_->verify([](store::damage d) { ADD_FAILURE() << d.what; }, [](std::uint64_t, std::uint64_t) {});
+    ASSERT_TRUE(checked);
+    EXPECT_EQ(*checked, pages.size());
+}
+
+TEST_F(recovery, a_log_header_of_another_kind_or_format_is_damage) {
+    commit(0, {}, 1);
+    log_.reset();
+    for (const bool magic : {true, false}) {
+        edit_log([&](os::file& file) {
+            format::log_header header{};
+            ASSERT_TRUE(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
+            header.magic = format::k_log_magic;
+            header.format_version = magic ? 1 : 2;
+            header.magic[0] = static_cast<char>(header.magic[0] + (magic ? 1 : 0));
+            header.checksum =
+                checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
+            ASSERT_TRUE(file.write("test", 0, std::as_bytes(std::span(&header, 1))));
+        });
+        crash();
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().offset, 0U);
+    }
+}
+
+TEST_F(recovery, a_log_that_came_back_beside_a_clean_heap_is_removed_again) {
+    commit(0, {}, 1);
+    const auto log = contents(store::log_path(k_path));
+    crash();
+    ASSERT_TRUE(recover());
+    store_.reset();
+    {
+        auto file = std::move(*disk_.open_or_create(store::log_path(k_path), 0600));
+        ASSERT_TRUE(file->write("test", 0, log));
+    }
+    ASSERT_TRUE(reopen());
+    EXPECT_TRUE(check_clean(disk_, *store_));
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 0U);
+    expect_state(1);
+}
+
 class failing_recovery : public recovery {
 protected:
     /// Opens and recovers, with each call failing in turn; what comes of it without a failure, `expected` says.
@@ -397,6 +548,12 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole) {
     fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
 }
 
+TEST_F(failing_recovery, with_a_map_that_outgrows_its_place) {
+    for (std::uint64_t chunk = 0; chunk < 180; chunk += 2) // 4096 bytes take 85 exceptions
+        ASSERT_NO_FATAL_FAILURE(commit(chunk, {}, 1));
+    fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
+}
+
 TEST_F(recovery, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_place) {
     commit(0, {}, 1);
     crash();
@@ -429,6 +586,28 @@ TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
     log->restart();
     EXPECT_EQ(log->used_bytes(), 0U);
     EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * format::k_log_segment_bytes);
+}
+
+TEST(redo_log, that_cannot_grow_stays_as_it_was) {
+    os::simulated_disk disk;
+    test::failing_files files(disk);
+    auto log = std::move(*redo_log::create(files, "dir/h", {}, 1, 1, 0600));
+    const std::uint64_t size = *log->file().size();
+    for (std::uint64_t n = 0;; ++n) {
+        files.fail_at(n, errc::no_space);
+        auto grown = log->reserve(2 * MiB + 512); // the rest of the third segment is written with zeros
+        files.work_again();
+        if (files.failed().empty()) {
+            EXPECT_TRUE(grown);
+            EXPECT_GT(n, 1U);
+            break;
+        }
+        ASSERT_FALSE(grown) << files.failed();
+        if (n == 0) { // there is no room
+            EXPECT_EQ(*log->file().size(), size);
+        }
+    }
+    EXPECT_EQ(*log->file().size(), size + 2 * MiB);
 }
 
 TEST(redo_log, that_cannot_be_made_leaves_nothing_behind) {

@@ -39,14 +39,8 @@ TEST_P(checksum_table_of, round_trips_and_never_overwrites_what_the_last_root_na
             ASSERT_EQ(*got, sum) << page;
         }
         std::map<std::uint64_t, std::uint32_t> walked;
-        ASSERT_TRUE(table.walk(
-            [](std::uint64_t offset) -> result<void> {
-                return fail(errc::corrupt, "damage at " + std::to_string(offset));
-            },
-            [&](std::uint64_t page, std::uint32_t sum) -> result<void> {
-                walked[page] = sum;
-                return {};
-            }));
+        table.walk([](std::uint64_t offset) { ADD_FAILURE() << "damage at " << offset; },
+                   [&](std::uint64_t page, std::uint32_t sum) { walked[page] = sum; });
         ASSERT_EQ(walked, wanted);
     };
     for (int round = 0; round < 12; ++round) {

@@ -1,8 +1,14 @@
 #include "store/chunk_map.hpp"
 
+#include "base/checksum.hpp"
+
 #include "os/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <vector>
 
 #include <random>
 #include <vector>
@@ -69,6 +75,33 @@ TEST(chunk_map, damage_and_nonsense_are_corrupt_with_the_place) {
     EXPECT_EQ(damaged.why().offset, at);
     where.count = 5000; // beyond the file
     EXPECT_EQ(chunk_map::read(*file, where, 11).why().code, errc::truncated);
+}
+
+TEST(chunk_map, nonsense_under_a_fitting_checksum_is_corrupt_with_the_place) {
+    using format::chunk_encoding;
+    os::simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    const format::chunk_exception sound{3, 2, 0, 1, chunk_encoding::zero, 0, 0};
+    const std::vector<format::chunk_exception> nonsense{
+        {4, 1, 0, 1, chunk_encoding::zero, 0, 0},                 // overlaps the one before
+        {5, 0, 0, 1, chunk_encoding::zero, 0, 0},                 // of no length
+        {5, 12, 0, 1, chunk_encoding::zero, 0, 0},                // longer than the heap
+        {~std::uint64_t{0}, 2, 0, 1, chunk_encoding::zero, 0, 0}, // its end wraps around
+        {10, 2, 0, 1, chunk_encoding::zero, 0, 0},                // ends beyond the heap
+        {5, 1, 0, 1, chunk_encoding::raw, 0, 0},                  // cannot be read yet
+    };
+    for (const format::chunk_exception& each : nonsense) {
+        const std::array entries{sound, each};
+        format::map_reference where = area();
+        where.count = entries.size();
+        where.checksum = checksum64(std::as_bytes(std::span(entries)), 0x6d6170);
+        const std::uint64_t at = where.area_offset + where.slot * where.slot_bytes;
+        ASSERT_TRUE(file->write("test", at, std::as_bytes(std::span(entries))));
+        auto read = chunk_map::read(*file, where, 11);
+        ASSERT_FALSE(read) << each.chunk;
+        EXPECT_EQ(read.why().code, errc::corrupt);
+        EXPECT_EQ(read.why().offset, at + sizeof each);
+    }
 }
 
 /// As many exceptions as it takes: three chunks skipped, one stored, and so on from chunk 0.

@@ -116,8 +116,8 @@ TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_
     ASSERT_TRUE(store_->add_regions(k_chunk));
     const std::uint64_t place = store_->super().sequence % 2;
     const format::region first = store_->super().regions[0];
-    for (const std::uint64_t offset :
-         {std::uint64_t{0}, format::k_superblock_bytes, first.table_offset, first.home_offset, first.table_offset - 4096}) {
+    for (const std::uint64_t offset : {std::uint64_t{0}, format::k_superblock_bytes, first.table_offset,
+                                       first.home_offset, first.table_offset - 4096}) {
         edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = offset; });
         auto opened = reopen();
         ASSERT_FALSE(opened) << offset;

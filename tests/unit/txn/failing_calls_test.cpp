@@ -24,7 +24,8 @@ struct scenario {
 
 std::ostream& operator<<(std::ostream& out, const scenario& each) { return out << each.name; }
 
-result<std::unique_ptr<engine>> open(os::file_system& files, bool read_only = false, const char* path = sample::k_path) {
+result<std::unique_ptr<engine>> open(os::file_system& files, bool read_only = false,
+                                     const char* path = sample::k_path) {
     engine_options options;
     options.reserve_bytes = 64 * MiB;
     options.chunk_bytes = 64 * KiB;
