@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -146,8 +147,11 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
     std::vector<page_reference> changes;
     for (const scanned_record& record : records) {
         bool fits = record.image_bytes <= store.region_bytes() && is_aligned(record.image_bytes, store.chunk_bytes());
+        std::optional<failure> unread;
         const auto place = [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
             const auto taken = store.has_contents(chunk);
+            if (!taken)
+                unread = taken.why();
             fits = fits && taken && !*taken;
             if (fits) {
                 store.accept_fresh(chunk, std::move(checksums), record.version);
@@ -157,6 +161,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         const auto note = [&](const page_entry& entry) { changes.push_back({entry.page, record.version, entry}); };
         if (fits && !for_each_part(record.bytes, store.chunk_pages(), place, note))
             fits = false;
+        if (unread)
+            return unexpected(std::move(*unread));
         if (!fits || store.image_bytes() != record.image_bytes) {
             return damaged_log(log.path(), record.offset, "its contents do not fit the heap");
         }
