@@ -64,6 +64,11 @@ public:
     /// Locks and validates. errc::in_use when somebody else holds it.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
 
+    /// As open() for reading and writing, but goes on where the heap can still be looked at, and tells of what is wrong: a
+    /// file that ends too early, a damaged chunk map. For files that keep changes to themselves (os/overlay_files.hpp).
+    static result<std::unique_ptr<heap_file>> open_damaged(os::file_system& files, const std::string& path,
+                                                           const std::function<void(const failure&)>& damaged);
+
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] bool is_clean() const { return (super_.flags & format::k_flag_clean) != 0; }
     /// Where in the file the superblock lies that was damaged when the heap was opened; the other one rules then.
@@ -132,8 +137,9 @@ public:
 
 private:
     explicit heap_file(std::unique_ptr<os::file> file) : file_(std::move(file)) {}
-    result<void> load();
-    result<void> check_superblock(const format::superblock& s, std::uint64_t file_bytes) const;
+    result<void> load(const std::function<void(const failure&)>* damaged);
+    result<void> check_superblock(const format::superblock& s) const;
+    result<void> check_length() const;
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
