@@ -54,6 +54,26 @@ unexpected in_use(const std::string& path) {
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
 
+result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
+    const std::string building = new_path(path);
+    auto file = files.open_or_create(building, mode);
+    if (!file) {
+        unexpected why = file.error();
+        why.why().path = path; // what the caller named
+        return why;
+    }
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
+    if (!mine)
+        return mine.error();
+    if (!*locked || !*mine)
+        return in_use(path);
+    REM_TRY((*file)->resize("store: create", 0)); // what an interrupted creation left
+    return file;
+}
+
 result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, const std::string& path,
                                                      const creation& how) {
     for (const std::string& taken : {path, log_path(path)}) {
@@ -71,21 +91,10 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
         return fail(errc::log_foreign, std::move(message), taken);
     }
 
+    auto file = begin_new(files, path, how.mode);
+    if (!file)
+        return file.error();
     const std::string building = new_path(path);
-    auto file = files.open_or_create(building, how.mode);
-    if (!file) {
-        unexpected why = file.error();
-        why.why().path = path; // what the caller named
-        return why;
-    }
-    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-    if (!locked)
-        return locked.error();
-    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
-    if (!mine)
-        return mine.error();
-    if (!*locked || !*mine)
-        return in_use(path);
 
     superblock s{};
     s.magic = format::k_heap_magic;
@@ -101,7 +110,6 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
     REM_CHECK(how.abi.size() < s.abi.size());
     std::copy(how.abi.begin(), how.abi.end(), s.abi.begin());
 
-    REM_TRY((*file)->resize("store: create", 0)); // what an interrupted creation left
     auto build = [&]() -> result<void> {
         REM_TRY((*file)->reserve("store: create", 0, format::k_first_table_offset));
         for (s.sequence = 0; s.sequence < format::k_superblock_count; ++s.sequence) {

@@ -29,6 +29,9 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 
+/// NAME-new, empty and locked: where a heap is built before it gets its name. errc::in_use when another process builds one.
+result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode);
+
 struct creation {
     std::uint64_t chunk_bytes;
     std::uint64_t base;
@@ -90,6 +93,8 @@ public:
     [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const;
     /// Number of bytes of the heap that have a home.
     [[nodiscard]] std::uint64_t region_bytes() const;
+    /// Where the last part of the file ends, whether or not the file reaches as far.
+    [[nodiscard]] std::uint64_t layout_end() const;
 
     /// Reads whole pages of the image, each verified against its checksum; pages never written come as zeros.
     /// errc::corrupt with the file offset when one fails.
@@ -143,7 +148,6 @@ private:
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
-    [[nodiscard]] std::uint64_t layout_end() const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
     result<void> verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
                               const std::function<void(damage)>& found);
