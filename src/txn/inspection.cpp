@@ -58,10 +58,11 @@ result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, con
     return opened;
 }
 
-// What one check found, another may find again.
+// What one check found, another may find again, and say it in other words.
 void inspection::note(const failure& damage) {
     const bool known = std::any_of(problems_.begin(), problems_.end(), [&](const failure& other) {
-        return other.message == damage.message && other.offset == damage.offset;
+        return damage.offset == error::k_no_offset ? other.message == damage.message
+                                                   : other.offset == damage.offset && other.path == damage.path;
     });
     if (!known)
         problems_.push_back(damage);

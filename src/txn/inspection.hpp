@@ -60,7 +60,7 @@ public:
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     /// What was found wrong so far.
     [[nodiscard]] const std::vector<failure>& problems() const { return problems_; }
-    /// Adds to them, once.
+    /// Adds to them, once for each place in a file.
     void note(const failure& damage);
 
     /// errc::corrupt when it cannot be read. Null: nothing was ever committed.

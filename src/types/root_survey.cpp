@@ -100,13 +100,20 @@ result<std::vector<surveyed_root>> list_roots(txn::inspection& heap) {
     const root_reader reader(heap, heap.path());
     auto directory = reader.directory((*header)->root_word);
     if (!directory) {
-        REM_TRY(damaged(directory.why()));
+        failure why = directory.why();
+        why.message = "the roots cannot be found: " + why.message;
+        why.offset = error::k_no_offset;
+        REM_TRY(damaged(why));
         return roots;
     }
     for (std::uint64_t i = 0; *directory != nullptr && i < (*directory)->count; ++i) {
         auto entry = reader.entry(**directory, i);
         if (!entry) {
-            REM_TRY(damaged(entry.why()));
+            failure why = entry.why();
+            why.message = "root " + std::to_string(i + 1) + " of " + std::to_string((*directory)->count) +
+                          " cannot be read from the root directory: " + why.message;
+            why.offset = error::k_no_offset; // the page is told of by itself
+            REM_TRY(damaged(why));
             continue;
         }
         surveyed_root root{};

@@ -53,6 +53,16 @@ void copy_to_output(txn::inspection& heap) {
 /// The file that is to be replaced, locked so that nobody opens it for writing meanwhile; null when there is none.
 std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to, bool force) {
     os::file_system& files = os::posix_file_system();
+    const bool is_there = checked(files.exists(to));
+    if (is_there && checked(heap.store().file().is_at(to)))
+        refuse(errc::exists, fmt::format("{} and {} are the same file.", heap.path(), to), to);
+    if (is_there && !force)
+        refuse(errc::exists, fmt::format("{} exists. Name another file, or replace it with --force.", to), to);
+    std::unique_ptr<os::file> old;
+    if (is_there)
+        old = checked(files.open(to, os::access::read_only));
+    if (old && !checked(old->try_lock(os::lock_kind::shared)))
+        refuse(errc::in_use, fmt::format("{} is open in another process. Close it there before it is replaced.", to), to);
     const std::string log = store::log_path(to);
     if (checked(files.exists(log))) {
         refuse(errc::exists,
@@ -61,15 +71,6 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
                            log),
                log);
     }
-    if (!checked(files.exists(to)))
-        return nullptr;
-    if (checked(heap.store().file().is_at(to)))
-        refuse(errc::exists, fmt::format("{} and {} are the same file.", heap.path(), to), to);
-    if (!force)
-        refuse(errc::exists, fmt::format("{} exists. Name another file, or replace it with --force.", to), to);
-    auto old = checked(files.open(to, os::access::read_only));
-    if (!checked(old->try_lock(os::lock_kind::shared)))
-        refuse(errc::in_use, fmt::format("{} is open in another process. Close it there before it is replaced.", to), to);
     return old;
 }
 
