@@ -30,8 +30,8 @@ public:
                             ", although more was written. Restore it from a copy.",
                         path(), 0, size_);
         }
-        const auto shown = static_cast<std::size_t>(
-            std::min<std::uint64_t>(into.size(), std::max(visible_, offset) - offset));
+        const auto shown =
+            static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), std::max(visible_, offset) - offset));
         if (shown != 0)
             REM_TRY(below_->read(offset, into.first(shown)));
         std::fill(into.begin() + static_cast<std::ptrdiff_t>(shown), into.end(), std::byte{0});
@@ -118,8 +118,8 @@ private:
         auto fresh = std::make_unique<page_bytes>();
         const std::uint64_t begin = page * k_page_bytes;
         if (!all && begin < size_)
-            REM_TRY(read(begin, std::span(*fresh).first(static_cast<std::size_t>(
-                                    std::min<std::uint64_t>(k_page_bytes, size_ - begin)))));
+            REM_TRY(read(begin, std::span(*fresh).first(
+                                    static_cast<std::size_t>(std::min<std::uint64_t>(k_page_bytes, size_ - begin)))));
         return pages_.emplace(page, std::move(fresh)).first->second.get();
     }
 

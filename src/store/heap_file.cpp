@@ -70,7 +70,10 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
         return mine.error();
     if (!*locked || !*mine)
         return in_use(path);
-    REM_TRY((*file)->resize("store: create", 0)); // what an interrupted creation left
+    if (auto emptied = (*file)->resize("store: create", 0); !emptied) { // of what an interrupted creation left
+        (void)files.remove("store: create", building);                  // best effort, as below
+        return emptied.error();
+    }
     return file;
 }
 

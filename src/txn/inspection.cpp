@@ -26,14 +26,6 @@ result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, con
         return size.error();
     opened->file_bytes_ = *size;
     opened->super_ = opened->store_->super();
-    if (auto damaged = opened->store_->other_superblock_damage()) {
-        note({errc::corrupt,
-              "the superblock of " + path + " at byte " + std::to_string(*damaged) +
-                  " is damaged; the other one rules. If a power loss tore it, nothing is lost, and an open for writing "
-                  "mends it.",
-              path, 0, *damaged});
-    }
-
     const std::string log_path = store::log_path(path);
     auto present = opened->files_.exists(log_path);
     if (!present)
@@ -47,6 +39,16 @@ result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, con
         if (!log_bytes)
             return log_bytes.error();
         opened->log_.file_bytes = *log_bytes;
+    }
+    if (auto damaged = opened->store_->other_superblock_damage()) {
+        if (opened->log_.present || !opened->store_->is_clean()) {
+            opened->torn_superblock_ = damaged;
+        } else {
+            note({errc::corrupt,
+                  "the superblock of " + path + " at byte " + std::to_string(*damaged) +
+                      " is damaged; the other one rules, so nothing is lost, and the next commit or close mends it.",
+                  path, 0, *damaged});
+        }
     }
     auto recovered = log::salvage(opened->files_, *opened->store_, note, progress);
     if (!recovered)
@@ -173,7 +175,8 @@ result<void> inspection::read_metadata() {
     REM_TRY(at(0, k_page_bytes));
     for (const alloc::section& section : alloc::k_sections) {
         if (section.first_page < read_.size())
-            REM_TRY(at(section.first_page * k_page_bytes, (section.first_data_page - section.first_page) * k_page_bytes));
+            REM_TRY(
+                at(section.first_page * k_page_bytes, (section.first_data_page - section.first_page) * k_page_bytes));
     }
     return {};
 }
@@ -192,8 +195,8 @@ result<void> inspection::check_allocator(inspected_parts& parts) {
         return accessible_;
     };
     auto& state = reinterpret_cast<format::heap_header*>(place_->base())->allocator;
-    allocator_ = std::make_unique<alloc::block_allocator>(place_->base(), state, extend, std::uint64_t{1} << 44,
-                                                          accessible_);
+    allocator_ =
+        std::make_unique<alloc::block_allocator>(place_->base(), state, extend, std::uint64_t{1} << 44, accessible_);
     auto note_at = [&](std::uint64_t offset, std::string_view what) {
         note({errc::corrupt, "allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), path(),
               0, file_offset(offset)});

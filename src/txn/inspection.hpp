@@ -55,6 +55,9 @@ public:
     [[nodiscard]] const inspected_log& log() const { return log_; }
     /// Number of the last commit, or of the last one before the damage.
     [[nodiscard]] std::uint64_t version() const { return log_.commits + super_.checkpoint_version; }
+    /// Where the other superblock lies, if it is damaged as a power loss damages one: beside a log. Then it is no problem:
+    /// the one that rules counts, and the next open for writing mends the other.
+    [[nodiscard]] std::optional<std::uint64_t> torn_superblock() const { return torn_superblock_; }
     /// The heap as a recovery would leave it.
     [[nodiscard]] store::heap_file& store() { return *store_; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
@@ -94,6 +97,7 @@ private:
     format::superblock super_{};
     std::uint64_t file_bytes_ = 0;
     inspected_log log_;
+    std::optional<std::uint64_t> torn_superblock_;
     std::vector<failure> problems_;
     std::optional<os::reservation> place_;
     std::uint64_t accessible_ = 0;

@@ -38,8 +38,7 @@ private:
 
 class root_directory {
 public:
-    explicit root_directory(txn::engine& engine)
-        : engine_(engine), bytes_(engine), reader_(bytes_, engine.path()) {}
+    explicit root_directory(txn::engine& engine) : engine_(engine), bytes_(engine), reader_(bytes_, engine.path()) {}
     root_directory(const root_directory&) = delete;
     root_directory& operator=(const root_directory&) = delete;
 

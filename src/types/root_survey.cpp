@@ -17,7 +17,9 @@ constexpr std::uint64_t k_granule_bytes = 16; // blocks begin at multiples of it
 class walk {
 public:
     explicit walk(txn::inspection& heap)
-        : heap_(heap), base_(heap.super().base), seen_(static_cast<std::size_t>(heap.heap_bytes_end() / k_granule_bytes + 1)) {}
+        : heap_(heap),
+          base_(heap.super().base),
+          seen_(static_cast<std::size_t>(heap.heap_bytes_end() / k_granule_bytes + 1)) {}
 
     /// The first damage that the root reaches; an error is one of the system.
     result<std::optional<std::uint64_t>> run(std::uint64_t object) {
@@ -125,8 +127,10 @@ result<std::vector<surveyed_root>> list_roots(txn::inspection& heap) {
         root.fingerprint_algorithm = entry->fingerprint_algorithm;
         root.damage_offset = error::k_no_offset;
         if (!roots.empty() && roots.back().name >= root.name) {
-            heap.note({errc::corrupt, "the root directory of " + heap.path() + " is not in the order of names at \"" + root.name + "\"",
-                       heap.path()});
+            heap.note(
+                {errc::corrupt,
+                 "the root directory of " + heap.path() + " is not in the order of names at \"" + root.name + "\"",
+                 heap.path()});
         }
         roots.push_back(std::move(root));
     }

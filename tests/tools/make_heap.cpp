@@ -38,11 +38,11 @@ int main(int argc, char** argv) {
         heap.close();
         return 0;
     }
-    auto& names = heap.root<rem::map<rem::string, rem::string>>("names");             // commit 1
-    auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers");                 // 2
-    heap.root<rem::vector<std::uint64_t>>("zeros", 200'000U);                         // 3: chunks that stay unwritten
-    auto& counter = heap.root<std::uint64_t>("counter \"\x1b[31m\"");                 // 4: a name to be careful with
-    heap.write([&] {                                                                  // 5: behind the zeros
+    auto& names = heap.root<rem::map<rem::string, rem::string>>("names"); // commit 1
+    auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers");     // 2
+    heap.root<rem::vector<std::uint64_t>>("zeros", 200'000U);             // 3: chunks that stay unwritten
+    auto& counter = heap.root<std::uint64_t>("counter \"\x1b[31m\"");     // 4: a name to be careful with
+    heap.write([&] {                                                      // 5: behind the zeros
         for (std::uint64_t i = 1; i <= 40'000; ++i)
             numbers.push_back(i);
         for (int i = 0; i < 100; ++i)
@@ -50,13 +50,14 @@ int main(int argc, char** argv) {
     });
     heap.write([&] { counter = 6; });
     heap.write([&] { counter = 7; });
-    auto& table = heap.root<std::array<std::uint64_t, 2000>>("table");                // 8: on pages of its own
-    heap.root<std::uint64_t>("late");                                                 // 9
+    auto& table = heap.root<std::array<std::uint64_t, 2000>>("table"); // 8: on pages of its own
+    heap.root<std::uint64_t>("late");                                  // 9
     heap.write([&] { table.back() = 10; });
-    std::printf("{\"names\": %ju, \"numbers\": %ju, \"elements\": %ju, \"table\": %ju, \"counter\": %ju, \"version\": %ju}\n",
-                std::uintmax_t{offset(heap, &names)}, std::uintmax_t{offset(heap, &numbers)},
-                std::uintmax_t{offset(heap, numbers.data())}, std::uintmax_t{offset(heap, &table)},
-                std::uintmax_t{offset(heap, &counter)}, std::uintmax_t{heap.version()});
+    std::printf(
+        "{\"names\": %ju, \"numbers\": %ju, \"elements\": %ju, \"table\": %ju, \"counter\": %ju, \"version\": %ju}\n",
+        std::uintmax_t{offset(heap, &names)}, std::uintmax_t{offset(heap, &numbers)},
+        std::uintmax_t{offset(heap, numbers.data())}, std::uintmax_t{offset(heap, &table)},
+        std::uintmax_t{offset(heap, &counter)}, std::uintmax_t{heap.version()});
     std::fflush(stdout);
     if (end == "killed")
         std::_Exit(0);

@@ -90,14 +90,15 @@ class verify(RemTest):
                 got = self.json("verify", "--json", end)
                 self.assertEqual(
                     list(got),
-                    "path whole version pages_checked log_records_checked allocator_checked blocks_checked problems "
-                    "roots".split(),
+                    "path whole version pages_checked log_records_checked allocator_checked blocks_checked "
+                    "torn_superblock problems roots".split(),
                 )
                 self.assertTrue(got["whole"])
                 self.assertEqual(got["log_records_checked"], 10 if end == "killed" else 0)
                 self.assertGreater(got["pages_checked"], 40_000 * 8 / 4096)
                 self.assertGreater(got["blocks_checked"], 200)
                 self.assertTrue(got["allocator_checked"])
+                self.assertFalse(got["torn_superblock"])
                 self.assertEqual([(root["name"], root["state"]) for root in got["roots"]], [(n, "whole") for n in ROOTS])
                 self.assertIn(": whole\n", self.text("verify", end)[0])
 
@@ -167,12 +168,22 @@ class damage(RemTest):
             self.assertIn("rem verify", self.text(name, "book.rem", code=DAMAGE)[1])
 
     def test_of_the_superblock_that_does_not_rule_is_told_and_harmless(self):
-        self.make("killed")
+        self.make()
         other = SUPERBLOCK_BYTES - self.superblock()["place"]
         self.flip(other + 100)
         got = self.check(other)
         self.assertEqual(set(self.states(got).values()), {"whole"})
         self.assertEqual(got["version"], 10)
+
+    def test_of_that_superblock_beside_a_log_is_what_a_power_loss_does(self):
+        self.make("killed")
+        other = SUPERBLOCK_BYTES - self.superblock()["place"]
+        self.flip(other + 100)
+        got = self.json("verify", "--json", "book.rem")
+        self.assertEqual((got["whole"], got["torn_superblock"], got["version"]), (True, True, 10))
+        self.assertIn(f"byte {other} is torn", self.text("verify", "book.rem")[0])
+        self.rem("copy", "book.rem", "copy.rem")
+        self.assertFalse(self.json("verify", "--json", "copy.rem")["torn_superblock"])
 
     def test_of_the_superblock_that_rules_a_closed_heap_is_told_by_the_missing_log(self):
         self.make()

@@ -41,13 +41,15 @@ void copy_to_output(txn::inspection& heap) {
             if (n < 0 && errno == EINTR)
                 continue;
             if (n < 0)
-                return fail(errc::io, fmt::format("cannot write to standard output: {}.", std::strerror(errno)), {}, errno);
+                return fail(errc::io, fmt::format("cannot write to standard output: {}.", std::strerror(errno)), {},
+                            errno);
             bytes = bytes.subspan(static_cast<std::size_t>(n));
         }
         return {};
     };
     progress_line progress("copying");
-    checked(store::copy_bytes(heap.store(), write, [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+    checked(store::copy_bytes(heap.store(), write,
+                              [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
 }
 
 /// The file that is to be replaced, locked so that nobody opens it for writing meanwhile; null when there is none.
@@ -62,7 +64,8 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
     if (is_there)
         old = checked(files.open(to, os::access::read_only));
     if (old && !checked(old->try_lock(os::lock_kind::shared)))
-        refuse(errc::in_use, fmt::format("{} is open in another process. Close it there before it is replaced.", to), to);
+        refuse(errc::in_use, fmt::format("{} is open in another process. Close it there before it is replaced.", to),
+               to);
     const std::string log = store::log_path(to);
     if (checked(files.exists(log))) {
         refuse(errc::exists,
@@ -89,7 +92,8 @@ void copy_to_file(txn::inspection& heap, const std::string& to, bool force) {
         std::error_code why;
         std::filesystem::rename(building, to, why);
         if (why)
-            named = fail(errc::io, fmt::format("cannot rename {} to {}: {}.", building, to, why.message()), to, why.value());
+            named = fail(errc::io, fmt::format("cannot rename {} to {}: {}.", building, to, why.message()), to,
+                         why.value());
     } else {
         named = files.rename_to_new("rem: rename copy", building, to);
     }

@@ -49,8 +49,8 @@ void print_text(txn::inspection& heap, const memory_use& use, std::size_t roots)
     line("redo log", !log.present ? std::string("none")
                                   : fmt::format("{}, {} in {} that the image lacks", size_text(log.file_bytes),
                                                 counted(log.commits, "commit"), size_text(log.record_bytes)));
-    line("last commit", fmt::format("{} (image: {}, epoch {})", grouped(heap.version()), grouped(super.checkpoint_version),
-                                    super.epoch));
+    line("last commit", fmt::format("{} (image: {}, epoch {})", grouped(heap.version()),
+                                    grouped(super.checkpoint_version), super.epoch));
     line("file", fmt::format("{} ({} bytes)", size_text(heap.file_bytes()), grouped(heap.file_bytes())));
     line("heap", fmt::format("{} committed, {} have their place in the file", size_text(heap.store().image_bytes()),
                              size_text(heap.store().region_bytes())));

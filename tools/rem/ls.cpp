@@ -19,9 +19,11 @@ void print_table(const std::vector<types::surveyed_root>& roots) {
         size_width = std::max(size_width, grouped(root.bytes).size());
     }
     if (!roots.empty())
-        fmt::print("{}\n", coloured(colour::bold, fmt::format("{:<{}}  {:>{}}  TYPE", "NAME", name_width, "BYTES", size_width)));
+        fmt::print("{}\n", coloured(colour::bold,
+                                    fmt::format("{:<{}}  {:>{}}  TYPE", "NAME", name_width, "BYTES", size_width)));
     for (const types::surveyed_root& root : roots)
-        fmt::print("{:<{}}  {:>{}}  {}\n", visible(root.name), name_width, grouped(root.bytes), size_width, visible(root.type));
+        fmt::print("{:<{}}  {:>{}}  {}\n", visible(root.name), name_width, grouped(root.bytes), size_width,
+                   visible(root.type));
 }
 
 } // namespace
@@ -40,7 +42,10 @@ int ls(const std::string& file, bool as_json) {
                 .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash));
         }
         json_object all;
-        all.add("path", heap->path()).add("version", heap->version()).add("roots", list).add("problems", problems_as_json(heap->problems()));
+        all.add("path", heap->path())
+            .add("version", heap->version())
+            .add("roots", list)
+            .add("problems", problems_as_json(heap->problems()));
         fmt::print("{}\n", all.text());
     } else {
         print_table(roots);

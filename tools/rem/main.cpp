@@ -34,9 +34,10 @@ namespace {
 
 constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them. Never changes the heap it is given.";
 
-constexpr const char* k_exit_codes = "Exit codes: 0 all is well, 1 error, 2 wrong usage, 4 the heap is damaged.\n"
-                                     "A heap that is open for writing elsewhere is \"in use\": an error. While rem reads a heap,\n"
-                                     "nobody can open it for writing.";
+constexpr const char* k_exit_codes =
+    "Exit codes: 0 all is well, 1 error, 2 wrong usage, 4 the heap is damaged.\n"
+    "A heap that is open for writing elsewhere is \"in use\": an error. While rem reads a heap,\n"
+    "nobody can open it for writing.";
 
 constexpr const char* k_info_examples = "Examples:\n"
                                         "  rem info book.rem\n"
@@ -72,11 +73,12 @@ int run(int argc, char** argv) {
     auto add_json = [&](CLI::App* command) { command->add_flag("--json", as_json, "Print one JSON object"); };
     auto* info_command = add("info", "Say what a heap's superblock, header and log say", k_info_examples);
     auto* ls_command = add("ls", "List the roots: names, sizes of their objects, types", k_ls_examples);
-    auto* verify_command = add("verify", "Read everything; say what is wrong, where, and which roots are whole",
-                               k_verify_examples);
+    auto* verify_command =
+        add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
     for (CLI::App* command : {info_command, ls_command, verify_command})
         add_json(command);
-    auto* copy_command = add("copy", "Copy the last commit of a heap that nobody has open for writing", k_copy_examples);
+    auto* copy_command =
+        add("copy", "Copy the last commit of a heap that nobody has open for writing", k_copy_examples);
     copy_command->add_option("TO", to, "The new file, or - for standard output")->required()->type_name("");
     copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
 

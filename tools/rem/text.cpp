@@ -47,7 +47,8 @@ std::string visible(std::string_view text) {
 }
 
 std::string problem_text(const failure& problem) {
-    if (problem.offset == error::k_no_offset || problem.message.find(std::to_string(problem.offset)) != std::string::npos)
+    if (problem.offset == error::k_no_offset ||
+        problem.message.find(std::to_string(problem.offset)) != std::string::npos)
         return visible(problem.message);
     return visible(fmt::format("{} (byte {} of {})", problem.message, problem.offset, problem.path));
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace remanence::tool {
 
@@ -21,6 +22,7 @@ struct findings {
     std::uint64_t version = 0;
     txn::inspected_parts parts;
     std::uint64_t log_records = 0;
+    std::optional<std::uint64_t> torn_superblock;
     std::vector<surveyed_root> roots;
     std::vector<failure> problems;
 };
@@ -67,9 +69,10 @@ void print_roots(const findings& found) {
         width = std::max(width, visible(root.name).size());
     for (const surveyed_root& root : found.roots)
         fmt::print("  {:<{}}  {}\n", visible(root.name), width, verdict_on(root));
-    fmt::print("\nA root is whole when its own object, and all blocks that it may reach by plain pointers, read as they were\n"
-               "committed. Words are taken for pointers by their value, so a root may be better than it is said to be.\n"
-               "Whether the program's data make sense is not known here, nor what was committed later.\n");
+    fmt::print(
+        "\nA root is whole when its own object, and all blocks that it may reach by plain pointers, read as they were\n"
+        "committed. Words are taken for pointers by their value, so a root may be better than it is said to be.\n"
+        "Whether the program's data make sense is not known here, nor what was committed later.\n");
 }
 
 void print_text(const findings& found) {
@@ -82,9 +85,14 @@ void print_text(const findings& found) {
         if (found.problems.size() > k_problems_printed)
             fmt::print("  and {} more; --json lists all\n", grouped(found.problems.size() - k_problems_printed));
     }
-    fmt::print("  checked: {}, {}, {}, {}\n", counted(found.parts.pages, "page"), counted(found.log_records, "log record"),
+    fmt::print("  checked: {}, {}, {}, {}\n", counted(found.parts.pages, "page"),
+               counted(found.log_records, "log record"),
                found.parts.allocator ? counted(found.parts.blocks, "block") : "no blocks (the allocator is damaged)",
                counted(found.roots.size(), "root"));
+    if (found.torn_superblock) {
+        fmt::print("  the superblock at byte {} is torn, as a power loss leaves one: the other one counts\n",
+                   *found.torn_superblock);
+    }
     if (!found.problems.empty())
         print_roots(found);
 }
@@ -107,6 +115,7 @@ void print_json(const findings& found) {
         .add("log_records_checked", found.log_records)
         .add("allocator_checked", found.parts.allocator)
         .add("blocks_checked", found.parts.blocks)
+        .add("torn_superblock", found.torn_superblock.has_value())
         .add("problems", problems_as_json(found.problems))
         .add("roots", roots);
     fmt::print("{}\n", all.text());
@@ -130,6 +139,7 @@ findings look_at(const std::string& file) {
     checked(types::survey_roots(*heap, found.roots));
     found.version = heap->version();
     found.log_records = heap->log().commits;
+    found.torn_superblock = heap->torn_superblock();
     found.problems = heap->problems();
     return found;
 }
