@@ -32,7 +32,7 @@ using damage_callback = std::function<void(const failure&)>;
 
 /// As recover(), but passes over damage, of which it tells: the records before it are applied, and what does not become
 /// what they say fails its checksum afterwards. To look at what is left, on files that keep changes to themselves
-/// (os/overlay_files.hpp). Fails where reading does, and with errc::unsupported_format.
+/// (os/overlay_files.hpp); the log stays. Fails where reading does, and with errc::unsupported_format.
 result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store, const damage_callback& damaged,
                                  const progress_callback& progress);
 
