@@ -112,8 +112,10 @@ int copy(const std::string& file, const std::string& to, bool force) {
         fmt::print(stderr, "rem copy: standard output is a terminal. Name a file, or send the copy into a pipe.\n");
         return exit_usage;
     }
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM})
-        std::signal(signal, remove_unfinished);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+        if (std::signal(signal, remove_unfinished) == SIG_IGN)
+            std::signal(signal, SIG_IGN); // nohup
+    }
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write()
     auto heap = inspect(file);
     if (!heap->problems().empty())

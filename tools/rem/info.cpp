@@ -34,6 +34,11 @@ memory_use use_of(const format::heap_header* header) {
     return use;
 }
 
+std::string exact(std::uint64_t bytes) {
+    const std::string text = size_text(bytes);
+    return text.ends_with('s') ? text : fmt::format("{} ({} bytes)", text, grouped(bytes)); // "800 bytes" is exact
+}
+
 void line(std::string_view key, std::string_view value) { fmt::print("  {:<14} {}\n", key, value); }
 
 void print_text(txn::inspection& heap, const memory_use& use, std::size_t roots) {
@@ -51,10 +56,10 @@ void print_text(txn::inspection& heap, const memory_use& use, std::size_t roots)
                                                 counted(log.commits, "commit"), size_text(log.record_bytes)));
     line("last commit", fmt::format("{} (image: {}, epoch {})", grouped(heap.version()),
                                     grouped(super.checkpoint_version), super.epoch));
-    line("file", fmt::format("{} ({} bytes)", size_text(heap.file_bytes()), grouped(heap.file_bytes())));
+    line("file", exact(heap.file_bytes()));
     line("heap", fmt::format("{} committed, {} have their place in the file", size_text(heap.store().image_bytes()),
                              size_text(heap.store().region_bytes())));
-    line("allocated", fmt::format("{} ({} bytes)", size_text(use.allocated), grouped(use.allocated)));
+    line("allocated", exact(use.allocated));
     line("free", fmt::format("{} in pages taken before", size_text(use.free)));
     line("roots", grouped(roots));
 }

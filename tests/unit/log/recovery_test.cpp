@@ -332,7 +332,12 @@ TEST_F(recovery, salvage_passes_over_a_record_that_does_not_fit) {
     record_builder builder;
     std::vector<std::uint32_t> sums(k_chunk_pages, 7);
     builder.add_fresh(0, sums); // a chunk that is there already
-    auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, k_chunk);
+    const auto ours = memory_.at(0);
+    std::vector<std::byte> page(k_page_bytes, std::byte{9});
+    format::change_range range{8, 16};
+    builder.add_page(0, page_checksum(page), {&range, 1}, page.data());
+    auto record =
+        builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, k_chunk);
     const auto at = format::k_log_header_bytes + log_->used_bytes();
     ASSERT_TRUE(log_->reserve(record.size()));
     ASSERT_TRUE(log_->append(record));
@@ -346,6 +351,8 @@ TEST_F(recovery, salvage_passes_over_a_record_that_does_not_fit) {
     ASSERT_EQ(damage.size(), 1U);
     EXPECT_EQ(damage[0].offset, at);
     EXPECT_EQ(store_->super().checkpoint_version, 2U);
+    ASSERT_TRUE(store_->read_pages(0, page));
+    EXPECT_EQ(page, ours); // nothing of that record was applied
 }
 
 TEST_F(recovery, salvage_puts_in_a_page_that_does_not_become_what_its_record_says_so_that_checks_notice) {
