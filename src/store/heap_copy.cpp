@@ -61,7 +61,10 @@ result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progr
     auto size = heap.file().size();
     if (!size)
         return size.error();
-    copier all(heap, std::min(align_up(*size, k_page_bytes), heap.layout_end()), sink, progress);
+    const std::uint64_t end = std::min(align_up(*size, k_page_bytes), heap.layout_end());
+    if (progress)
+        progress(0, end);
+    copier all(heap, end, sink, progress);
     for (std::size_t i = 0; i < heap.super().region_count; ++i) {
         REM_TRY(all.copy_as_it_is(heap.super().regions[i].home_offset));
         REM_TRY(all.copy_homes(heap.super().regions[i]));

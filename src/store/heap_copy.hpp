@@ -14,6 +14,7 @@ namespace remanence::store {
 
 /// Takes the next bytes: at most 1 MiB, each piece behind the one before.
 using byte_sink = std::function<result<void>(std::span<const std::byte>)>;
+/// Told of 0 bytes, too, before the first of them is written.
 using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Hands over the whole file. Each page of the image is checked (errc::corrupt, with its place), and what was never

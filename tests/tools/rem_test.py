@@ -485,13 +485,18 @@ class copy(RemTest):
         self.assertIn("No space left", err)
         self.assertEqual(os.listdir(disk), [])
 
+    def size_of(self, name):
+        try:
+            return os.path.getsize(self.path(name))
+        except FileNotFoundError:
+            return 0
+
     def test_that_is_interrupted_leaves_nothing_behind(self):
         subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
         for _ in range(20):  # until a signal comes in time
             process = subprocess.Popen([REM, "copy", self.heap, "copy.rem"], cwd=self.directory)
-            while process.poll() is None and not os.path.exists(self.path("copy.rem-new")):
+            while process.poll() is None and not self.size_of("copy.rem-new"):
                 time.sleep(0.0005)
-            time.sleep(0.01)
             process.terminate()
             if process.wait() == -signal.SIGTERM:
                 break
