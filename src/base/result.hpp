@@ -38,6 +38,11 @@ inline unexpected fail(errc code, std::string message, std::string path = {}, in
     return unexpected(failure{code, std::move(message), std::move(path), os_error, offset});
 }
 
+/// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.
+constexpr bool is_damage(errc code) {
+    return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
+}
+
 template <class T>
 class [[nodiscard]] result {
 public:

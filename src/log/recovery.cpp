@@ -140,19 +140,23 @@ struct page_reference {
     page_entry entry;
 };
 
-result<void> replay(store::heap_file& store, const os::file& log, const std::vector<scanned_record>& records,
-                    const progress_callback& progress) {
+/// Applies the records to the image; returns how many. `damaged`: told of what does not fit, which is then left out;
+/// when null, that is an error.
+result<std::size_t> replay(store::heap_file& store, const os::file& log, const std::vector<scanned_record>& records,
+                           const progress_callback& progress, const damage_callback* damaged) {
     // R3: first the final placement of every chunk, then the ranges.
     std::unordered_map<std::uint64_t, std::uint64_t> births;
     std::vector<page_reference> changes;
+    std::size_t applied = 0;
     for (const scanned_record& record : records) {
+        const std::size_t changes_before = changes.size();
         bool fits = record.image_bytes <= store.region_bytes() && is_aligned(record.image_bytes, store.chunk_bytes());
         std::optional<failure> unread;
         const auto place = [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
             const auto taken = store.has_contents(chunk);
-            if (!taken)
+            if (!taken && damaged == nullptr)
                 unread = taken.why();
-            fits = fits && taken && !*taken;
+            fits = fits && (taken ? !*taken : damaged != nullptr);
             if (fits) {
                 store.accept_fresh(chunk, std::move(checksums), record.version);
                 births[chunk] = record.version;
@@ -164,13 +168,26 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         if (unread)
             return unexpected(std::move(*unread));
         if (!fits || store.image_bytes() != record.image_bytes) {
-            return damaged_log(log.path(), record.offset, "its contents do not fit the heap");
+            auto unfit = damaged_log(log.path(), record.offset, "its contents do not fit the heap");
+            if (damaged == nullptr)
+                return unfit;
+            (*damaged)(unfit.why());
+            changes.resize(changes_before);
+            break;
         }
+        ++applied;
     }
     for (const page_reference& change : changes) {
-        if (!store.is_stored(change.page / store.chunk_pages()))
-            return damaged_log(log.path(), 0, "it changes a page that does not exist");
+        if (store.is_stored(change.page / store.chunk_pages()))
+            continue;
+        auto unfit = damaged_log(log.path(), 0, "it changes a page that does not exist");
+        if (damaged == nullptr)
+            return unfit;
+        (*damaged)(unfit.why());
+        break;
     }
+    if (damaged != nullptr)
+        std::erase_if(changes, [&](const page_reference& c) { return !store.is_stored(c.page / store.chunk_pages()); });
     std::stable_sort(changes.begin(), changes.end(),
                      [](const page_reference& a, const page_reference& b) { return a.page < b.page; });
 
@@ -182,13 +199,18 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         std::byte* page = bytes.data() + batch.size() * k_page_bytes;
         std::uint64_t index = changes[i].page;
         auto first_sum = store.checksum_of(index);
-        if (!first_sum)
-            return first_sum.error();
+        if (!first_sum) {
+            if (damaged == nullptr)
+                return first_sum.error();
+            (*damaged)(first_sum.why());
+            first_sum = std::uint32_t{0};
+        }
         // Not verified: an interrupted fold may have left the page half old, half new. Its last change says what it must be.
+        std::fill_n(page, k_page_bytes, std::byte{0});
         if (*first_sum != 0) {
-            REM_TRY(store.file().read(store.home_of(index * k_page_bytes), std::span(page, k_page_bytes)));
-        } else {
-            std::fill_n(page, k_page_bytes, std::byte{0});
+            auto read = store.file().read(store.home_of(index * k_page_bytes), std::span(page, k_page_bytes));
+            if (!read && damaged == nullptr)
+                return read.error();
         }
         auto birth = births.find(index / store.chunk_pages());
         std::uint32_t checksum = *first_sum;
@@ -198,7 +220,8 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
             apply_ranges(changes[i].entry, page);
             checksum = changes[i].entry.checksum;
         }
-        if (page_checksum(std::span(page, k_page_bytes)) != checksum) {
+        // Where damage is passed over, the page goes into the image as it is, with the checksum that it should have.
+        if (damaged == nullptr && page_checksum(std::span(page, k_page_bytes)) != checksum) {
             std::uint64_t at = store.home_of(index * k_page_bytes);
             return fail(errc::corrupt,
                         "page " + std::to_string(index) + " of " + store.path() + " at byte " + std::to_string(at) +
@@ -207,22 +230,38 @@ result<void> replay(store::heap_file& store, const os::file& log, const std::vec
         }
         batch.push_back({index, page, checksum});
         if (batch.size() == k_batch_pages || i == changes.size()) {
-            REM_TRY(store.fold(batch)); // I1: every record is durable. I5: unconditionally
+            if (auto folded = store.fold(batch); !folded) { // I1: every record is durable. I5: unconditionally
+                if (damaged == nullptr)
+                    return folded.error();
+                (*damaged)(folded.why());
+            }
             batch.clear();
             if (progress)
                 progress(i * k_page_bytes, changes.size() * k_page_bytes);
         }
     }
+    return applied;
+}
+
+/// The records that follow the checkpoint, up to the first that is missing, torn or damaged.
+struct scanned_log {
+    std::vector<scanned_record> records;
+    std::optional<failure> damage; // an acknowledged record is not there
+};
+
+result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanned_log& scanned, std::uint64_t end,
+                            const store::heap_file& store, std::uint64_t version) {
+    REM_TRY(refuse_damage(log, log_bytes, end, store, version + 1));
+    if (!store.is_clean())
+        REM_TRY(refuse_cut_off(log, scanned.records, end));
     return {};
 }
 
-} // namespace
-
-result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
+result<scanned_log> scan_log(os::file& log, const store::heap_file& store) {
     auto size = log.size();
     if (!size)
         return size.error();
-    std::vector<scanned_record> records;
+    scanned_log scanned;
     std::uint64_t offset = format::k_log_header_bytes;
     std::uint64_t version = store.super().checkpoint_version;
     std::uint64_t predecessor = store.super().chain;
@@ -245,12 +284,25 @@ result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& 
         version = header.version;
         predecessor = header.checksum;
         offset += align_up(record.bytes.size(), format::k_record_alignment);
-        records.push_back(std::move(record));
+        scanned.records.push_back(std::move(record));
     }
-    REM_TRY(refuse_damage(log, *size, offset, store, version + 1));
-    if (!store.is_clean())
-        REM_TRY(refuse_cut_off(log, records, offset));
-    return records;
+    if (auto sound = refuse_bad_end(log, *size, scanned, offset, store, version); !sound) {
+        if (!is_damage(sound.why().code))
+            return sound.error();
+        scanned.damage = sound.why();
+    }
+    return scanned;
+}
+
+} // namespace
+
+result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
+    auto scanned = scan_log(log, store);
+    if (!scanned)
+        return scanned.error();
+    if (scanned->damage)
+        return unexpected(std::move(*scanned->damage));
+    return std::move(scanned->records);
 }
 
 namespace {
@@ -346,7 +398,8 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
             REM_TRY((*log)->write("log: confirm last record", records->back().offset, records->back().bytes));
             REM_TRY((*log)->sync("log: sync confirmed record"));
         }
-        REM_TRY(replay(store, **log, *records, progress));
+        if (auto replayed = replay(store, **log, *records, progress, nullptr); !replayed)
+            return replayed.error();
         REM_TRY(store.discard_unstored());
         REM_TRY(store.reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
         std::uint64_t version = records->empty() ? store.super().checkpoint_version : records->back().version;
@@ -360,6 +413,53 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         REM_TRY(restore_other_superblock(store));
     }
     REM_TRY(remove_log(files, store.path()));
+    return outcome;
+}
+
+result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store, const damage_callback& damaged,
+                                 const progress_callback& progress) {
+    recovery_outcome outcome;
+    scanned_log scanned;
+    auto log = open_log(files, store, os::access::read_write);
+    if (!log) {
+        if (!is_damage(log.why().code))
+            return log.error();
+        damaged(log.why());
+    } else if (*log) {
+        auto found = scan_log(**log, store);
+        if (!found)
+            return found.error();
+        scanned = std::move(*found);
+        if (scanned.damage)
+            damaged(*scanned.damage);
+        if (!store.is_clean()) {
+            auto applied = replay(store, **log, scanned.records, progress, &damaged);
+            if (!applied)
+                return applied.error();
+            outcome.commits = *applied;
+        }
+    }
+    std::uint64_t version = store.super().checkpoint_version;
+    std::uint64_t chain = store.super().chain;
+    for (const scanned_record& record : std::span(scanned.records).first(outcome.commits)) {
+        version = record.version;
+        chain = record.checksum;
+        outcome.bytes += record.bytes.size();
+    }
+    auto publish = [&]() -> result<void> {
+        if (!store.is_clean()) {
+            REM_TRY(store.discard_unstored());
+            REM_TRY(store.reserve_map(0));
+        } else if (!store.other_superblock_damage()) {
+            return {};
+        }
+        return store.publish(version, chain, store.super().epoch, true);
+    };
+    if (auto published = publish(); !published) { // a damaged table stays as it was, and its pages cannot be checked
+        if (!is_damage(published.why().code))
+            return published.error();
+        damaged(published.why());
+    }
     return outcome;
 }
 

@@ -28,6 +28,14 @@ using progress_callback = std::function<void(std::uint64_t done, std::uint64_t t
 /// Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file).
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress);
 
+using damage_callback = std::function<void(const failure&)>;
+
+/// As recover(), but passes over damage, of which it tells: the records before it are applied, and what does not become
+/// what they say fails its checksum afterwards. To look at what is left, on files that keep changes to themselves
+/// (os/overlay_files.hpp); the log stays. Fails where reading does, and with errc::unsupported_format.
+result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store, const damage_callback& damaged,
+                                 const progress_callback& progress);
+
 /// I3: a heap that says it was closed cleanly must not be older than a log that lies beside it. Changes nothing.
 result<void> check_clean(os::file_system& files, store::heap_file& store);
 /// Removes the log of a heap whose superblock says that it is clean.

@@ -54,6 +54,29 @@ unexpected in_use(const std::string& path) {
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
 
+result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
+    const std::string building = new_path(path);
+    auto file = files.open_or_create(building, mode);
+    if (!file) {
+        unexpected why = file.error();
+        why.why().path = path; // what the caller named
+        return why;
+    }
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
+    if (!mine)
+        return mine.error();
+    if (!*locked || !*mine)
+        return in_use(path);
+    if (auto emptied = (*file)->resize("store: create", 0); !emptied) { // of what an interrupted creation left
+        (void)files.remove("store: create", building);                  // best effort, as below
+        return emptied.error();
+    }
+    return file;
+}
+
 result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, const std::string& path,
                                                      const creation& how) {
     for (const std::string& taken : {path, log_path(path)}) {
@@ -71,21 +94,10 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
         return fail(errc::log_foreign, std::move(message), taken);
     }
 
+    auto file = begin_new(files, path, how.mode);
+    if (!file)
+        return file.error();
     const std::string building = new_path(path);
-    auto file = files.open_or_create(building, how.mode);
-    if (!file) {
-        unexpected why = file.error();
-        why.why().path = path; // what the caller named
-        return why;
-    }
-    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-    if (!locked)
-        return locked.error();
-    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
-    if (!mine)
-        return mine.error();
-    if (!*locked || !*mine)
-        return in_use(path);
 
     superblock s{};
     s.magic = format::k_heap_magic;
@@ -101,7 +113,6 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
     REM_CHECK(how.abi.size() < s.abi.size());
     std::copy(how.abi.begin(), how.abi.end(), s.abi.begin());
 
-    REM_TRY((*file)->resize("store: create", 0)); // what an interrupted creation left
     auto build = [&]() -> result<void> {
         REM_TRY((*file)->reserve("store: create", 0, format::k_first_table_offset));
         for (s.sequence = 0; s.sequence < format::k_superblock_count; ++s.sequence) {
@@ -134,11 +145,26 @@ result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const
     if (!*locked)
         return in_use(path);
     std::unique_ptr<heap_file> store(new heap_file(std::move(*file)));
-    REM_TRY(store->load());
+    REM_TRY(store->load(nullptr));
     return store;
 }
 
-result<void> heap_file::load() {
+result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& files, const std::string& path,
+                                                           const std::function<void(const failure&)>& damaged) {
+    auto file = files.open(path, os::access::read_write);
+    if (!file)
+        return file.error();
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    if (!*locked)
+        return in_use(path);
+    std::unique_ptr<heap_file> store(new heap_file(std::move(*file)));
+    REM_TRY(store->load(&damaged));
+    return store;
+}
+
+result<void> heap_file::load(const std::function<void(const failure&)>* damaged) {
     auto size = file_->size();
     if (!size)
         return size.error();
@@ -174,8 +200,13 @@ result<void> heap_file::load() {
         }
         return damaged_superblock(path, 0, "so is the other one: no checksum fits");
     }
-    REM_TRY(check_superblock(*newest, *size));
+    REM_TRY(check_superblock(*newest));
     super_ = *newest;
+    if (auto long_enough = check_length(); !long_enough) {
+        if (damaged == nullptr)
+            return long_enough.error();
+        (*damaged)(long_enough.why());
+    }
     const std::uint64_t other = 1 - super_.sequence % 2;
     if (!is_valid(places[other], other))
         other_superblock_damage_ = other * format::k_superblock_bytes;
@@ -184,14 +215,18 @@ result<void> heap_file::load() {
     for (std::size_t i = 0; i < super_.region_count; ++i)
         tables_.emplace_back(*file_, super_.regions[i]);
     auto map = chunk_map::read(*file_, super_.map, image_bytes_ / super_.chunk_bytes);
-    if (!map)
+    if (map) {
+        map_ = std::move(*map);
+    } else if (damaged == nullptr || !is_damage(map.why().code)) {
         return map.error();
-    map_ = std::move(*map);
+    } else {
+        (*damaged)(map.why()); // without it, chunks that it calls zero count as stored, and read as zeros too
+    }
     return {};
 }
 
 // I7: a superblock with a fitting checksum may still have been made by an enemy.
-result<void> heap_file::check_superblock(const superblock& s, std::uint64_t file_bytes) const {
+result<void> heap_file::check_superblock(const superblock& s) const {
     const std::string& path = file_->path();
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
     auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
@@ -240,19 +275,19 @@ result<void> heap_file::check_superblock(const superblock& s, std::uint64_t file
     }
     if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
         return bad("image size");
-    if (s.image_bytes != 0) {
-        const region& last = *std::prev(std::upper_bound(
-            s.regions.begin(), s.regions.begin() + static_cast<std::ptrdiff_t>(s.region_count), s.image_bytes - 1,
-            [](std::uint64_t offset, const region& r) { return offset < r.heap_offset; }));
-        std::uint64_t needed = last.home_offset + (s.image_bytes - last.heap_offset);
-        if (file_bytes < needed) {
-            return fail(errc::truncated,
-                        path + " ends at byte " + std::to_string(file_bytes) + ", although it should have at least " +
-                            std::to_string(needed) + " bytes. Restore it from a copy.",
-                        path, 0, file_bytes);
-        }
-    }
     return {};
+}
+
+result<void> heap_file::check_length() const {
+    if (super_.image_bytes == 0)
+        return {};
+    const std::uint64_t needed = home_of(super_.image_bytes - 1) + 1;
+    if (file_bytes_ >= needed)
+        return {};
+    return fail(errc::truncated,
+                path() + " ends at byte " + std::to_string(file_bytes_) + ", although it should have at least " +
+                    std::to_string(needed) + " bytes. Restore it from a copy.",
+                path(), 0, file_bytes_);
 }
 
 std::string_view heap_file::abi() const { return super_.abi.data(); }
@@ -674,18 +709,23 @@ void heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint
     }
     std::vector<std::byte> bytes(checksums.size() * k_page_bytes);
     std::uint64_t home = home_of(first_page * k_page_bytes);
-    if (auto read = file_->read(home, bytes); !read) {
-        found({read.why().message, home});
-        return;
-    }
+    const bool readable = static_cast<bool>(file_->read(home, bytes)); // else page by page, to say which
     for (std::size_t i = 0; i < checksums.size(); ++i) {
+        const auto page = std::span(bytes).subspan(i * k_page_bytes, k_page_bytes);
+        const std::uint64_t at = home + i * k_page_bytes;
+        const std::string name = "page " + std::to_string(first_page + i);
         if (!is_stored((first_page + i) / chunk_pages())) {
-            found(
-                {"page " + std::to_string(first_page + i) + " has a checksum, but according to the chunk map no place",
-                 home + i * k_page_bytes});
-        } else if (page_checksum(std::span(bytes).subspan(i * k_page_bytes, k_page_bytes)) != checksums[i]) {
-            found({"page " + std::to_string(first_page + i) + " is damaged", home + i * k_page_bytes});
+            found({name + " has a checksum, but according to the chunk map no place", at});
+            continue;
         }
+        if (!readable) {
+            if (auto read = file_->read(at, page); !read) {
+                found({name + ": " + read.why().message, at});
+                continue;
+            }
+        }
+        if (page_checksum(page) != checksums[i])
+            found({name + " is damaged", at});
     }
 }
 

@@ -29,6 +29,9 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 
+/// NAME-new, empty and locked: where a heap is built before it gets its name. errc::in_use when another process builds one.
+result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode);
+
 struct creation {
     std::uint64_t chunk_bytes;
     std::uint64_t base;
@@ -64,6 +67,11 @@ public:
     /// Locks and validates. errc::in_use when somebody else holds it.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
 
+    /// As open() for reading and writing, but goes on where the heap can still be looked at, and tells of what is wrong: a
+    /// file that ends too early, a damaged chunk map. For files that keep changes to themselves (os/overlay_files.hpp).
+    static result<std::unique_ptr<heap_file>> open_damaged(os::file_system& files, const std::string& path,
+                                                           const std::function<void(const failure&)>& damaged);
+
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] bool is_clean() const { return (super_.flags & format::k_flag_clean) != 0; }
     /// Where in the file the superblock lies that was damaged when the heap was opened; the other one rules then.
@@ -85,6 +93,8 @@ public:
     [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const;
     /// Number of bytes of the heap that have a home.
     [[nodiscard]] std::uint64_t region_bytes() const;
+    /// Where the last part of the file ends, whether or not the file reaches as far.
+    [[nodiscard]] std::uint64_t layout_end() const;
 
     /// Reads whole pages of the image, each verified against its checksum; pages never written come as zeros.
     /// errc::corrupt with the file offset when one fails.
@@ -132,12 +142,12 @@ public:
 
 private:
     explicit heap_file(std::unique_ptr<os::file> file) : file_(std::move(file)) {}
-    result<void> load();
-    result<void> check_superblock(const format::superblock& s, std::uint64_t file_bytes) const;
+    result<void> load(const std::function<void(const failure&)>* damaged);
+    result<void> check_superblock(const format::superblock& s) const;
+    result<void> check_length() const;
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
-    [[nodiscard]] std::uint64_t layout_end() const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
     void verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
                       const std::function<void(damage)>& found);

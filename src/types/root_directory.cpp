@@ -22,44 +22,23 @@ std::uint64_t entry_bytes(const format::root_entry& e) { return sizeof e + e.nam
 
 } // namespace
 
-unexpected root_directory::damaged(std::uint64_t offset) const {
-    return fail(errc::corrupt,
-                "the root directory of " + engine_.path() + " is damaged at heap offset " + std::to_string(offset) +
-                    ". Restore the heap from a copy.",
-                engine_.path());
+bool engine_bytes::contains(std::uint64_t offset, std::uint64_t bytes) const {
+    const std::uint64_t end = engine_.accessible_bytes();
+    return bytes <= end && offset <= end - bytes;
 }
 
-std::byte* root_directory::at(std::uint64_t offset, std::uint64_t bytes) const {
-    std::uint64_t end = engine_.accessible_bytes();
-    if (offset < k_page_bytes || offset % alignof(std::uint64_t) != 0 || bytes > end || offset > end - bytes)
-        return nullptr;
-    return engine_.base() + offset;
-}
+result<std::byte*> engine_bytes::at(std::uint64_t offset, std::uint64_t) { return engine_.base() + offset; }
 
 result<format::root_directory*> root_directory::directory() const {
-    std::uint64_t offset = engine_.header().root_word;
-    if (offset == 0)
-        return nullptr;
-    auto* d = reinterpret_cast<format::root_directory*>(at(offset, sizeof(format::root_directory)));
-    if (d == nullptr || d->magic != format::k_directory_magic || d->version != format::k_directory_version ||
-        d->count > d->capacity || d->capacity > engine_.accessible_bytes() / sizeof(std::uint64_t) ||
-        at(d->table, d->capacity * sizeof(std::uint64_t)) == nullptr) {
-        return damaged(offset);
-    }
-    return d;
+    return reader_.directory(engine_.header().root_word);
 }
 
 result<root_view> root_directory::entry(const format::root_directory& d, std::uint64_t index) const {
-    std::uint64_t offset = table_of(engine_.base(), d)[index];
-    const auto* e = reinterpret_cast<const format::root_entry*>(at(offset, sizeof(format::root_entry)));
-    if (e == nullptr || at(offset, entry_bytes(*e)) == nullptr ||
-        at(align_down(e->object, alignof(std::uint64_t)), e->object_bytes) == nullptr) {
-        return damaged(offset);
-    }
-    const auto* text = reinterpret_cast<const char*>(e + 1);
-    return root_view{{text, e->name_bytes},      {text + e->name_bytes, e->type_bytes},
-                     engine_.base() + e->object, e->object_bytes,
-                     e->fingerprint_hash,        e->fingerprint_algorithm};
+    auto e = reader_.entry(d, index);
+    if (!e)
+        return e.error();
+    return root_view{
+        e->name, e->type, engine_.base() + e->object, e->bytes, e->fingerprint_hash, e->fingerprint_algorithm};
 }
 
 result<root_directory::position> root_directory::search(const format::root_directory& d, std::string_view name) const {

@@ -292,5 +292,47 @@ TEST_F(heap_file_creation, of_an_existing_one_is_refused) {
     EXPECT_EQ(heap_file::open(disk_, k_path, os::access::read_write).why().code, errc::in_use);
 }
 
+TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_damaged_map_and_reads_on) {
+    commit_fresh(0, 1);
+    commit_fresh(3, 2); // behind chunks that the map calls zero
+    publish();
+    const auto& map = store_->super().map;
+    ASSERT_EQ(map.count, 1U);
+    const auto at = map.area_offset + map.slot * map.slot_bytes;
+    flip(at);
+    EXPECT_EQ(reopen().why().code, errc::corrupt);
+    std::vector<failure> damage;
+    auto opened = heap_file::open_damaged(disk_, k_path, [&](const failure& each) { damage.push_back(each); });
+    ASSERT_TRUE(opened) << opened.why().message;
+    ASSERT_EQ(damage.size(), 1U);
+    EXPECT_EQ(damage[0].offset, at);
+    store_ = std::move(*opened);
+    expect_model();
+}
+
+TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_file_that_ends_too_early) {
+    commit_fresh(0, 1);
+    commit_fresh(1, 2);
+    publish();
+    const auto end = store_->home_of(k_chunk);
+    edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
+    EXPECT_EQ(reopen().why().code, errc::truncated);
+    std::vector<failure> damage;
+    auto opened = heap_file::open_damaged(disk_, k_path, [&](const failure& each) { damage.push_back(each); });
+    ASSERT_TRUE(opened) << opened.why().message;
+    ASSERT_EQ(damage.size(), 1U);
+    EXPECT_EQ(damage[0].code, errc::truncated);
+    EXPECT_EQ(damage[0].offset, end);
+    std::vector<std::byte> page(k_page_bytes);
+    EXPECT_TRUE((*opened)->read_pages(0, page));
+    EXPECT_FALSE((*opened)->read_pages(k_chunk_pages, page));
+    std::vector<std::string> problems;
+    auto pages = (*opened)->verify([&](const store::damage& each) { problems.push_back(each.what); },
+                                   [](std::uint64_t, std::uint64_t) {});
+    ASSERT_TRUE(pages);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems[0].starts_with("page 16: ")) << problems[0];
+}
+
 } // namespace
 } // namespace remanence::store

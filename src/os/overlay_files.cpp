@@ -1,0 +1,181 @@
+#include "os/overlay_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace remanence::os {
+
+namespace {
+
+using page_bytes = std::array<std::byte, k_page_bytes>;
+
+unexpected makes_no_files(const std::string& path) {
+    return fail(errc::not_supported, "cannot create " + path + ": these files are only looked at.", path);
+}
+
+class overlay_file final : public file {
+public:
+    overlay_file(std::unique_ptr<file> below, std::uint64_t bytes)
+        : below_(std::move(below)), size_(bytes), visible_(bytes) {}
+
+    result<void> read(std::uint64_t offset, std::span<std::byte> into) override {
+        if (offset > size_ || into.size() > size_ - offset) {
+            return fail(errc::truncated,
+                        "cannot read " + path() + ": it ends at byte " + std::to_string(size_) +
+                            ", although more was written. Restore it from a copy.",
+                        path(), 0, size_);
+        }
+        const auto shown =
+            static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), std::max(visible_, offset) - offset));
+        if (shown != 0)
+            REM_TRY(below_->read(offset, into.first(shown)));
+        std::fill(into.begin() + static_cast<std::ptrdiff_t>(shown), into.end(), std::byte{0});
+        for (auto hole = first_hole(offset); hole != holes_.end() && hole->first < offset + into.size(); ++hole) {
+            const std::uint64_t from = std::max(hole->first, offset);
+            const std::uint64_t to = std::min(hole->second, offset + into.size());
+            std::fill_n(into.begin() + static_cast<std::ptrdiff_t>(from - offset), to - from, std::byte{0});
+        }
+        for (std::uint64_t done = 0; done < into.size() && !pages_.empty();) {
+            const std::uint64_t in_page = (offset + done) % k_page_bytes;
+            const std::uint64_t count = std::min(k_page_bytes - in_page, into.size() - done);
+            if (auto found = pages_.find((offset + done) / k_page_bytes); found != pages_.end())
+                std::memcpy(into.data() + done, found->second->data() + in_page, static_cast<std::size_t>(count));
+            done += count;
+        }
+        return {};
+    }
+
+    result<void> write(site, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        for (std::uint64_t done = 0; done < bytes.size();) {
+            const std::uint64_t at = offset + done;
+            const std::uint64_t in_page = at % k_page_bytes;
+            const std::uint64_t count = std::min<std::uint64_t>(k_page_bytes - in_page, bytes.size() - done);
+            auto page = writable(at / k_page_bytes, count == k_page_bytes);
+            if (!page)
+                return page.error();
+            std::memcpy((*page)->data() + in_page, bytes.data() + done, static_cast<std::size_t>(count));
+            done += count;
+        }
+        if (!bytes.empty())
+            size_ = std::max(size_, offset + bytes.size());
+        return {};
+    }
+    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return write(where, offset, bytes);
+    }
+    result<void> sync(site) override { return {}; }
+
+    result<std::uint64_t> size() override { return size_; }
+    result<void> resize(site where, std::uint64_t bytes) override {
+        if (bytes < size_)
+            REM_TRY(punch(where, bytes, size_ - bytes)); // what is cut off is zeros, should the file grow again
+        visible_ = std::min(visible_, bytes);
+        size_ = bytes;
+        return {};
+    }
+    result<void> reserve(site, std::uint64_t offset, std::uint64_t bytes) override {
+        size_ = std::max(size_, offset + bytes);
+        return {};
+    }
+    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
+        const std::uint64_t end = std::min(offset + bytes, size_);
+        if (offset >= end)
+            return {};
+        // The pages that are cut in two are written; whole ones between them become a hole.
+        static const page_bytes zeros{};
+        const std::uint64_t from = std::min(align_up(offset, k_page_bytes), end);
+        const std::uint64_t to = std::max(align_down(end, k_page_bytes), from);
+        REM_TRY(write(where, offset, std::span(zeros).first(static_cast<std::size_t>(from - offset))));
+        REM_TRY(write(where, to, std::span(zeros).first(static_cast<std::size_t>(end - to))));
+        if (from == to)
+            return {};
+        std::erase_if(pages_, [&](const auto& entry) {
+            return entry.first >= from / k_page_bytes && entry.first < to / k_page_bytes;
+        });
+        add_hole(from, to);
+        return {};
+    }
+
+    result<bool> try_lock(lock_kind) override { return below_->try_lock(lock_kind::shared); } // O1
+    void unlock() override { below_->unlock(); }
+    result<void> map_private(void*, std::size_t, std::uint64_t, access) override {
+        return fail(errc::not_supported, "cannot map " + path() + ": its changes are in memory only.", path());
+    }
+    result<unsigned> permissions() override { return below_->permissions(); }
+    result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
+    [[nodiscard]] const std::string& path() const override { return below_->path(); }
+
+private:
+    /// The page in memory; with what it shows so far, unless all of it is about to be overwritten.
+    result<page_bytes*> writable(std::uint64_t page, bool all) {
+        if (auto found = pages_.find(page); found != pages_.end())
+            return found->second.get();
+        auto fresh = std::make_unique<page_bytes>();
+        const std::uint64_t begin = page * k_page_bytes;
+        if (!all && begin < size_)
+            REM_TRY(read(begin, std::span(*fresh).first(
+                                    static_cast<std::size_t>(std::min<std::uint64_t>(k_page_bytes, size_ - begin)))));
+        return pages_.emplace(page, std::move(fresh)).first->second.get();
+    }
+
+    std::map<std::uint64_t, std::uint64_t>::iterator first_hole(std::uint64_t offset) {
+        auto after = holes_.upper_bound(offset);
+        return after != holes_.begin() && std::prev(after)->second > offset ? std::prev(after) : after;
+    }
+    void add_hole(std::uint64_t from, std::uint64_t to) {
+        for (auto other = first_hole(from); other != holes_.end() && other->first < to;) {
+            from = std::min(from, other->first);
+            to = std::max(to, other->second);
+            other = holes_.erase(other);
+        }
+        holes_.emplace(from, to);
+    }
+
+    std::unique_ptr<file> below_;
+    std::uint64_t size_;
+    std::uint64_t visible_; // of the file below: what lies behind was cut off, or never was
+    std::unordered_map<std::uint64_t, std::unique_ptr<page_bytes>> pages_; // written; they go before holes
+    std::map<std::uint64_t, std::uint64_t> holes_;                         // begin to end: punched, whole pages
+};
+
+} // namespace
+
+result<std::unique_ptr<file>> overlay_files::open(const std::string& path, access) {
+    if (removed_.contains(path))
+        return fail(errc::not_found, "cannot open " + path + ": it was removed.", path);
+    auto below = below_.open(path, access::read_only); // O1
+    if (!below)
+        return below.error();
+    auto size = (*below)->size();
+    if (!size)
+        return size.error();
+    return std::unique_ptr<file>(std::make_unique<overlay_file>(std::move(*below), *size));
+}
+
+result<std::unique_ptr<file>> overlay_files::open_or_create(const std::string& path, unsigned) {
+    return makes_no_files(path);
+}
+
+result<bool> overlay_files::exists(const std::string& path) {
+    if (removed_.contains(path))
+        return false;
+    return below_.exists(path);
+}
+
+result<void> overlay_files::rename_to_new(site, const std::string&, const std::string& to) {
+    return makes_no_files(to);
+}
+
+result<void> overlay_files::remove(site, const std::string& path) {
+    removed_.insert(path);
+    return {};
+}
+
+result<void> overlay_files::sync_directory(site, const std::string&) { return {}; }
+
+} // namespace remanence::os

@@ -1,0 +1,35 @@
+// The files of another file system, with every change kept in memory: whoever reads through here sees what was written
+// here, and the files below stay as they are. So a heap can be recovered, for looking at it or for copying it, without
+// being touched. May use: base.
+//
+//  O1  The files below are opened for reading only, whatever is asked for, and locked shared.
+//  O2  Each open file has changes of its own, which end with it. A removed name stays removed for this file system.
+#pragma once
+
+#include "os/file.hpp"
+
+#include <set>
+#include <string>
+
+namespace remanence::os {
+
+/// Memory: the pages written, and a word for each range punched. Nothing is ever durable: sync does nothing.
+class overlay_files final : public file_system {
+public:
+    /// `below` must outlive this and all its files.
+    explicit overlay_files(file_system& below) : below_(below) {}
+
+    result<std::unique_ptr<file>> open(const std::string& path, access mode) override;
+    /// errc::not_supported, as is every other operation that makes a name.
+    result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
+    result<bool> exists(const std::string& path) override;
+    result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
+    result<void> remove(site where, const std::string& path) override;
+    result<void> sync_directory(site where, const std::string& path) override;
+
+private:
+    file_system& below_;
+    std::set<std::string> removed_;
+};
+
+} // namespace remanence::os

@@ -1,0 +1,220 @@
+#include "txn/inspection.hpp"
+
+#include "alloc/sections.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+constexpr std::uint64_t k_read_bytes = 1 * MiB;
+
+} // namespace
+
+result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, const std::string& path,
+                                                     const inspection_progress& progress) {
+    std::unique_ptr<inspection> opened(new inspection(files));
+    auto note = [&](const failure& damage) { opened->note(damage); };
+    auto store = store::heap_file::open_damaged(opened->files_, path, note);
+    if (!store)
+        return store.error();
+    opened->store_ = std::move(*store);
+    auto size = opened->store_->file().size();
+    if (!size)
+        return size.error();
+    opened->file_bytes_ = *size;
+    opened->super_ = opened->store_->super();
+    const std::string log_path = store::log_path(path);
+    auto present = opened->files_.exists(log_path);
+    if (!present)
+        return present.error();
+    opened->log_.present = *present;
+    if (*present) {
+        auto log = opened->files_.open(log_path, os::access::read_only);
+        if (!log)
+            return log.error();
+        auto log_bytes = (*log)->size();
+        if (!log_bytes)
+            return log_bytes.error();
+        opened->log_.file_bytes = *log_bytes;
+    }
+    if (auto damaged = opened->store_->other_superblock_damage()) {
+        if (opened->log_.present || !opened->store_->is_clean()) {
+            opened->torn_superblock_ = damaged;
+        } else {
+            note({errc::corrupt,
+                  "the superblock of " + path + " at byte " + std::to_string(*damaged) +
+                      " is damaged; the other one rules, so nothing is lost, and the next commit or close mends it.",
+                  path, 0, *damaged});
+        }
+    }
+    auto recovered = log::salvage(opened->files_, *opened->store_, note, progress);
+    if (!recovered)
+        return recovered.error();
+    opened->log_.commits = recovered->commits;
+    opened->log_.record_bytes = recovered->bytes;
+    REM_TRY(opened->make_memory(opened->store_->image_bytes()));
+    opened->read_.resize(static_cast<std::size_t>(opened->store_->image_bytes() / k_page_bytes));
+    return opened;
+}
+
+// What one check found, another may find again, and say it in other words.
+void inspection::note(const failure& damage) {
+    const bool known = std::any_of(problems_.begin(), problems_.end(), [&](const failure& other) {
+        return damage.offset == error::k_no_offset ? other.message == damage.message
+                                                   : other.offset == damage.offset && other.path == damage.path;
+    });
+    if (!known)
+        problems_.push_back(damage);
+}
+
+result<void> inspection::make_memory(std::uint64_t bytes) {
+    if (bytes <= accessible_)
+        return {};
+    if (!place_) {
+        auto place = os::reservation::at_random(align_up(bytes, os::k_base_alignment));
+        if (!place)
+            return place.error();
+        place_ = std::move(*place);
+    }
+    if (bytes > place_->bytes())
+        REM_TRY(place_->extend(align_up(bytes, os::k_base_alignment)));
+    REM_TRY(os::map_anonymous(place_->base() + accessible_, bytes - accessible_));
+    accessible_ = bytes;
+    return {};
+}
+
+bool inspection::contains(std::uint64_t offset, std::uint64_t bytes) const {
+    return bytes <= accessible_ && offset <= accessible_ - bytes;
+}
+
+result<std::byte*> inspection::at(std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t end = std::min<std::uint64_t>(divide_up(offset + bytes, k_page_bytes), read_.size());
+    for (std::uint64_t page = offset / k_page_bytes; page < end; ++page) {
+        if (read_[static_cast<std::size_t>(page)])
+            continue;
+        auto checksum = store_->checksum_of(page);
+        if (!checksum)
+            return checksum.error();
+        if (*checksum != 0) // else its memory is zeros as it is
+            REM_TRY(store_->read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes}));
+        read_[static_cast<std::size_t>(page)] = true;
+    }
+    return place_->base() + offset;
+}
+
+result<void> inspection::read(byte_range range,
+                              const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
+    const std::uint64_t image_end = std::min(range.end(), store_->image_bytes()); // behind it are zeros
+    for (std::uint64_t at = range.offset; at < image_end;) {
+        const std::uint64_t first = align_down(at, k_page_bytes);
+        const std::uint64_t count = std::min(divide_up(image_end - first, k_page_bytes), k_read_bytes / k_page_bytes);
+        piece_.resize(static_cast<std::size_t>(k_read_bytes));
+        const auto pages = std::span(piece_).first(static_cast<std::size_t>(count * k_page_bytes));
+        REM_TRY(store_->read_pages(first / k_page_bytes, pages));
+        const std::uint64_t end = std::min(image_end, first + pages.size());
+        visit(at, pages.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(end - at)));
+        at = end;
+    }
+    return {};
+}
+
+result<const format::heap_header*> inspection::header() {
+    if (store_->image_bytes() == 0)
+        return nullptr;
+    auto bytes = at(0, sizeof(format::heap_header));
+    if (!bytes)
+        return bytes.error();
+    const auto* h = reinterpret_cast<const format::heap_header*>(*bytes);
+    if (h->magic == format::k_header_magic && h->version == format::k_header_version)
+        return h;
+    return fail(errc::corrupt,
+                "the heap header in " + path() + " at byte " + std::to_string(file_offset(0)) +
+                    " is damaged. Restore the heap from a copy.",
+                path(), 0, file_offset(0));
+}
+
+std::uint64_t inspection::file_offset(std::uint64_t heap_offset) const {
+    return heap_offset < store_->region_bytes() ? store_->home_of(heap_offset) : error::k_no_offset;
+}
+
+std::optional<byte_range> inspection::block_of(std::uint64_t offset) const {
+    if (!allocator_ || !contains(offset, 1))
+        return {};
+    auto found = allocator_->block_of(place_->base() + offset);
+    if (!found)
+        return {};
+    return byte_range{static_cast<std::uint64_t>(static_cast<std::byte*>(found->start) - place_->base()), found->bytes};
+}
+
+result<inspected_parts> inspection::check_all(const inspection_progress& progress) {
+    inspected_parts parts;
+    auto pages = store_->verify([&](store::damage d) { note({errc::corrupt, std::move(d.what), path(), 0, d.offset}); },
+                                [&](std::uint64_t done, std::uint64_t total) {
+                                    if (progress)
+                                        progress(done, total);
+                                });
+    if (!pages)
+        return pages.error();
+    parts.pages = *pages;
+    if (store_->image_bytes() == 0) {
+        parts.allocator = true; // nothing was committed, so there is none
+    } else if (auto checked = check_allocator(parts); !checked) {
+        if (!is_damage(checked.why().code))
+            return checked.error();
+        note(checked.why());
+        allocator_.reset();
+    }
+    return parts;
+}
+
+/// The header page, and the planes of all sections that begin in the heap.
+result<void> inspection::read_metadata() {
+    REM_TRY(at(0, k_page_bytes));
+    for (const alloc::section& section : alloc::k_sections) {
+        if (section.first_page < read_.size())
+            REM_TRY(
+                at(section.first_page * k_page_bytes, (section.first_data_page - section.first_page) * k_page_bytes));
+    }
+    return {};
+}
+
+result<void> inspection::check_allocator(inspected_parts& parts) {
+    auto head = header();
+    if (!head)
+        return head.error();
+    if (auto metadata = read_metadata(); !metadata) {
+        unexpected why = metadata.error();
+        why.why().message = "the allocator's structures cannot be checked: " + why.why().message;
+        return why;
+    }
+    auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
+        REM_TRY(make_memory(align_up(end, store_->chunk_bytes())));
+        return accessible_;
+    };
+    auto& state = reinterpret_cast<format::heap_header*>(place_->base())->allocator;
+    allocator_ =
+        std::make_unique<alloc::block_allocator>(place_->base(), state, extend, std::uint64_t{1} << 44, accessible_);
+    auto note_at = [&](std::uint64_t offset, std::string_view what) {
+        note({errc::corrupt, "allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), path(),
+              0, file_offset(offset)});
+    };
+    if (auto sound = allocator_->check_state(); !sound) {
+        if (sound.why().code != errc::corrupt)
+            return sound.error();
+        note_at(sound.why().offset, sound.why().message);
+        allocator_.reset();
+        return {};
+    }
+    parts.allocator = true;
+    if (allocator_->check_invariants(note_at) != 0) {
+        allocator_.reset(); // what it says of blocks cannot be relied on
+        return {};
+    }
+    allocator_->for_each_block([&](alloc::block) { ++parts.blocks; });
+    return {};
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,109 @@
+// A heap as of its last commit, to be looked at: nothing is written, nothing is mapped from the file, and damage is
+// something to tell of, not the end. May use: everything but types and api.
+//
+// Recovery, when the heap needs one, takes place on files that keep their changes in memory (os/overlay_files.hpp). The
+// heap's memory is not at its base address, but wherever there is room; it is read page by page as it is asked for, each
+// page checked, so that a page that cannot be read is an error instead of a signal.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "format/heap_header.hpp"
+#include "log/recovery.hpp"
+#include "os/memory.hpp"
+#include "os/overlay_files.hpp"
+#include "store/heap_file.hpp"
+#include "txn/heap_bytes.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace remanence::txn {
+
+using inspection_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+struct inspected_log {
+    bool present = false;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t commits = 0; // that the image lacks, and the log has
+    std::uint64_t record_bytes = 0;
+};
+
+struct inspected_parts {
+    std::uint64_t pages = 0;
+    std::uint64_t blocks = 0;
+    bool allocator = false; // whether it could be checked
+};
+
+/// While it lives nobody can open the heap for writing. One thread at a time.
+class inspection final : public heap_bytes {
+public:
+    /// Fails when nothing can be said of the heap: errc::in_use while it is open elsewhere, not_found, not_a_heap,
+    /// unsupported_format; corrupt or truncated when no superblock is left. Other damage goes to problems().
+    /// `files` must outlive the result. O(log).
+    static result<std::unique_ptr<inspection>> open(os::file_system& files, const std::string& path,
+                                                    const inspection_progress& progress);
+
+    /// The ruling superblock as the file has it.
+    [[nodiscard]] const format::superblock& super() const { return super_; }
+    [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
+    [[nodiscard]] const inspected_log& log() const { return log_; }
+    /// Number of the last commit, or of the last one before the damage.
+    [[nodiscard]] std::uint64_t version() const { return log_.commits + super_.checkpoint_version; }
+    /// Where the other superblock lies, if it is damaged as a power loss damages one: beside a log. Then it is no problem:
+    /// the one that rules counts, and the next open for writing mends the other.
+    [[nodiscard]] std::optional<std::uint64_t> torn_superblock() const { return torn_superblock_; }
+    /// The heap as a recovery would leave it.
+    [[nodiscard]] store::heap_file& store() { return *store_; }
+    [[nodiscard]] const std::string& path() const { return store_->path(); }
+    /// What was found wrong so far.
+    [[nodiscard]] const std::vector<failure>& problems() const { return problems_; }
+    /// Adds to them, once for each place in a file.
+    void note(const failure& damage);
+
+    /// errc::corrupt when it cannot be read. Null: nothing was ever committed.
+    result<const format::heap_header*> header();
+    /// Hands over a range of the heap in pieces, each with its heap offset; keeps none of it in memory. errc::corrupt,
+    /// with the place in the file, at the first page that is damaged.
+    result<void> read(byte_range range, const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
+    /// The block that a heap offset lies in. Only after check_all(), and if that could check the allocator.
+    [[nodiscard]] std::optional<byte_range> block_of(std::uint64_t offset) const;
+
+    /// Reads all pages, checksum tables and structures of the allocator, and compares; adds to problems(). O(heap).
+    result<inspected_parts> check_all(const inspection_progress& progress);
+
+    /// Whether block_of() can tell.
+    [[nodiscard]] bool knows_blocks() const { return allocator_ != nullptr; }
+    /// End of the heap's memory: of the image, or of what the allocator has in use.
+    [[nodiscard]] std::uint64_t heap_bytes_end() const { return accessible_; }
+
+    [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override;
+    result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) override;
+
+private:
+    explicit inspection(os::file_system& files) : files_(files) {}
+    result<void> make_memory(std::uint64_t bytes);
+    result<void> check_allocator(inspected_parts& parts);
+    result<void> read_metadata();
+    [[nodiscard]] std::uint64_t file_offset(std::uint64_t heap_offset) const;
+
+    os::overlay_files files_;
+    std::unique_ptr<store::heap_file> store_;
+    format::superblock super_{};
+    std::uint64_t file_bytes_ = 0;
+    inspected_log log_;
+    std::optional<std::uint64_t> torn_superblock_;
+    std::vector<failure> problems_;
+    std::optional<os::reservation> place_;
+    std::uint64_t accessible_ = 0;
+    std::vector<bool> read_;       // pages of the image that are in memory
+    std::vector<std::byte> piece_; // scratch of read()
+    std::unique_ptr<alloc::block_allocator> allocator_;
+};
+
+} // namespace remanence::txn

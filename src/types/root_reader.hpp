@@ -1,0 +1,44 @@
+// Reads the root directory, wherever the heap's memory is. May use: base, format, txn.
+//
+// It is input (I7): every offset is checked before it is followed.
+#pragma once
+
+#include "base/result.hpp"
+#include "format/root_directory.hpp"
+#include "txn/heap_bytes.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace remanence::types {
+
+/// One root as the directory has it. Texts lie in the heap.
+struct root_entry_view {
+    std::string_view name;
+    std::string_view type;
+    std::uint64_t object; // heap offset; the object lies in the heap
+    std::uint64_t bytes;
+    std::uint64_t fingerprint_hash;
+    std::uint32_t fingerprint_algorithm;
+};
+
+class root_reader {
+public:
+    /// `path`: the heap's, for messages. Both must outlive the reader.
+    root_reader(txn::heap_bytes& heap, const std::string& path) : heap_(heap), path_(path) {}
+
+    /// What format::heap_header::root_word leads to; null when that is 0: no root was ever made. errc::corrupt.
+    result<format::root_directory*> directory(std::uint64_t root_word) const;
+    /// The entry at a place in the order of names. errc::corrupt, with the heap offset in the message.
+    result<root_entry_view> entry(const format::root_directory& d, std::uint64_t index) const;
+
+private:
+    [[nodiscard]] unexpected damaged(std::uint64_t offset) const;
+    result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) const;
+
+    txn::heap_bytes& heap_;
+    const std::string& path_;
+};
+
+} // namespace remanence::types

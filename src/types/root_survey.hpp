@@ -1,0 +1,44 @@
+// Which roots of an inspected heap are whole: for a heap that is damaged in parts. May use: base, format, txn.
+//
+// What a root reaches is not known from its type. It is guessed, generously: every aligned word of the root's object, and
+// of the blocks found so, that has the value of an address in a block of the heap is taken for a pointer there. So a root
+// that is called whole is whole with all that it reaches by plain pointers. Words that only look like pointers make the
+// answer too dark, never too bright; pointers that are packed, tagged or not aligned are not followed.
+#pragma once
+
+#include "base/result.hpp"
+#include "txn/inspection.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace remanence::types {
+
+enum class root_state {
+    whole,          // its object, and everything that it reaches
+    object_whole,   // its object; what that reaches cannot be told, since the allocator's structures are damaged
+    reaches_damage, // its object is whole, something that it may reach is not
+    damaged,        // its object is not, or not even found
+};
+
+struct surveyed_root {
+    std::string name;
+    std::string type;
+    std::uint64_t object; // heap offset
+    std::uint64_t bytes;
+    std::uint64_t fingerprint_hash;
+    std::uint32_t fingerprint_algorithm;
+    root_state state = root_state::whole;
+    std::uint64_t damage_offset = error::k_no_offset; // in the heap file: the first damage met
+};
+
+/// The roots by name, as the directory has them, all of them called whole. Damage of the directory goes to problems();
+/// what can be read of it is returned.
+result<std::vector<surveyed_root>> list_roots(txn::inspection& heap);
+
+/// After check_all(): says of each root what can be said. A directory whose entries do not fit the blocks is damage, too.
+/// O(roots · heap) when there is damage, else O(roots).
+result<void> survey_roots(txn::inspection& heap, std::vector<surveyed_root>& roots);
+
+} // namespace remanence::types

@@ -1,0 +1,67 @@
+// Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
+// usage: make_heap FILE closed|killed|hold|empty|large|reopen
+// hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. large: 256 MiB of
+// zeros and little else. reopen: opens the heap that is there, and closes it.
+#include <remanence/remanence.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace rem = remanence;
+
+namespace {
+
+std::uint64_t offset(const rem::heap& heap, const void* at) {
+    return static_cast<std::uint64_t>(static_cast<const char*>(at) - static_cast<const char*>(heap.base()));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3)
+        return 2;
+    const std::string_view end = argv[2];
+    if (end == "reopen") {
+        rem::heap::open_existing(argv[1]).close();
+        return 0;
+    }
+    rem::heap heap = rem::heap::create(argv[1], {.chunk_bytes = 65536});
+    if (end == "empty") {
+        heap.close();
+        return 0;
+    }
+    if (end == "large") {
+        heap.root<rem::vector<std::uint64_t>>("zeros", std::size_t{32} << 20);
+        heap.root<std::uint64_t>("behind");
+        heap.close();
+        return 0;
+    }
+    auto& names = heap.root<rem::map<rem::string, rem::string>>("names"); // commit 1
+    auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers");     // 2
+    heap.root<rem::vector<std::uint64_t>>("zeros", 200'000U);             // 3: chunks that stay unwritten
+    auto& counter = heap.root<std::uint64_t>("counter \"\x1b[31m\"");     // 4: a name to be careful with
+    heap.write([&] {                                                      // 5: behind the zeros
+        for (std::uint64_t i = 1; i <= 40'000; ++i)
+            numbers.push_back(i);
+        for (int i = 0; i < 100; ++i)
+            names.emplace(rem::string("a name that does not fit into a string ") + std::to_string(i).c_str(), "value");
+    });
+    heap.write([&] { counter = 6; });
+    heap.write([&] { counter = 7; });
+    auto& table = heap.root<std::array<std::uint64_t, 2000>>("table"); // 8: on pages of its own
+    heap.root<std::uint64_t>("late");                                  // 9
+    heap.write([&] { table.back() = 10; });
+    std::printf(
+        "{\"names\": %ju, \"numbers\": %ju, \"elements\": %ju, \"table\": %ju, \"counter\": %ju, \"version\": %ju}\n",
+        std::uintmax_t{offset(heap, &names)}, std::uintmax_t{offset(heap, &numbers)},
+        std::uintmax_t{offset(heap, numbers.data())}, std::uintmax_t{offset(heap, &table)},
+        std::uintmax_t{offset(heap, &counter)}, std::uintmax_t{heap.version()});
+    std::fflush(stdout);
+    if (end == "killed")
+        std::_Exit(0);
+    while (end == "hold" && std::getchar() != EOF) {
+    }
+    heap.close();
+}

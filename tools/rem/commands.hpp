@@ -1,0 +1,41 @@
+// The subcommands: each prints to standard output and returns the exit code. What fails for want of the system, or of a
+// heap, is thrown as `failed`.
+#pragma once
+
+#include "base/result.hpp"
+#include "txn/inspection.hpp"
+
+#include <memory>
+#include <string>
+
+namespace remanence::tool {
+
+// Documented in rem.1 and in the help.
+enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_damage = 4 };
+
+/// Ends the command: main prints the message and exits with the code that fits.
+struct failed {
+    failure why;
+};
+
+[[noreturn]] inline void fail_with(const failure& why) { throw failed{why}; }
+template <class T>
+T checked(result<T> done) {
+    if (!done)
+        fail_with(done.why());
+    if constexpr (!std::is_void_v<T>)
+        return std::move(*done);
+}
+
+/// As the library does it: the log lies beside the real file.
+std::string real_path(const std::string& path);
+
+/// Opens a heap to be looked at.
+std::unique_ptr<txn::inspection> inspect(const std::string& path);
+
+int info(const std::string& file, bool as_json);
+int ls(const std::string& file, bool as_json);
+int verify(const std::string& file, bool as_json);
+int copy(const std::string& file, const std::string& to, bool force);
+
+} // namespace remanence::tool

@@ -1,0 +1,29 @@
+// Writes JSON: objects with members in the order they are added. Texts that are no UTF-8 get U+FFFD where they are not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::tool {
+
+std::string json_text(std::string_view text);
+
+class json_object {
+public:
+    json_object& add(std::string_view key, std::string_view text) { return raw(key, json_text(text)); }
+    json_object& add(std::string_view key, const char* text) { return add(key, std::string_view(text)); }
+    json_object& add(std::string_view key, std::uint64_t number) { return raw(key, std::to_string(number)); }
+    json_object& add(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
+    json_object& add(std::string_view key, const json_object& value) { return raw(key, value.text()); }
+    json_object& add(std::string_view key, const std::vector<json_object>& values);
+    json_object& add_null(std::string_view key) { return raw(key, "null"); }
+    [[nodiscard]] std::string text() const { return "{" + members_ + "}"; }
+
+private:
+    json_object& raw(std::string_view key, std::string_view value);
+    std::string members_;
+};
+
+} // namespace remanence::tool

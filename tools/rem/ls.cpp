@@ -1,0 +1,59 @@
+#include "commands.hpp"
+#include "json.hpp"
+#include "report.hpp"
+#include "text.hpp"
+#include "types/root_survey.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace remanence::tool {
+
+namespace {
+
+void print_table(const std::vector<types::surveyed_root>& roots) {
+    std::size_t name_width = 4;
+    std::size_t size_width = 5;
+    for (const types::surveyed_root& root : roots) {
+        name_width = std::max(name_width, visible(root.name).size());
+        size_width = std::max(size_width, grouped(root.bytes).size());
+    }
+    if (!roots.empty())
+        fmt::print("{}\n", coloured(colour::bold,
+                                    fmt::format("{:<{}}  {:>{}}  TYPE", "NAME", name_width, "BYTES", size_width)));
+    for (const types::surveyed_root& root : roots)
+        fmt::print("{:<{}}  {:>{}}  {}\n", visible(root.name), name_width, grouped(root.bytes), size_width,
+                   visible(root.type));
+}
+
+} // namespace
+
+int ls(const std::string& file, bool as_json) {
+    auto heap = inspect(file);
+    const auto roots = checked(types::list_roots(*heap));
+    if (as_json) {
+        std::vector<json_object> list;
+        for (const types::surveyed_root& root : roots) {
+            list.emplace_back()
+                .add("name", root.name)
+                .add("type", root.type)
+                .add("bytes", root.bytes)
+                .add("heap_offset", root.object)
+                .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash));
+        }
+        json_object all;
+        all.add("path", heap->path())
+            .add("version", heap->version())
+            .add("roots", list)
+            .add("problems", problems_as_json(heap->problems()));
+        fmt::print("{}\n", all.text());
+    } else {
+        print_table(roots);
+    }
+    if (heap->problems().empty())
+        return exit_ok;
+    warn_of_damage(heap->problems(), file);
+    return exit_damage;
+}
+
+} // namespace remanence::tool

@@ -1,0 +1,120 @@
+// rem: looks at heaps, checks and copies them. It never changes the heap it is given.
+#include "commands.hpp"
+#include "report.hpp"
+#include "text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <new>
+
+namespace remanence::tool {
+
+std::string real_path(const std::string& path) {
+    std::error_code unknown;
+    std::filesystem::path place = std::filesystem::absolute(path, unknown);
+    if (!unknown)
+        place = std::filesystem::weakly_canonical(place, unknown);
+    return (unknown ? std::filesystem::path(path) : place).string();
+}
+
+std::unique_ptr<txn::inspection> inspect(const std::string& path) {
+    progress_line progress("reading the redo log");
+    return checked(txn::inspection::open(os::posix_file_system(), real_path(path),
+                                         [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+}
+
+void warn_of_damage(const std::vector<failure>& problems, const std::string& file) {
+    fmt::print(stderr, "rem: {}\n", problem_text(problems.front()));
+    fmt::print(stderr, "rem: {} is damaged; \"rem verify\" says what of it is whole.\n", visible(file));
+}
+
+namespace {
+
+constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them. Never changes the heap it is given.";
+
+constexpr const char* k_exit_codes =
+    "Exit codes: 0 all is well, 1 error, 2 wrong usage, 4 the heap is damaged.\n"
+    "A heap that is open for writing elsewhere is \"in use\": an error. While rem reads a heap,\n"
+    "nobody can open it for writing.";
+
+constexpr const char* k_info_examples = "Examples:\n"
+                                        "  rem info book.rem\n"
+                                        "  rem info --json book.rem | jq .version";
+constexpr const char* k_ls_examples = "Examples:\n"
+                                      "  rem ls book.rem\n"
+                                      "  rem ls --json book.rem | jq -r '.roots[].name'";
+constexpr const char* k_verify_examples = "Examples:\n"
+                                          "  rem verify book.rem\n"
+                                          "  rem verify --json book.rem | jq '.roots[] | select(.state == \"whole\")'";
+constexpr const char* k_copy_examples = "Examples:\n"
+                                        "  rem copy book.rem backup.rem\n"
+                                        "  rem copy --force book.rem backup.rem\n"
+                                        "  rem copy book.rem - | ssh host 'cat > book.rem'";
+
+int run(int argc, char** argv) {
+    CLI::App app(k_about, "rem");
+    app.set_version_flag("--version", "rem " REM_VERSION, "Print the version and exit");
+    app.set_help_flag("-h,--help", "Print this help and exit");
+    app.footer(k_exit_codes);
+    app.require_subcommand(1);
+
+    std::string file;
+    std::string to;
+    bool as_json = false;
+    bool force = false;
+    auto add = [&](const char* name, const char* about, const char* examples) {
+        CLI::App* command = app.add_subcommand(name, about);
+        command->add_option("FILE", file, "The heap")->required()->type_name("");
+        command->footer(std::string(examples) + "\n\n" + k_exit_codes);
+        return command;
+    };
+    auto add_json = [&](CLI::App* command) { command->add_flag("--json", as_json, "Print one JSON object"); };
+    auto* info_command = add("info", "Say what a heap's superblock, header and log say", k_info_examples);
+    auto* ls_command = add("ls", "List the roots: names, sizes of their objects, types", k_ls_examples);
+    auto* verify_command =
+        add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
+    for (CLI::App* command : {info_command, ls_command, verify_command})
+        add_json(command);
+    auto* copy_command =
+        add("copy", "Copy the last commit of a heap that nobody has open for writing", k_copy_examples);
+    copy_command->add_option("TO", to, "The new file, or - for standard output")->required()->type_name("");
+    copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& stop) {
+        const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
+        (void)app.exit(stop);
+        return asked ? exit_ok : exit_usage;
+    }
+    int code = exit_ok;
+    try {
+        code = info_command->parsed()     ? info(file, as_json)
+               : ls_command->parsed()     ? ls(file, as_json)
+               : verify_command->parsed() ? verify(file, as_json)
+                                          : copy(file, to, force);
+    } catch (const failed& stop) {
+        fmt::print(stderr, "rem: {}\n", visible(stop.why.message));
+        code = is_damage(stop.why.code) ? exit_damage : exit_error;
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+        fmt::print(stderr, "rem: cannot write to standard output.\n");
+        return code == exit_ok ? exit_error : code;
+    }
+    return code;
+}
+
+} // namespace
+
+} // namespace remanence::tool
+
+int main(int argc, char** argv) {
+    try {
+        return remanence::tool::run(argc, argv);
+    } catch (const std::exception& stop) { // memory is full
+        std::fprintf(stderr, "rem: %s\n", stop.what());
+        return remanence::tool::exit_error;
+    }
+}

@@ -1,0 +1,21 @@
+# bash completion for rem
+_rem() {
+    local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "info ls verify copy --help --version" -- "$current")
+        return
+    fi
+    case $command in
+        info | ls | verify) options="--json --help" ;;
+        copy) options="--force --help" ;;
+        *) return ;;
+    esac
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+    else
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+}
+complete -F _rem rem

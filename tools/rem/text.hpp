@@ -1,0 +1,44 @@
+// Text for people: numbers with their units, names that cannot disturb a terminal, colours, progress.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace remanence::tool {
+
+/// 148,397
+std::string grouped(std::uint64_t number);
+/// "12 commits", "1 commit"
+std::string counted(std::uint64_t number, std::string_view noun);
+/// 1.34 MiB; below 10 KiB in bytes
+std::string size_text(std::uint64_t bytes);
+/// Control characters as \x1b; a name in a heap may hold anything.
+std::string visible(std::string_view text);
+/// "what (byte 4096 of FILE)": the place is left out where the text has it already, or there is none.
+std::string problem_text(const failure& problem);
+
+enum class colour { bold, red, green, yellow };
+/// Coloured if standard output is a terminal and NO_COLOR is not set.
+std::string coloured(colour which, std::string_view text);
+
+/// On a terminal, a line on standard error that is written anew; else nothing. Removed by the destructor.
+class progress_line {
+public:
+    explicit progress_line(std::string what);
+    progress_line(const progress_line&) = delete;
+    progress_line& operator=(const progress_line&) = delete;
+    ~progress_line();
+    void operator()(std::uint64_t done, std::uint64_t total);
+
+private:
+    std::string what_;
+    bool is_terminal_;
+    bool is_shown_ = false;
+    std::chrono::steady_clock::time_point next_;
+};
+
+} // namespace remanence::tool

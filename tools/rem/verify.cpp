@@ -1,0 +1,158 @@
+#include "commands.hpp"
+#include "json.hpp"
+#include "report.hpp"
+#include "text.hpp"
+#include "types/root_survey.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace remanence::tool {
+
+namespace {
+
+using types::root_state;
+using types::surveyed_root;
+
+constexpr std::size_t k_problems_printed = 100; // of text; --json has all
+
+struct findings {
+    std::string path;
+    std::uint64_t version = 0;
+    txn::inspected_parts parts;
+    std::uint64_t log_records = 0;
+    std::optional<std::uint64_t> torn_superblock;
+    std::vector<surveyed_root> roots;
+    std::vector<failure> problems;
+};
+
+const char* name_of(root_state state) {
+    switch (state) {
+    case root_state::whole:
+        return "whole";
+    case root_state::object_whole:
+        return "object_whole";
+    case root_state::reaches_damage:
+        return "reaches_damage";
+    case root_state::damaged:
+        return "damaged";
+    }
+    return "unknown";
+}
+
+std::string verdict_on(const surveyed_root& root) {
+    const std::string place =
+        root.damage_offset == error::k_no_offset ? "" : fmt::format(" at byte {}", root.damage_offset);
+    switch (root.state) {
+    case root_state::whole:
+        return coloured(colour::green, "whole");
+    case root_state::object_whole:
+        return coloured(colour::yellow, "its own object is whole; what that leads to is not known");
+    case root_state::reaches_damage:
+        return coloured(colour::yellow, "its own object is whole, but may lead to damage" + place);
+    case root_state::damaged:
+        return coloured(colour::red, "damaged" + place);
+    }
+    return "not known";
+}
+
+void print_roots(const findings& found) {
+    fmt::print("\n");
+    if (found.roots.empty()) {
+        fmt::print("No root can be told to be whole: none is known.\n");
+        return;
+    }
+    fmt::print("Roots, as of commit {}, the last that can be read:\n", grouped(found.version));
+    std::size_t width = 0;
+    for (const surveyed_root& root : found.roots)
+        width = std::max(width, visible(root.name).size());
+    for (const surveyed_root& root : found.roots)
+        fmt::print("  {:<{}}  {}\n", visible(root.name), width, verdict_on(root));
+    fmt::print(
+        "\nA root is whole when its own object, and all blocks that it may reach by plain pointers, read as they were\n"
+        "committed. Words are taken for pointers by their value, so a root may be better than it is said to be.\n"
+        "Whether the program's data make sense is not known here, nor what was committed later.\n");
+}
+
+void print_text(const findings& found) {
+    if (found.problems.empty()) {
+        fmt::print("{}: {}\n", visible(found.path), coloured(colour::green, "whole"));
+    } else {
+        fmt::print("{}: {}\n", visible(found.path), coloured(colour::red, "damaged"));
+        for (std::size_t i = 0; i < std::min(found.problems.size(), k_problems_printed); ++i)
+            fmt::print("  {}\n", problem_text(found.problems[i]));
+        if (found.problems.size() > k_problems_printed)
+            fmt::print("  and {} more; --json lists all\n", grouped(found.problems.size() - k_problems_printed));
+    }
+    fmt::print("  checked: {}, {}, {}, {}\n", counted(found.parts.pages, "page"),
+               counted(found.log_records, "log record"),
+               found.parts.allocator ? counted(found.parts.blocks, "block") : "no blocks (the allocator is damaged)",
+               counted(found.roots.size(), "root"));
+    if (found.torn_superblock) {
+        fmt::print("  the superblock at byte {} is torn, as a power loss leaves one: the other one counts\n",
+                   *found.torn_superblock);
+    }
+    if (!found.problems.empty())
+        print_roots(found);
+}
+
+void print_json(const findings& found) {
+    std::vector<json_object> roots;
+    for (const surveyed_root& root : found.roots) {
+        json_object& one = roots.emplace_back();
+        one.add("name", root.name).add("type", root.type).add("state", name_of(root.state));
+        if (root.damage_offset == error::k_no_offset)
+            one.add_null("damage_offset");
+        else
+            one.add("damage_offset", root.damage_offset);
+    }
+    json_object all;
+    all.add("path", found.path)
+        .add("whole", found.problems.empty())
+        .add("version", found.version)
+        .add("pages_checked", found.parts.pages)
+        .add("log_records_checked", found.log_records)
+        .add("allocator_checked", found.parts.allocator)
+        .add("blocks_checked", found.parts.blocks)
+        .add("torn_superblock", found.torn_superblock.has_value())
+        .add("problems", problems_as_json(found.problems))
+        .add("roots", roots);
+    fmt::print("{}\n", all.text());
+}
+
+findings look_at(const std::string& file) {
+    findings found;
+    found.path = real_path(file);
+    std::unique_ptr<txn::inspection> heap;
+    try {
+        heap = inspect(file);
+    } catch (const failed& nothing) { // not even a superblock is left
+        if (!is_damage(nothing.why.code))
+            throw;
+        found.problems.push_back(nothing.why);
+        return found;
+    }
+    progress_line progress("checking");
+    found.parts = checked(heap->check_all([&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+    found.roots = checked(types::list_roots(*heap));
+    checked(types::survey_roots(*heap, found.roots));
+    found.version = heap->version();
+    found.log_records = heap->log().commits;
+    found.torn_superblock = heap->torn_superblock();
+    found.problems = heap->problems();
+    return found;
+}
+
+} // namespace
+
+int verify(const std::string& file, bool as_json) {
+    const findings found = look_at(file);
+    if (as_json)
+        print_json(found);
+    else
+        print_text(found);
+    return found.problems.empty() ? exit_ok : exit_damage;
+}
+
+} // namespace remanence::tool
