@@ -101,7 +101,7 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t
                            std::uint64_t expected) {
     const auto& super = store.super();
     std::vector<std::byte> window(
-        static_cast<std::size_t>(std::min<std::uint64_t>(1 * MiB, align_up(log_bytes, k_sector_bytes))));
+        static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(log_bytes, k_sector_bytes))));
     for (std::uint64_t at = align_down(from, k_sector_bytes); at < log_bytes;) {
         auto part =
             std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));

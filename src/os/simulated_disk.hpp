@@ -2,9 +2,9 @@
 // and can be put into each state in which a power loss may leave the medium (os/crash_walk.hpp). May use: base,
 // os/file.hpp, os/disk_operation.hpp.
 //
-// Contents live in memfds, so a private mapping of a simulated file is a real one. What a program sees (the page cache)
-// is the disk's *current* state; every change of it can be undone (savepoint, rewind), so trying one crash state costs
-// what the state differs from the one before, not the size of the files.
+// A private mapping of a simulated file is a real one (os/simulated_contents.hpp). What a program sees (the page cache) is
+// the disk's *current* state; every change of it can be undone (savepoint, rewind), so trying one crash state costs what
+// the state differs from the one before, not the size of the files.
 //
 // Rules of the model:
 //   S1 A sync makes earlier writes to that file, and its size, durable; nothing else.
@@ -28,6 +28,8 @@
 #include <vector>
 
 namespace remanence::os {
+
+class simulated_contents;
 
 /// Every directory exists. Operations may come from several threads; apply(), rewind() and the settings may not.
 class simulated_disk final : public file_system {
@@ -97,14 +99,14 @@ private:
     void set_entry(const std::string& path, std::uint32_t number);
     void save(std::uint32_t number, byte_range range);
     void undo(change& last);
-    int new_memfd();
+    std::unique_ptr<simulated_contents> new_contents();
 
     mutable std::mutex mutex_;
     std::map<std::string, std::uint32_t, std::less<>> entries_;
     std::vector<std::unique_ptr<inode>> inodes_; // by number
     std::vector<change> changes_;
     std::vector<disk_operation> trace_;
-    std::vector<int> memfd_pool_; // empty ones
+    std::vector<std::unique_ptr<simulated_contents>> pool_; // of zeros, for the next files
     std::size_t open_files_ = 0;
     std::optional<std::uint64_t> fail_in_;
     errc fail_code_ = errc::io;
