@@ -6,8 +6,6 @@
 
 namespace remanence::os {
 
-namespace {
-
 using kind = disk_operation::kind;
 
 const char* name_of(kind what) {
@@ -37,8 +35,6 @@ const char* name_of(kind what) {
     }
     return "?";
 }
-
-} // namespace
 
 std::uint32_t disk_operation::sectors() const {
     if (!is_write() || bytes == 0)

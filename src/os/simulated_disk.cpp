@@ -157,7 +157,7 @@ bool simulated_disk::has_space_for(const disk_operation& operation) {
 }
 
 result<void> simulated_disk::record(disk_operation operation) {
-    if (operation.is_sync() && operation.where == dropped_site_)
+    if (!dropped_site_.empty() && operation.where == dropped_site_)
         return {};
     std::optional<errc> error;
     if (fail_in_ && (*fail_in_)-- == 0) {
@@ -170,8 +170,15 @@ result<void> simulated_disk::record(disk_operation operation) {
     if (dead_)
         return fail(errc::io, "the process that asks has died, for the simulated disk", operation.path, EIO);
     operation.failed = error.has_value();
+    if (operation.is_write())
+        operation.grows = operation.offset + operation.bytes > inode_of(operation.inode).size;
     if (!error)
         perform(operation, persisted_part{.operation = 0});
+    if (operation.what == kind::sync) {
+        if (error && after_failed_sync_ == failed_sync::btrfs)
+            forget_unsynced(operation.inode);
+        inode_of(operation.inode).durable_changes = changes_.size();
+    }
     trace_.push_back(std::move(operation));
     if (!error)
         return {};
@@ -181,8 +188,40 @@ result<void> simulated_disk::record(disk_operation operation) {
 }
 
 void simulated_disk::apply(const disk_operation& operation, const persisted_part& part) {
-    if (operation.is_change())
-        perform(operation, part);
+    if (!operation.is_change())
+        return;
+    perform(operation, part);
+    if (!operation.is_of_directory())
+        inode_of(operation.inode).durable_changes = changes_.size();
+}
+
+// S4 of Btrfs. That it was forgotten can be undone in turn.
+void simulated_disk::forget_unsynced(std::uint32_t number) {
+    inode& file = inode_of(number);
+    const std::size_t end = changes_.size();
+    save(number, {0, file.size});
+    for (std::size_t i = end; i > file.durable_changes; i--) {
+        const change& each = changes_[i - 1];
+        if (each.what == change::kind::content && each.number == number)
+            restore(each);
+    }
+}
+
+void simulated_disk::rot(const std::string& path, std::uint64_t offset, std::byte mask) {
+    const std::uint32_t number = find(path);
+    REM_CHECK(number != k_no_inode && offset < inode_of(number).size);
+    save(number, {offset, 1});
+    std::byte byte{};
+    inode_of(number).contents->read(offset, {&byte, 1});
+    byte ^= mask;
+    inode_of(number).fill(offset, {&byte, 1});
+}
+
+std::map<std::string, std::uint64_t> simulated_disk::files() const {
+    std::map<std::string, std::uint64_t> found;
+    for (const auto& [path, number] : entries_)
+        found[path] = inodes_[number]->size;
+    return found;
 }
 
 void simulated_disk::perform(const disk_operation& operation, const persisted_part& part) {
@@ -307,6 +346,9 @@ void simulated_disk::rewind(const savepoint& to) {
         changes_.pop_back();
     }
     inodes_.resize(to.inodes);
+    for (const auto& file : inodes_)
+        if (file)
+            file->durable_changes = std::min(file->durable_changes, changes_.size());
     if (trace_.size() > to.trace)
         trace_.resize(to.trace);
 }
@@ -329,12 +371,17 @@ void simulated_disk::undo(change& last) {
         file.reset();
         return;
     }
-    file->resize(last.size);
-    file->contents->zero(last.zeroed);
-    for (const auto& extent : last.saved)
-        file->fill(extent.offset, extent.bytes);
-    if (last.blocks)
-        file->blocks = std::move(*last.blocks);
+    restore(last);
+}
+
+void simulated_disk::restore(const change& saved) {
+    inode& file = *inodes_[saved.number];
+    file.resize(saved.size);
+    file.contents->zero(saved.zeroed);
+    for (const auto& extent : saved.saved)
+        file.fill(extent.offset, extent.bytes);
+    if (saved.blocks)
+        file.blocks = *saved.blocks;
 }
 
 std::string simulated_disk::describe_files() const {

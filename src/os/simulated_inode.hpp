@@ -36,7 +36,8 @@ struct simulated_disk::inode {
     std::size_t open_count = 0;
     std::size_t shared_locks = 0;
     bool exclusive_lock = false;
-    block_set blocks{}; // kept only when space is limited
+    block_set blocks{};              // kept only when space is limited
+    std::size_t durable_changes = 0; // the disk's changes before this one are durable, as far as they are the file's
 
     /// Grows the file where the bytes end behind it.
     void fill(std::uint64_t offset, std::span<const std::byte> bytes);

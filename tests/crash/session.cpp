@@ -182,6 +182,14 @@ void session::add_root() {
                  list_root{.magic = content::k_root_magic, .serial = 0, .count = 0, .first = nullptr, .scratch = {}});
 }
 
+void session::remove_root() {
+    while (!current_.blocks().empty())
+        remove_block(0);
+    const std::uint64_t offset = current_.root();
+    current_.erase_root();
+    store_->deallocate(store_->base() + offset, sizeof(list_root));
+}
+
 void session::set_root_fields() {
     write_object(current_.root() + offsetof(list_root, count), std::uint64_t{current_.blocks().size()});
     list_block* first = current_.blocks().empty() ? nullptr : address_of(0);

@@ -80,6 +80,8 @@ public:
     void poke(std::size_t index, std::uint64_t offset, std::uint64_t bytes);
     void change_serial();
     void add_root();
+    /// Frees every block and the root itself.
+    void remove_root();
 
     /// Some change that any heap takes, empty ones included.
     void change_anything();

@@ -230,6 +230,33 @@ void free_and_reuse(session& program) {
     program.commit();
 }
 
+void removed_roots(session& program) {
+    begin(program);
+    program.add_block(30 * KiB);
+    program.add_block(200);
+    program.commit();
+    program.remove_root();
+    program.rollback();
+    program.remove_root();
+    program.commit();
+    program.add_root(); // where the other one was
+    program.add_block(9 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.remove_root();
+    program.commit();
+    program.close();
+    program.open();
+    program.add_root();
+    program.add_block(100 * KiB);
+    program.commit();
+    program.die();
+    program.open();
+    program.remove_root();
+    program.add_root();
+    program.commit();
+}
+
 /// Goes on after a power loss; on what it left, once more.
 void go_on(session& program) {
     program.open();
@@ -321,7 +348,19 @@ std::vector<workload> engine_workloads() {
         {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}},
-        {.name = "failing_device", .open = engine_with(k_roomy), .phases = {failing_device}},
+        {.name = "removed_roots", .open = engine_with(k_roomy), .phases = {removed_roots}},
+        {.name = "failing_device_ext4",
+         .open = engine_with(k_roomy),
+         .phases = {failing_device},
+         .after_failed_sync = os::failed_sync::ext4},
+        {.name = "failing_device_xfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_device},
+         .after_failed_sync = os::failed_sync::xfs},
+        {.name = "failing_device_btrfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_device},
+         .after_failed_sync = os::failed_sync::btrfs},
         {.name = "crash_and_go_on",
          .open = engine_with(k_tight),
          .phases = {go_on, go_on, go_on_and_close},
