@@ -30,6 +30,8 @@ struct workload {
     /// From how many states of a phase the next one is tried.
     std::uint32_t restarts = 2;
     os::failed_sync after_failed_sync = os::failed_sync::xfs;
+    /// What a state costs, about, compared with one of most workloads: so many times fewer are tried.
+    std::uint64_t cost = 1;
 
     // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
     friend void PrintTo(const workload& each, std::ostream* out) { *out << each.name; }
