@@ -46,8 +46,7 @@ std::string disk_operation::describe() const {
     std::string text = name_of(what);
     if (failed)
         text += " (failed)";
-    if (*where != '\0')
-        text += std::string(" \"") + where + '"';
+    text += std::string(" \"") + where.name() + '"';
     if (!path.empty())
         text += ' ' + path;
     if (!to.empty())

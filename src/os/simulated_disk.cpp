@@ -157,7 +157,7 @@ bool simulated_disk::has_space_for(const disk_operation& operation) {
 }
 
 result<void> simulated_disk::record(disk_operation operation) {
-    if (!dropped_site_.empty() && operation.where == dropped_site_)
+    if (!dropped_site_.empty() && operation.where.name() == dropped_site_)
         return {};
     std::optional<errc> error;
     if (fail_in_ && (*fail_in_)-- == 0) {

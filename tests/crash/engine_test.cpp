@@ -7,8 +7,13 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,27 +47,66 @@ workload named(const std::string& name) {
     return *std::find_if(all.begin(), all.end(), [&](const workload& each) { return each.name == name; });
 }
 
-exploration_report explore_without(const std::string& site, const workload& tested) {
-    return explore(tested, {.states = 20'000, .levels = 1, .dropped_site = site});
+/// The names of call sites in the sources of store, log and txn: the first argument of everything that changes a file.
+std::set<std::string> sites_in_sources() {
+    const std::regex call(
+        R"re((?:write|write_direct|sync|resize|reserve|punch|rename_to_new|remove|sync_directory)\(\s*"([^"]+)")re");
+    std::set<std::string> found;
+    for (const char* layer : {"store", "log", "txn"}) {
+        for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {
+            std::ifstream stream(file.path());
+            const std::string text(std::istreambuf_iterator<char>(stream), {});
+            for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at)
+                found.insert((*at)[1]);
+        }
+    }
+    return found;
 }
 
-// A negative control: an engine that leaves a sync out loses data in some state, and the suite says so.
-TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
+exploration_report explore_without(const std::string& site, const workload& tested) {
+    return explore(tested, {.states = 8'000, .levels = 2, .dropped_site = site});
+}
+
+/// Steps that may be left out without a violation, and why. None of them is a sync.
+const std::map<std::string, std::string> k_not_needed_for_safety = {
+    {"store: reserve superblocks", "room on a disk that may get full; tests/process/errors_on_full_disk_test.cpp"},
+    {"store: reserve chunk map", "likewise"},
+    {"store: reserve pages", "likewise"},
+    {"store: reserve checksums", "likewise"},
+    {"log: reserve first segment", "likewise; the zeros written behind it make the file as long"},
+};
+
+// A negative control: when the disk leaves out what is done at one call site, data get lost in some state, and the suite
+// says so. The sites are those that the workloads come by.
+TEST(crash_suite, notices_every_step_that_is_left_out) {
+    if (!options().replay.empty())
+        GTEST_SKIP() << "a state is to be replayed";
     std::map<std::string, std::string> noticed; // site → the violation
-    for (const char* name : {"create", "checkpoints", "free_and_reuse", "killed", "failing_device_xfs"}) {
+    std::map<std::string, std::string> steps;   // site → what is done there
+    for (const char* name : {"create", "checkpoints", "free_and_reuse", "log_growth", "many_skipped_chunks",
+                             "free_what_was_changed", "killed", "failing_device_xfs"}) {
         const workload tested = named(name);
-        const auto complete = explore_without("", tested);
+        const auto complete = explore(tested, {.states = 100, .levels = 1});
         ASSERT_EQ(complete.violation, "");
         for (const auto& [site, what] : complete.sites) {
-            std::string& violation = noticed[what + ' ' + site];
-            if (violation.empty())
+            steps[site] = what;
+            std::string& violation = noticed[site];
+            if (violation.empty() && !k_not_needed_for_safety.contains(site))
                 violation = explore_without(site, tested).violation;
         }
     }
     for (const auto& [site, violation] : noticed) {
-        std::cout << "without \"" << site
-                  << "\": " << (violation.empty() ? "no violation" : violation.substr(0, violation.find('\n'))) << '\n';
+        const bool excused = k_not_needed_for_safety.contains(site);
+        std::cout << "without " << steps[site] << " \"" << site << "\": "
+                  << (excused             ? "not tried: " + k_not_needed_for_safety.at(site)
+                      : violation.empty() ? "no violation"
+                                          : violation.substr(0, violation.find('\n')))
+                  << '\n';
+        EXPECT_TRUE(excused || !violation.empty()) << "nobody notices when \"" << site << "\" is left out";
     }
+    // No call site of the sources is missing here.
+    for (const std::string& site : sites_in_sources())
+        EXPECT_TRUE(noticed.contains(site)) << "no workload comes by \"" << site << '"';
 }
 
 } // namespace

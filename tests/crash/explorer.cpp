@@ -120,8 +120,9 @@ private:
 
     void note_sites(const trace& operations) {
         for (const auto& operation : operations)
-            if (*operation.where != '\0' && operation.what != os::disk_operation::kind::marker)
-                report_.sites.emplace(operation.where, os::name_of(operation.what));
+            if (operation.what != os::disk_operation::kind::create &&
+                operation.what != os::disk_operation::kind::marker)
+                report_.sites.emplace(operation.where.name(), os::name_of(operation.what));
     }
 
     /// `budget`: states to be tried from here on, of this level and of those below.

@@ -19,7 +19,7 @@ void require(result<void> done, const char* what) {
 session::session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
     : disk_(disk), open_(std::move(open)), past_(past), random_(seed) {}
 
-void session::promised(promise made, const char* what) {
+void session::promised(promise made, os::site what) {
     past_.push_back(std::move(made));
     disk_.marker(what, past_.size() - 1);
 }

@@ -96,7 +96,7 @@ private:
     void link_block(content::block added);
     void set_root_fields();
     list_block* address_of(std::size_t index);
-    void promised(promise made, const char* what);
+    void promised(promise made, os::site what);
     result<void> do_commit();
     void adopt(std::unique_ptr<store> opened, bool was_absent);
     void prepare_cut(std::uint64_t n, cut how);
