@@ -64,7 +64,7 @@ std::set<std::string> sites_in_sources() {
 }
 
 exploration_report explore_without(const std::string& site, const workload& tested) {
-    return explore(tested, {.states = 8'000, .levels = 2, .dropped_site = site});
+    return explore(tested, {.states = 6'000, .levels = 2, .dropped_site = site});
 }
 
 /// Steps that may be left out without a violation, and why. None of them is a sync.
@@ -74,6 +74,10 @@ const std::map<std::string, std::string> k_not_needed_for_safety = {
     {"store: reserve pages", "likewise"},
     {"store: reserve checksums", "likewise"},
     {"log: reserve first segment", "likewise; the zeros written behind it make the file as long"},
+    {"log: reserve segments", "likewise"},
+    {"log: prepare segment", "zeros that later commits find; they change no metadata then"},
+    {"log: create", "an old log in the way: its records are of earlier epochs (R2), and zeros are written over them"},
+    {"log: remove", "a log beside a clean heap is removed by the next open (docs/format.md, recovery, step 5)"},
 };
 
 // A negative control: when the disk leaves out what is done at one call site, data get lost in some state, and the suite
@@ -83,8 +87,8 @@ TEST(crash_suite, notices_every_step_that_is_left_out) {
         GTEST_SKIP() << "a state is to be replayed";
     std::map<std::string, std::string> noticed; // site → the violation
     std::map<std::string, std::string> steps;   // site → what is done there
-    for (const char* name : {"create", "checkpoints", "free_and_reuse", "log_growth", "many_skipped_chunks",
-                             "free_what_was_changed", "killed", "failing_device_xfs"}) {
+    for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse", "log_growth",
+                             "many_skipped_chunks", "free_what_was_changed", "killed", "failing_device_xfs"}) {
         const workload tested = named(name);
         const auto complete = explore(tested, {.states = 100, .levels = 1});
         ASSERT_EQ(complete.violation, "");

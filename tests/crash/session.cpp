@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include "base/assert.hpp"
+#include "base/units.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -214,6 +215,17 @@ void session::add_block(std::uint64_t bytes) {
     link_block({offset, bytes});
 }
 
+void session::add_zero_block(std::uint64_t bytes) {
+    const std::uint64_t offset = allocate(bytes);
+    std::vector<std::byte> all(bytes);
+    const list_block header{
+        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
+    const auto raw = std::as_bytes(std::span(&header, 1));
+    std::copy(raw.begin(), raw.end(), all.begin());
+    write(offset, all);
+    link_block({offset, bytes});
+}
+
 void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written) {
     const std::uint64_t offset = allocate(bytes);
     write_object(
@@ -269,8 +281,9 @@ void session::change_serial() { write_object(current_.root() + offsetof(list_roo
 void session::change_anything() {
     if (!current_.has_root())
         add_root();
-    if (current_.blocks().size() > 2)
+    for (int i = 0; i < 2 && current_.blocks().size() > 3; i++)
         remove_block(current_.blocks().size() / 2);
+    add_zero_block(20 * KiB);
     add_block(24 + random_.below(600));
     add_block(24 + random_.below(6000));
     change_serial();

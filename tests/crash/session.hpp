@@ -71,6 +71,8 @@ public:
 
     /// Adds a block in front of the list and fills it.
     void add_block(std::uint64_t bytes);
+    /// Adds a block that holds zeros behind its header: in the file, holes, wherever debris of a lost commit may lie.
+    void add_zero_block(std::uint64_t bytes);
     /// Adds a block of which only the header and pieces of `written` bytes, `every` apart, are ever touched.
     void add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written);
     void remove_block(std::size_t index);
