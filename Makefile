@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage bench lint format clean
+.PHONY: help demo test coverage soak bench lint format clean
 
 CLANG_FORMAT := clang-format-19
 # Tracked and new files alike, but nothing that git ignores.
@@ -44,6 +44,13 @@ coverage: ## run the tests of store and log in a coverage build; list the branch
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --preset coverage --output-log build/coverage/tests.log --quiet -R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' || { cat build/coverage/tests.log; exit 1; }
 	@scripts/branch_coverage build/coverage store log
+
+SOAK_MINUTES ?= 60
+soak: ## attack the library for SOAK_MINUTES (60) and print what was tried
+	@scripts/setup build tests
+	@$(call quiet_configure,release)
+	@cmake --build --preset release --target crash faults faults_system_calls_no_sanitizer process
+	@scripts/soak $(SOAK_MINUTES)
 
 bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
 	@[ -n "$(NAME)" ] || { echo "usage: make bench NAME=<name> [JSON=<file>]; see bench/" >&2; exit 2; }

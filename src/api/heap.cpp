@@ -4,6 +4,7 @@
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
+#include <new>
 #include <utility>
 
 namespace remanence {
@@ -86,8 +87,11 @@ void heap_impl::abandon_write() noexcept {
     if (lock.write_depth() > 1) {
         doomed = true;
     } else {
-        if (!options.read_only)
-            (void)engine->rollback(); // a failure poisons, so the next commit reports it
+        try {
+            if (!options.read_only)
+                (void)engine->rollback(); // a failure poisons, so the next commit reports it
+        } catch (const std::bad_alloc&) { // this one, too
+        }
         doomed = false;
     }
     lock.leave_write();
@@ -115,9 +119,12 @@ void heap_impl::commit() {
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
-        if (impl->options.commit_at_close && !impl->options.read_only)
-            (void)impl->engine->commit();
-        (void)impl->engine->close(); // I9: close() is there to hear of failures; the log keeps what it could not fold
+        try {
+            if (impl->options.commit_at_close && !impl->options.read_only)
+                (void)impl->engine->commit();
+            (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
+        } catch (const std::bad_alloc&) { // neither
+        }
     }
     delete impl;
 }
@@ -287,16 +294,24 @@ void heap::close() {
                               path().string()});
     }
     result<void> committed;
-    if (impl->options.commit_at_close && !impl->options.read_only)
-        committed = impl->engine->commit();
-    if (!committed && committed.why().code == errc::no_space) {
-        impl->lock.leave_write();
-        detail::raise(committed.why());
+    result<void> closed;
+    bool lacked_memory = false;
+    try {
+        if (impl->options.commit_at_close && !impl->options.read_only)
+            committed = impl->engine->commit();
+        if (!committed && committed.why().code == errc::no_space) {
+            impl->lock.leave_write();
+            detail::raise(committed.why());
+        }
+        closed = impl->engine->close();
+    } catch (const std::bad_alloc&) {
+        lacked_memory = true;
     }
-    auto closed = impl->engine->close();
     impl->lock.leave_write();
     detail::registry::remove(*impl);
     delete impl_.release(); // NOLINT: the deleter would close once more
+    if (lacked_memory)
+        throw std::bad_alloc();
     check(std::move(committed));
     check(std::move(closed));
 }

@@ -107,8 +107,10 @@ std::span<const std::byte> record_builder::finish(const record_identity& identit
 bool looks_like_record(std::span<const std::byte> bytes, record_header& header) {
     if (bytes.size() < sizeof header)
         return false;
+    if (std::memcmp(bytes.data(), &format::k_record_magic, sizeof format::k_record_magic) != 0)
+        return false; // first, since whole logs are searched
     std::memcpy(&header, bytes.data(), sizeof header);
-    return header.magic == format::k_record_magic;
+    return true;
 }
 
 bool record_is_intact(std::span<const std::byte> record) {

@@ -68,8 +68,15 @@ result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& re
     const std::uint64_t whole = *size < k_header ? 0 : align_down(*size - k_header, format::k_log_segment_bytes);
     if (whole == 0)
         return cut_off(log.path(), *size);
-    const std::uint64_t begin_of_last = end < *size || records.empty() ? end : records.back().offset;
-    if (*size != k_header + whole && begin_of_last > k_header + whole)
+    if (*size == k_header + whole || end <= k_header + whole)
+        return {};
+    if (!records.empty() && records.back().offset > k_header + whole)
+        return cut_off(log.path(), *size);
+    std::uint64_t magic = 0; // of a record that is not whole
+    if (end + sizeof magic > *size)
+        return {};
+    REM_TRY(log.read(end, std::as_writable_bytes(std::span(&magic, 1))));
+    if (magic == format::k_record_magic)
         return cut_off(log.path(), *size);
     return {};
 }
@@ -101,7 +108,7 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t
                            std::uint64_t expected) {
     const auto& super = store.super();
     std::vector<std::byte> window(
-        static_cast<std::size_t>(std::min<std::uint64_t>(1 * MiB, align_up(log_bytes, k_sector_bytes))));
+        static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(log_bytes, k_sector_bytes))));
     for (std::uint64_t at = align_down(from, k_sector_bytes); at < log_bytes;) {
         auto part =
             std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));

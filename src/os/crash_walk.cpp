@@ -13,50 +13,64 @@ using kind = disk_operation::kind;
 
 } // namespace
 
-crash_walk::crash_walk(simulated_disk& disk, std::span<const disk_operation> trace)
-    : disk_(disk), trace_(trace), start_(disk.now()) {}
-
-crash_walk::~crash_walk() { disk_.rewind(start_); }
-
-void crash_walk::advance_to(std::uint32_t position) {
-    REM_CHECK(position >= position_ && position <= trace_.size());
-    while (position_ < position)
-        advance();
+bool pending_operations::covers(const disk_operation& sync, const disk_operation& earlier) {
+    if (sync.what == kind::sync)
+        return !earlier.is_of_directory() && earlier.inode == sync.inode;                                          // S1
+    return earlier.is_of_directory() && directory_of(earlier.to.empty() ? earlier.path : earlier.to) == sync.path; // S2
 }
 
-void crash_walk::advance() {
+bool pending_operations::advance(std::vector<persisted_part>& now_durable) {
+    now_durable.clear();
     const disk_operation& done = trace_[position_];
     if (done.is_change())
         pending_.push_back(position_);
     position_++;
     if (!done.is_sync())
-        return;
+        return false;
+    const auto is_covered = [&](std::uint32_t index) { return covers(done, trace_[index]); };
+    if (std::none_of(pending_.begin(), pending_.end(), is_covered))
+        return false;
 
-    const auto covers = [&](std::uint32_t index) {
-        const disk_operation& earlier = trace_[index];
-        const bool of_directory =
-            earlier.what == kind::create || earlier.what == kind::rename || earlier.what == kind::remove;
-        if (done.what == kind::sync)
-            return !of_directory && earlier.inode == done.inode;                                          // S1
-        return of_directory && directory_of(earlier.to.empty() ? earlier.path : earlier.to) == done.path; // S2
-    };
-    if (std::none_of(pending_.begin(), pending_.end(), covers))
-        return;
-    if (done.failed) {
+    if (done.failed) { // S4
+        if (done.what == kind::sync_directory)
+            return false;
+        if (after_failure_ == failed_sync::btrfs) {
+            std::erase_if(pending_, is_covered);
+            return true;
+        }
         for (const std::uint32_t index : pending_)
-            if (covers(index) && done.what == kind::sync)
-                orphans_.push_back(index); // S4
-        return;
+            if (is_covered(index))
+                orphans_.push_back(index);
+        return false;
     }
-    drop_built(0);
     std::vector<std::uint32_t> left;
     for (const std::uint32_t index : pending_) {
-        if (!covers(index))
+        if (!is_covered(index))
             left.push_back(index);
         else if (std::find(orphans_.begin(), orphans_.end(), index) == orphans_.end())
-            disk_.apply(trace_[index]);
+            now_durable.push_back({.operation = index});
+        else if (after_failure_ == failed_sync::ext4)
+            now_durable.push_back({.operation = index, .data = false});
     }
     pending_ = std::move(left);
+    return true;
+}
+
+crash_walk::crash_walk(simulated_disk& disk, std::span<const disk_operation> trace)
+    : disk_(disk), trace_(trace), start_(disk.now()), pending_(trace, disk.after_failed_sync()) {}
+
+crash_walk::~crash_walk() { disk_.rewind(start_); }
+
+void crash_walk::advance_to(std::uint32_t position) {
+    REM_CHECK(position >= pending_.position() && position <= trace_.size());
+    std::vector<persisted_part> durable;
+    while (pending_.position() < position) {
+        if (!pending_.advance(durable))
+            continue;
+        drop_built(0);
+        for (const persisted_part& part : durable)
+            disk_.apply(trace_[part.operation], part);
+    }
 }
 
 void crash_walk::drop_built(std::size_t parts_kept) {
@@ -79,7 +93,7 @@ void crash_walk::build(std::span<const persisted_part> parts) {
 
 void crash_walk::build_prefix(std::uint32_t sectors_of_last) {
     scratch_.clear();
-    for (const std::uint32_t index : pending_)
+    for (const std::uint32_t index : pending())
         scratch_.push_back({.operation = index});
     if (!scratch_.empty())
         scratch_.back().sectors_end = sectors_of_last;

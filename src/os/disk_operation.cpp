@@ -6,8 +6,6 @@
 
 namespace remanence::os {
 
-namespace {
-
 using kind = disk_operation::kind;
 
 const char* name_of(kind what) {
@@ -38,8 +36,6 @@ const char* name_of(kind what) {
     return "?";
 }
 
-} // namespace
-
 std::uint32_t disk_operation::sectors() const {
     if (!is_write() || bytes == 0)
         return 0;
@@ -50,8 +46,7 @@ std::string disk_operation::describe() const {
     std::string text = name_of(what);
     if (failed)
         text += " (failed)";
-    if (*where != '\0')
-        text += std::string(" \"") + where + '"';
+    text += std::string(" \"") + where.name() + '"';
     if (!path.empty())
         text += ' ' + path;
     if (!to.empty())

@@ -137,6 +137,7 @@ public:
         scan.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
         scan.return_mask = kernel::k_page_is_written;
         for (scan.start = start; scan.start < scan.end; scan.start = scan.walk_end) {
+            runs.reserve(runs.size() + regions_.size()); // what the scan protects again must not get lost behind it
             int found = ::ioctl(pagemap_.get(), kernel::k_pagemap_scan, &scan);
             if (found < 0)
                 return tracker_failure("cannot scan");

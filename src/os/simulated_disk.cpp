@@ -1,11 +1,9 @@
 #include "os/simulated_disk.hpp"
 
 #include "base/assert.hpp"
+#include "os/simulated_contents.hpp"
 #include "os/simulated_file.hpp"
 #include "os/simulated_inode.hpp"
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,9 +14,6 @@ namespace remanence::os {
 namespace {
 
 using kind = disk_operation::kind;
-
-constexpr std::uint64_t k_copied_whole_bytes_max =
-    64 * KiB; // longer ranges are searched for holes before they are saved
 
 } // namespace
 
@@ -39,23 +34,14 @@ struct simulated_disk::change {
 
 simulated_disk::simulated_disk() = default;
 
-simulated_disk::~simulated_disk() {
-    for (const auto& file : inodes_)
-        if (file)
-            ::close(file->memfd);
-    for (const int memfd : memfd_pool_)
-        ::close(memfd);
-}
+simulated_disk::~simulated_disk() = default;
 
-int simulated_disk::new_memfd() {
-    if (!memfd_pool_.empty()) {
-        const int memfd = memfd_pool_.back();
-        memfd_pool_.pop_back();
-        return memfd;
-    }
-    const int memfd = ::memfd_create("simulated disk", MFD_CLOEXEC);
-    REM_CHECK(memfd >= 0);
-    return memfd;
+std::unique_ptr<simulated_contents> simulated_disk::new_contents() {
+    if (pool_.empty())
+        return std::make_unique<simulated_contents>();
+    auto contents = std::move(pool_.back());
+    pool_.pop_back();
+    return contents;
 }
 
 std::uint32_t simulated_disk::find(const std::string& path) const {
@@ -67,7 +53,7 @@ simulated_disk::inode& simulated_disk::inode_of(std::uint32_t number) {
     if (number >= inodes_.size())
         inodes_.resize(number + std::size_t{1});
     if (!inodes_[number]) {
-        inodes_[number] = std::make_unique<inode>(inode{.memfd = new_memfd()});
+        inodes_[number] = std::make_unique<inode>(inode{.contents = new_contents()});
         changes_.push_back({.what = change::kind::inode, .number = number});
     }
     return *inodes_[number];
@@ -171,7 +157,7 @@ bool simulated_disk::has_space_for(const disk_operation& operation) {
 }
 
 result<void> simulated_disk::record(disk_operation operation) {
-    if (operation.is_sync() && operation.where == dropped_site_)
+    if (!dropped_site_.empty() && operation.where.name() == dropped_site_)
         return {};
     std::optional<errc> error;
     if (fail_in_ && (*fail_in_)-- == 0) {
@@ -184,8 +170,15 @@ result<void> simulated_disk::record(disk_operation operation) {
     if (dead_)
         return fail(errc::io, "the process that asks has died, for the simulated disk", operation.path, EIO);
     operation.failed = error.has_value();
+    if (operation.is_write())
+        operation.grows = operation.offset + operation.bytes > inode_of(operation.inode).size;
     if (!error)
         perform(operation, persisted_part{.operation = 0});
+    if (operation.what == kind::sync) {
+        if (error && after_failed_sync_ == failed_sync::btrfs)
+            forget_unsynced(operation.inode);
+        inode_of(operation.inode).durable_changes = changes_.size();
+    }
     trace_.push_back(std::move(operation));
     if (!error)
         return {};
@@ -195,8 +188,40 @@ result<void> simulated_disk::record(disk_operation operation) {
 }
 
 void simulated_disk::apply(const disk_operation& operation, const persisted_part& part) {
-    if (operation.is_change())
-        perform(operation, part);
+    if (!operation.is_change())
+        return;
+    perform(operation, part);
+    if (!operation.is_of_directory())
+        inode_of(operation.inode).durable_changes = changes_.size();
+}
+
+// S4 of Btrfs. That it was forgotten can be undone in turn.
+void simulated_disk::forget_unsynced(std::uint32_t number) {
+    inode& file = inode_of(number);
+    const std::size_t end = changes_.size();
+    save(number, {0, file.size});
+    for (std::size_t i = end; i > file.durable_changes; i--) {
+        const change& each = changes_[i - 1];
+        if (each.what == change::kind::content && each.number == number)
+            restore(each);
+    }
+}
+
+void simulated_disk::rot(const std::string& path, std::uint64_t offset, std::byte mask) {
+    const std::uint32_t number = find(path);
+    REM_CHECK(number != k_no_inode && offset < inode_of(number).size);
+    save(number, {offset, 1});
+    std::byte byte{};
+    inode_of(number).contents->read(offset, {&byte, 1});
+    byte ^= mask;
+    inode_of(number).fill(offset, {&byte, 1});
+}
+
+std::map<std::string, std::uint64_t> simulated_disk::files() const {
+    std::map<std::string, std::uint64_t> found;
+    for (const auto& [path, number] : entries_)
+        found[path] = inodes_[number]->size;
+    return found;
 }
 
 void simulated_disk::perform(const disk_operation& operation, const persisted_part& part) {
@@ -232,7 +257,7 @@ void simulated_disk::perform(const disk_operation& operation, const persisted_pa
         if (range.offset >= end)
             return;
         save(operation.inode, {range.offset, end - range.offset});
-        file.zero({range.offset, end - range.offset});
+        file.contents->zero({range.offset, end - range.offset});
         const std::uint64_t first_whole = align_up(range.offset, k_page_bytes);
         if (const std::uint64_t last = align_down(range.end(), k_page_bytes); space_limit_ != 0 && first_whole < last)
             file.blocks.remove({first_whole, last - first_whole});
@@ -274,9 +299,8 @@ void simulated_disk::perform_write(const disk_operation& operation, const persis
     save(operation.inode, has_data ? byte_range{begin, end - begin} : byte_range{});
     if (has_data && operation.data.empty()) {
         if (begin < file.size)
-            file.zero({begin, std::min(end, file.size) - begin});
-        if (size != file.size)
-            file.resize(size);
+            file.contents->zero({begin, std::min(end, file.size) - begin});
+        file.resize(size);
     } else if (has_data) {
         file.fill(begin, std::span(operation.data).subspan(begin - operation.offset, end - begin));
     } else {
@@ -302,16 +326,12 @@ void simulated_disk::save(std::uint32_t number, byte_range range) {
     if (space_limit_ != 0)
         saved.blocks = file.blocks;
     const std::uint64_t end = std::min(range.end(), file.size);
-    const auto keep = [&](std::uint64_t from, std::uint64_t to) {
-        saved.saved.push_back({from, std::vector<std::byte>(to - from)});
-        file.fetch(from, saved.saved.back().bytes);
-    };
-    if (range.offset < end && end - range.offset <= k_copied_whole_bytes_max) {
-        keep(range.offset, end);
-    } else if (range.offset < end) {
+    if (range.offset < end) {
         saved.zeroed = {range.offset, end - range.offset};
-        for (const byte_range& data : file.data_within(saved.zeroed))
-            keep(data.offset, data.end());
+        for (const byte_range& data : file.contents->data_within(saved.zeroed)) {
+            saved.saved.push_back({data.offset, std::vector<std::byte>(data.bytes)});
+            file.contents->read(data.offset, saved.saved.back().bytes);
+        }
     }
     changes_.push_back(std::move(saved));
 }
@@ -326,6 +346,9 @@ void simulated_disk::rewind(const savepoint& to) {
         changes_.pop_back();
     }
     inodes_.resize(to.inodes);
+    for (const auto& file : inodes_)
+        if (file)
+            file->durable_changes = std::min(file->durable_changes, changes_.size());
     if (trace_.size() > to.trace)
         trace_.resize(to.trace);
 }
@@ -340,22 +363,25 @@ void simulated_disk::undo(change& last) {
     }
     std::unique_ptr<inode>& file = inodes_[last.number];
     if (last.what == change::kind::inode) {
-        if (memfd_pool_.size() < 64) {
+        constexpr std::size_t k_pool_max = 64;
+        if (pool_.size() < k_pool_max) {
             file->resize(0);
-            memfd_pool_.push_back(file->memfd);
-        } else {
-            ::close(file->memfd);
+            pool_.push_back(std::move(file->contents));
         }
         file.reset();
         return;
     }
-    if (file->size != last.size)
-        file->resize(last.size);
-    file->zero(last.zeroed);
-    for (const auto& extent : last.saved)
-        file->fill(extent.offset, extent.bytes);
-    if (last.blocks)
-        file->blocks = std::move(*last.blocks);
+    restore(last);
+}
+
+void simulated_disk::restore(const change& saved) {
+    inode& file = *inodes_[saved.number];
+    file.resize(saved.size);
+    file.contents->zero(saved.zeroed);
+    for (const auto& extent : saved.saved)
+        file.fill(extent.offset, extent.bytes);
+    if (saved.blocks)
+        file.blocks = *saved.blocks;
 }
 
 std::string simulated_disk::describe_files() const {

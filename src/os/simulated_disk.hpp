@@ -2,16 +2,18 @@
 // and can be put into each state in which a power loss may leave the medium (os/crash_walk.hpp). May use: base,
 // os/file.hpp, os/disk_operation.hpp.
 //
-// Contents live in memfds, so a private mapping of a simulated file is a real one. What a program sees (the page cache)
-// is the disk's *current* state; every change of it can be undone (savepoint, rewind), so trying one crash state costs
-// what the state differs from the one before, not the size of the files.
+// A private mapping of a simulated file is a real one (os/simulated_contents.hpp). What a program sees (the page cache) is
+// the disk's *current* state; every change of it can be undone (savepoint, rewind), so trying one crash state costs what
+// the state differs from the one before, not the size of the files.
 //
 // Rules of the model:
 //   S1 A sync makes earlier writes to that file, and its size, durable; nothing else.
 //   S2 Creations, renames and removals are durable after sync_directory() of their directory; a rename is atomic.
 //   S3 What is not synced may be lost or kept, whole or, for a write, by sectors of 512 bytes of the file (R6).
-//   S4 After a failed sync the writes to that file before it are never made durable by a later sync: it finds the pages
-//      clean. Directory entries do not get lost so: a file system that cannot write its metadata stops altogether.
+//   S4 After a failed sync the writes to that file before it are never made durable by a later sync, which finds the pages
+//      clean; what the cache shows and which sizes are kept depends on the file system (failed_sync). Directory entries
+//      do not get lost so: a file system that cannot write its metadata stops altogether.
+//   S5 A synced block may rot, when a test asks for it (rot()).
 #pragma once
 
 #include "os/disk_operation.hpp"
@@ -28,6 +30,8 @@
 #include <vector>
 
 namespace remanence::os {
+
+class simulated_contents;
 
 /// Every directory exists. Operations may come from several threads; apply(), rewind() and the settings may not.
 class simulated_disk final : public file_system {
@@ -71,12 +75,19 @@ public:
     [[nodiscard]] bool failure_is_ahead() const { return fail_in_.has_value(); }
     /// Ends what fail_at() and die_at() began.
     void work_again();
+    /// How S4 goes; failed_sync::xfs, unless told otherwise. Set it before the first file.
+    void set_after_failed_sync(failed_sync how) { after_failed_sync_ = how; }
+    [[nodiscard]] failed_sync after_failed_sync() const { return after_failed_sync_; }
+    /// S5: inverts the bits of `mask` in one byte of a file. Not recorded; rewind() undoes it.
+    void rot(const std::string& path, std::uint64_t offset, std::byte mask);
+    /// Names and sizes of all files.
+    [[nodiscard]] std::map<std::string, std::uint64_t> files() const;
     /// The files together may take up this much, in blocks of 4 KiB; a hole takes up nothing. Set it before the first
     /// file.
     void limit_space(std::uint64_t bytes) { space_limit_ = bytes; }
     [[nodiscard]] std::uint64_t space_used() const;
-    /// Syncs from the call site of this name are not done, and nobody is told: what tests of the tests need.
-    void drop_syncs_at(std::string site_name) { dropped_site_ = std::move(site_name); }
+    /// Whatever is called from the site of this name is not done, and nobody is told: what tests of the tests need.
+    void drop_at(std::string site_name) { dropped_site_ = std::move(site_name); }
 
     /// Names and sizes, for messages of tests.
     [[nodiscard]] std::string describe_files() const;
@@ -97,20 +108,23 @@ private:
     void set_entry(const std::string& path, std::uint32_t number);
     void save(std::uint32_t number, byte_range range);
     void undo(change& last);
-    int new_memfd();
+    void restore(const change& saved);
+    void forget_unsynced(std::uint32_t number);
+    std::unique_ptr<simulated_contents> new_contents();
 
     mutable std::mutex mutex_;
     std::map<std::string, std::uint32_t, std::less<>> entries_;
     std::vector<std::unique_ptr<inode>> inodes_; // by number
     std::vector<change> changes_;
     std::vector<disk_operation> trace_;
-    std::vector<int> memfd_pool_; // empty ones
+    std::vector<std::unique_ptr<simulated_contents>> pool_; // of zeros, for the next files
     std::size_t open_files_ = 0;
     std::optional<std::uint64_t> fail_in_;
     errc fail_code_ = errc::io;
     bool dies_ = false; // at fail_in_, rather than to fail once
     bool dead_ = false;
     std::uint64_t space_limit_ = 0; // 0: none
+    failed_sync after_failed_sync_ = failed_sync::xfs;
     std::string dropped_site_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -17,8 +18,11 @@ namespace {
 using kind = disk_operation::kind;
 
 bool all_zero(std::span<const std::byte> bytes) {
-    return bytes.empty() ||
-           (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+    static constexpr std::byte k_zeros[4096] = {}; // stays in the nearest cache
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), sizeof k_zeros)))
+        if (std::memcmp(bytes.data(), k_zeros, std::min(bytes.size(), sizeof k_zeros)) != 0)
+            return false;
+    return true;
 }
 
 // Zeros are many, where files are prepared for use, and are not worth memory.
@@ -47,7 +51,7 @@ result<void> simulated_file::read(std::uint64_t offset, std::span<std::byte> int
     const std::scoped_lock guard(disk_.mutex_);
     if (offset > inode().size || into.size() > inode().size - offset)
         return fail(errc::truncated, "the simulated file ends before what is read", path_, 0, offset);
-    inode().fetch(offset, into);
+    inode().contents->read(offset, into);
     return {};
 }
 
@@ -105,8 +109,11 @@ void simulated_file::unlock() {
 
 result<void> simulated_file::map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) {
     const int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
-    const void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, inode().memfd,
-                             static_cast<off_t>(offset));
+    // Memory behind the end of a file kills who touches it; here it would read as zeros.
+    if (offset + bytes > align_up(inode().size, k_page_bytes))
+        return fail(errc::io, "the simulated file would be mapped beyond its end", path_, 0, offset);
+    const void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                             inode().contents->descriptor(offset + bytes), static_cast<off_t>(offset));
     if (got == MAP_FAILED)
         return fail(errc::io, "cannot map the simulated file", path_, errno, offset);
     return {};

@@ -1,21 +1,9 @@
 #include "os/simulated_inode.hpp"
 
-#include "base/assert.hpp"
-
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 
 namespace remanence::os {
-
-namespace {
-
-off_t file_offset(std::uint64_t offset) { return static_cast<off_t>(offset); }
-
-} // namespace
 
 void block_set::add(byte_range range) {
     if (range.bytes == 0)
@@ -56,53 +44,15 @@ void block_set::remove(byte_range range) {
     }
 }
 
-void simulated_disk::inode::fetch(std::uint64_t offset, std::span<std::byte> into) const {
-    while (!into.empty()) {
-        const ssize_t n = ::pread(memfd, into.data(), into.size(), file_offset(offset));
-        if (n < 0 && errno == EINTR)
-            continue;
-        REM_CHECK(n > 0);
-        into = into.subspan(static_cast<std::size_t>(n));
-        offset += static_cast<std::uint64_t>(n);
-    }
-}
-
 void simulated_disk::inode::fill(std::uint64_t offset, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::pwrite(memfd, bytes.data(), bytes.size(), file_offset(offset));
-        if (n < 0 && errno == EINTR)
-            continue;
-        REM_CHECK(n > 0);
-        bytes = bytes.subspan(static_cast<std::size_t>(n));
-        offset += static_cast<std::uint64_t>(n);
-        size = std::max(size, offset);
-    }
-}
-
-void simulated_disk::inode::zero(byte_range range) {
-    if (range.bytes == 0)
-        return;
-    REM_CHECK(::fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, file_offset(range.offset),
-                          file_offset(range.bytes)) == 0);
+    contents->write(offset, bytes);
+    size = std::max(size, offset + bytes.size());
 }
 
 void simulated_disk::inode::resize(std::uint64_t bytes) {
-    REM_CHECK(::ftruncate(memfd, file_offset(bytes)) == 0);
+    if (bytes < size)
+        contents->zero({bytes, size - bytes});
     size = bytes;
-}
-
-std::vector<byte_range> simulated_disk::inode::data_within(byte_range range) const {
-    std::vector<byte_range> found;
-    const off_t end = file_offset(range.end());
-    for (off_t at = file_offset(range.offset); at < end;) {
-        const off_t data = ::lseek(memfd, at, SEEK_DATA);
-        if (data < 0 || data >= end)
-            break;
-        at = std::min(::lseek(memfd, data, SEEK_HOLE), end);
-        REM_CHECK(at > data);
-        found.push_back({static_cast<std::uint64_t>(data), static_cast<std::uint64_t>(at - data)});
-    }
-    return found;
 }
 
 } // namespace remanence::os

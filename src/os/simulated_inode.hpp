@@ -1,15 +1,16 @@
-// What a simulated file consists of apart from its names: contents in a memfd, size, locks, and the blocks it takes up.
-// Private to the simulated disk and its files. May use: base, os/simulated_disk.hpp.
+// What a simulated file consists of apart from its names: contents, size, locks, and the blocks it takes up.
+// Private to the simulated disk and its files. May use: base, os/simulated_contents.hpp, os/simulated_disk.hpp.
 #pragma once
 
 #include "base/units.hpp"
+#include "os/simulated_contents.hpp"
 #include "os/simulated_disk.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace remanence::os {
 
@@ -29,23 +30,18 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// The host's own failures (no memory, no descriptors) end the test: they are not what it simulates.
 struct simulated_disk::inode {
-    int memfd;
+    std::unique_ptr<simulated_contents> contents; // zeros from `size` on
     std::uint64_t size = 0;
     std::size_t open_count = 0;
     std::size_t shared_locks = 0;
     bool exclusive_lock = false;
-    block_set blocks{}; // kept only when space is limited
+    block_set blocks{};              // kept only when space is limited
+    std::size_t durable_changes = 0; // the disk's changes before this one are durable, as far as they are the file's
 
-    void fetch(std::uint64_t offset, std::span<std::byte> into) const;
     /// Grows the file where the bytes end behind it.
     void fill(std::uint64_t offset, std::span<const std::byte> bytes);
-    /// Within the file.
-    void zero(byte_range range);
     void resize(std::uint64_t bytes);
-    /// Where the range holds anything but holes.
-    [[nodiscard]] std::vector<byte_range> data_within(byte_range range) const;
 };
 
 } // namespace remanence::os

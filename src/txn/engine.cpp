@@ -209,6 +209,12 @@ result<void> engine::usable() const {
     if (options_.read_only) {
         return fail(errc::read_only, path() + " is open read-only. Open it for writing to change it.", path());
     }
+    if (lacked_memory_) {
+        return fail(errc::poisoned,
+                    path() + " takes no more commits, since the process had no memory left in the midst of an earlier "
+                             "one. Close it and open it again: it will be as of its last durable commit.",
+                    path());
+    }
     if (!poisoned_)
         return {};
     return fail(errc::poisoned,
@@ -230,6 +236,17 @@ unexpected engine::poison(unexpected why) {
     return why;
 }
 
+// What a lack of memory interrupts may be half done. It is noted without memory, too.
+template <class F>
+result<void> engine::poisoning_without_memory(F step) {
+    try {
+        return step();
+    } catch (const std::bad_alloc&) {
+        lacked_memory_ = true;
+        throw;
+    }
+}
+
 result<void> engine::commit() {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
@@ -247,14 +264,27 @@ result<void> engine::commit() {
     for (const view::changed_page& page : changes->pages) {
         record.add_page(page.page, page.checksum, changes->ranges_of(page), view_->base() + page.page * k_page_bytes);
     }
-    REM_TRY(prepare(*changes, record));
+    // Up to here a lack of memory changed nothing.
+    const std::uint64_t before = version_;
+    try {
+        return make_durable(*changes, record);
+    } catch (const std::bad_alloc&) {
+        lacked_memory_ = true;
+        if (version_ == before)
+            throw;
+        return {}; // this commit is durable; the next one will hear
+    }
+}
+
+result<void> engine::make_durable(view::change_set& changes, log::record_builder& record) {
+    REM_TRY(prepare(changes, record));
 
     // From here on a failure poisons: what reached the disk is unknown (I5).
-    if (auto written = write_fresh(*changes); !written)
+    if (auto written = write_fresh(changes); !written)
         return poison(written.error());
     std::uint64_t image_bytes = store_->image_bytes();
-    if (!changes->fresh.empty())
-        image_bytes = std::max(image_bytes, (changes->fresh.back().chunk + 1) * store_->chunk_bytes());
+    if (!changes.fresh.empty())
+        image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_->chunk_bytes());
     auto bytes =
         record.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
     if (auto durable = log_->append(bytes); !durable)
@@ -264,14 +294,9 @@ result<void> engine::commit() {
     chain_ = record.checksum();
     ++stats_.commits;
     stats_.logged_bytes += bytes.size();
-    try {
-        for (view::fresh_chunk& fresh : changes->fresh)
-            store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
-    } catch (const std::bad_alloc&) { // this commit is durable; the next one will hear
-        (void)poison(fail(errc::io, "the process had no memory left to note a commit of " + path(), path()));
-        return {};
-    }
-    view_->accept(*changes);
+    for (view::fresh_chunk& fresh : changes.fresh)
+        store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
+    view_->accept(changes);
 
     if (log_->used_bytes() >= options_.log_limit_bytes || view_->twin_bytes() >= options_.twin_limit_bytes) {
         if (auto folded = fold_and_settle(); !folded)
@@ -355,21 +380,25 @@ result<void> engine::write_fresh(const view::change_set& changes) {
 result<void> engine::rollback() {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
-    if (auto restored = view_->rollback(); !restored)
-        return poison(restored.error());
-    if (store_->image_bytes() == 0)
-        REM_TRY(format_header()); // nothing was ever committed
-    return check_allocator();
+    return poisoning_without_memory([&]() -> result<void> {
+        if (auto restored = view_->rollback(); !restored)
+            return poison(restored.error());
+        if (store_->image_bytes() == 0)
+            REM_TRY(format_header()); // nothing was ever committed
+        return check_allocator();
+    });
 }
 
 result<void> engine::checkpoint() {
     REM_TRY(usable());
     if (!log_ || log_->used_bytes() == 0)
         return {};
-    if (auto folded = fold(false); !folded)
-        return poison(folded.error());
-    view_->drop_twins();
-    return {};
+    return poisoning_without_memory([&]() -> result<void> {
+        if (auto folded = fold(false); !folded)
+            return poison(folded.error());
+        view_->drop_twins();
+        return {};
+    });
 }
 
 result<void> engine::fold_and_settle() {
@@ -401,13 +430,15 @@ result<void> engine::fold(bool clean) {
 }
 
 result<void> engine::close() {
-    if (poisoned_)
+    if (poisoned_ || lacked_memory_)
         return usable();
     if (!log_)
         return {}; // nothing was committed: the file is as it was
-    if (auto folded = fold(true); !folded)
-        return poison(folded.error());
-    return log::remove_log(files_, path());
+    return poisoning_without_memory([&]() -> result<void> {
+        if (auto folded = fold(true); !folded)
+            return poison(folded.error());
+        return log::remove_log(files_, path());
+    });
 }
 
 void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why) {

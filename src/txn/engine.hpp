@@ -78,6 +78,7 @@ public:
     engine& operator=(const engine&) = delete;
 
     /// Durable once it returns (I2). errc::no_space: nothing written, memory keeps its changes, may be repeated.
+    /// std::bad_alloc, as from the next three: not committed; it may be repeated, or says errc::poisoned then.
     result<void> commit();
     /// Memory becomes what the last commit left, allocator included.
     result<void> rollback();
@@ -121,7 +122,10 @@ private:
     result<void> check_allocator();
     result<void> usable() const;
     unexpected poison(unexpected why);
+    template <class F>
+    result<void> poisoning_without_memory(F step);
 
+    result<void> make_durable(view::change_set& changes, log::record_builder& record);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
     result<void> write_fresh(const view::change_set& changes);
@@ -138,6 +142,7 @@ private:
     std::uint64_t version_ = 0;
     std::uint64_t chain_ = 0;         // checksum of the last record
     std::optional<failure> poisoned_; // I5
+    bool lacked_memory_ = false;      // likewise, when not even the reason could be kept
     engine_stats stats_;
 };
 

@@ -86,6 +86,9 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
 }
 
 result<void> memory_view::map(const store::extent& e, os::access protection) {
+    const std::uint64_t chunk = store_.chunk_bytes();
+    if (maps_file_.size() < e.heap.end() / chunk)
+        maps_file_.resize(static_cast<std::size_t>(e.heap.end() / chunk));
     if (e.stored) {
         REM_TRY(store_.file().map_private(base() + e.heap.offset, e.heap.bytes, e.file_offset, protection));
     } else {
@@ -95,9 +98,6 @@ result<void> memory_view::map(const store::extent& e, os::access protection) {
     }
     if (!core_dump_)
         os::exclude_from_core(base() + e.heap.offset, e.heap.bytes);
-    const std::uint64_t chunk = store_.chunk_bytes();
-    if (maps_file_.size() < e.heap.end() / chunk)
-        maps_file_.resize(static_cast<std::size_t>(e.heap.end() / chunk));
     std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.offset / chunk),
               maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.end() / chunk), e.stored);
     if (scanner_)

@@ -26,6 +26,7 @@ std::byte* twins::allocate(std::uint64_t count) {
         for (; block_pages_left_ > 0; --block_pages_left_, next_ += k_page_bytes)
             free_.push_back(next_);
         std::uint64_t pages = std::max(count, k_block_pages);
+        blocks_.reserve(blocks_.size() + 1);
         auto* block = static_cast<std::byte*>(
             std::aligned_alloc(k_block_pages * k_page_bytes, align_up(pages, k_block_pages) * k_page_bytes));
         if (block == nullptr)
@@ -51,8 +52,10 @@ void twins::discard(std::byte* page) {
 }
 
 void twins::insert(std::uint64_t page, std::byte* bytes) {
-    std::vector<slot>& chunk = chunks_[page / chunk_pages_];
-    chunk.resize(chunk_pages_);
+    auto found = chunks_.find(page / chunk_pages_);
+    if (found == chunks_.end())
+        found = chunks_.emplace(page / chunk_pages_, std::vector<slot>(chunk_pages_)).first; // never an empty one
+    std::vector<slot>& chunk = found->second;
     REM_ASSERT(chunk[page % chunk_pages_].bytes == nullptr);
     chunk[page % chunk_pages_].bytes = bytes;
     ++count_;

@@ -36,6 +36,12 @@ void content::erase(std::size_t index) {
     pieces_.erase(pieces_.lower_bound(gone.offset), pieces_.lower_bound(gone.offset + gone.bytes));
 }
 
+void content::erase_root() {
+    REM_CHECK(blocks_.empty());
+    pieces_.erase(root_);
+    root_ = 0;
+}
+
 void content::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     auto at = pieces_.upper_bound(offset);
     if (at != pieces_.begin()) {

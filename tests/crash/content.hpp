@@ -59,6 +59,8 @@ public:
     }
 
     void set_root(std::uint64_t offset) { root_ = offset; }
+    /// Forgets the root, which has no blocks any more.
+    void erase_root();
     void insert_front(block added) { blocks_.insert(blocks_.begin(), added); }
     /// Forgets a block and everything written into it.
     void erase(std::size_t index);

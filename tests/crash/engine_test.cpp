@@ -6,9 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,14 +27,15 @@ TEST_P(engine_after_power_loss, keeps_every_acknowledged_commit_and_works_on) {
     const std::string& replay = options().replay;
     if (!replay.empty() && !replay.starts_with(tested.name + '#'))
         GTEST_SKIP() << "not the workload to be replayed";
-    const auto started = std::chrono::steady_clock::now();
-    const auto report = explore(tested, {.seed = options().seed, .states = options().states, .only = replay});
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
-    std::cout << report.summary(tested.name) << "  seed " << options().seed << ", " << took.count() << " s\n";
+    const std::clock_t started = std::clock();
+    const auto report =
+        explore(tested, {.seed = options().seed, .states = options().states / tested.cost, .only = replay});
+    const double took = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    std::cout << report.summary(tested.name) << "  seed " << options().seed << ", " << took << " s of the processor\n";
     if (!report.violation.empty())
         FAIL() << report.violation;
     if (replay.empty()) {
-        EXPECT_GT(report.levels[0].acknowledged, 0U);
+        EXPECT_GT(report.levels[0].of(outcome::acknowledged), 0U);
     }
 }
 
@@ -41,29 +47,73 @@ workload named(const std::string& name) {
     return *std::find_if(all.begin(), all.end(), [&](const workload& each) { return each.name == name; });
 }
 
-exploration_report explore_without(const std::string& site, const workload& tested) {
-    return explore(tested, {.states = 100'000, .level_2 = false, .dropped_sync = site, .only_reordered = true});
+/// The names of call sites in the sources of store, log and txn: the first argument of everything that changes a file.
+std::set<std::string> sites_in_sources() {
+    const std::regex call(
+        R"re((?:write|write_direct|sync|resize|reserve|punch|rename_to_new|remove|sync_directory)\(\s*"([^"]+)")re");
+    std::set<std::string> found;
+    for (const char* layer : {"store", "log", "txn"}) {
+        for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {
+            std::ifstream stream(file.path());
+            const std::string text(std::istreambuf_iterator<char>(stream), {});
+            for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at)
+                found.insert((*at)[1]);
+        }
+    }
+    return found;
 }
 
-// A negative control: an engine that leaves a sync out loses data in some state, and the suite says so.
-TEST(crash_suite, notices_every_sync_that_the_engine_leaves_out) {
+exploration_report explore_without(const std::string& site, const workload& tested) {
+    return explore(tested, {.states = 6'000, .levels = 2, .dropped_site = site});
+}
+
+/// Steps that are left out without a violation, and why. None of them is a sync.
+const std::map<std::string, std::string> k_not_noticed = {
+    {"store: reserve superblocks", "room on a disk that may get full; tests/process/errors_on_full_disk_test.cpp"},
+    {"store: reserve chunk map", "likewise"},
+    {"store: reserve pages", "likewise"},
+    {"store: reserve checksums", "likewise"},
+    {"log: reserve first segment", "likewise; the zeros written behind it make the file as long"},
+    {"log: reserve segments", "likewise"},
+    {"log: prepare segment", "zeros that later commits find; they change no metadata then"},
+    {"log: create", "an old log in the way: its records are of earlier epochs (R2), and zeros are written over them"},
+    // Needed, but these workloads do not show it yet: what a lost commit left must read as zeros.
+    {"store: discard", "covered by tests/unit/store/heap_file_test.cpp only"},
+    {"log: remove", "a log beside a clean heap is removed by the next open (docs/format.md, recovery, step 5)"},
+};
+
+// A negative control: when the disk leaves out what is done at one call site, data get lost in some state, and the suite
+// says so. The sites are those that the workloads come by.
+// no_sanitizer: tens of thousands of states of engines that go wrong; the optimized build is there for that.
+TEST(crash_suite_no_sanitizer, notices_every_step_that_is_left_out) {
+    if (!options().replay.empty())
+        GTEST_SKIP() << "a state is to be replayed";
     std::map<std::string, std::string> noticed; // site → the violation
-    for (const char* name : {"create", "checkpoints", "free_and_reuse", "killed", "failing_device"}) {
+    std::map<std::string, std::string> steps;   // site → what is done there
+    for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse", "log_growth",
+                             "many_skipped_chunks", "free_what_was_changed", "killed", "failing_device_xfs"}) {
         const workload tested = named(name);
-        const auto complete = explore_without("", tested);
+        const auto complete = explore(tested, {.states = 100, .levels = 1});
         ASSERT_EQ(complete.violation, "");
-        for (const std::string& site : complete.sync_sites) {
+        for (const auto& [site, what] : complete.sites) {
+            steps[site] = what;
             std::string& violation = noticed[site];
-            if (violation.empty())
+            if (violation.empty() && !k_not_noticed.contains(site))
                 violation = explore_without(site, tested).violation;
         }
     }
     for (const auto& [site, violation] : noticed) {
-        std::cout << "without \"" << site
-                  << "\": " << (violation.empty() ? "no violation" : violation.substr(0, violation.find('\n'))) << '\n';
-        EXPECT_NE(violation, "") << "nobody notices when the sync \"" << site << "\" is left out";
+        const bool excused = k_not_noticed.contains(site);
+        std::cout << "without " << steps[site] << " \"" << site << "\": "
+                  << (excused             ? "not tried: " + k_not_noticed.at(site)
+                      : violation.empty() ? "no violation"
+                                          : violation.substr(0, violation.find('\n')))
+                  << '\n';
+        EXPECT_TRUE(excused || !violation.empty()) << "nobody notices when \"" << site << "\" is left out";
     }
-    EXPECT_TRUE(noticed.contains("log: sync record"));
+    // No call site of the sources is missing here.
+    for (const std::string& site : sites_in_sources())
+        EXPECT_TRUE(noticed.contains(site)) << "no workload comes by \"" << site << '"';
 }
 
 } // namespace

@@ -5,87 +5,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
+#include <numeric>
 #include <utility>
 
 namespace remanence::crash {
 
 namespace {
 
-using trace = std::vector<os::disk_operation>;
-
 char g_current_state[256];
-
-struct state {
-    std::uint32_t position = 0;
-    enum class form : std::uint8_t { torn, newest, whole, synced } kept = form::whole;
-    std::uint32_t sectors = 0; // of torn
-
-    [[nodiscard]] std::string name() const {
-        const std::string at = std::to_string(position);
-        if (kept == form::torn)
-            return at + "/torn:" + std::to_string(sectors);
-        return at + (kept == form::whole ? "/whole" : kept == form::newest ? "/newest" : "/synced");
-    }
-};
-
-/// Sectors after which a write is torn: each boundary of a short one; of a long one the first, the last and a few more.
-std::vector<std::uint32_t> tears(std::uint32_t sectors, generator& random) {
-    constexpr std::uint32_t k_all_boundaries_max = 9;
-    constexpr std::size_t k_sampled = 3;
-    std::vector<std::uint32_t> after;
-    if (sectors <= k_all_boundaries_max) {
-        for (std::uint32_t n = 1; n < sectors; n++)
-            after.push_back(n);
-        return after;
-    }
-    after = {1, sectors - 1};
-    for (std::size_t i = 0; i < k_sampled; i++)
-        after.push_back(static_cast<std::uint32_t>(1 + random.below(sectors - 1)));
-    std::sort(after.begin(), after.end());
-    after.erase(std::unique(after.begin(), after.end()), after.end());
-    return after;
-}
-
-/// All states of a trace, each medium once with the latest promises that hold for it, and once before each sync.
-std::vector<state> states_of(const trace& operations, std::uint64_t seed) {
-    generator random(seed);
-    std::vector<state> all;
-    std::size_t events = 0;   // changes and promises since the last state of this form
-    std::size_t unsynced = 0; // changes since the last sync
-    for (std::uint32_t k = 0;; k++) {
-        const bool at_end = k == operations.size();
-        if (at_end || operations[k].is_change() || operations[k].is_sync())
-            all.push_back({.position = k});
-        if ((at_end || (operations[k].is_sync() && !operations[k].failed)) && events > 0) {
-            all.push_back({.position = k, .kept = state::form::synced});
-            events = 0;
-        }
-        if (at_end)
-            return all;
-        if (!operations[k].is_sync())
-            events++;
-        if (operations[k].is_sync())
-            unsynced = 0;
-        if (operations[k].is_change() && unsynced++ > 0)
-            all.push_back({.position = k + 1, .kept = state::form::newest});
-        if (operations[k].is_change() && operations[k].is_write())
-            for (const std::uint32_t n : tears(operations[k].sectors(), random))
-                all.push_back({.position = k + 1, .kept = state::form::torn, .sectors = n});
-    }
-}
-
-/// `wanted` of them, in order.
-std::vector<state> sample(const std::vector<state>& all, std::uint64_t wanted, generator& random) {
-    std::vector<state> chosen;
-    for (std::size_t i = 0; i < all.size(); i++) {
-        if (random.below(all.size() - i) >= wanted - chosen.size())
-            continue;
-        chosen.push_back(all[i]);
-    }
-    return chosen;
-}
 
 /// The promise that holds after each number of operations.
 std::vector<promise> promises_by_position(const trace& operations, const history& made) {
@@ -95,27 +22,40 @@ std::vector<promise> promises_by_position(const trace& operations, const history
     return at;
 }
 
-std::string excerpt(const trace& operations, const state& where, const std::vector<std::uint32_t>& pending) {
+std::string excerpt(const trace& operations, std::uint32_t position, const std::vector<std::uint32_t>& pending,
+                    const persisting& kept) {
     constexpr std::uint32_t k_lines = 12;
     std::string text;
-    for (std::uint32_t i = where.position > k_lines ? where.position - k_lines : 0; i < where.position; i++) {
+    for (std::uint32_t i = position > k_lines ? position - k_lines : 0; i < position; i++) {
         const bool unsynced = std::find(pending.begin(), pending.end(), i) != pending.end();
-        text += "    " + std::to_string(i) + (unsynced ? " (not synced) " : " ") + operations[i].describe() + '\n';
+        std::string fate;
+        if (unsynced) {
+            fate = "lost: ";
+            for (const os::persisted_part& part : kept.parts)
+                if (part.operation == i)
+                    fate = part == os::persisted_part{.operation = i} ? "kept: " : "in part: ";
+        }
+        text += "    " + std::to_string(i) + ' ' + fate + operations[i].describe() + '\n';
     }
-    if (where.kept == state::form::torn)
-        text += "    … of the last one only the first " + std::to_string(where.sectors) + " sectors\n";
-    if (where.kept == state::form::newest)
-        text += "    … and of what is not synced only the last one persisted\n";
-    if (where.kept == state::form::synced)
-        text += "    … and what is not synced is lost\n";
-    return text;
+    return text + "    what is not synced: " + std::string(name_of(kept.kind)) + '\n';
+}
+
+/// States to be tried, by level.
+using budgets = std::array<std::uint64_t, k_levels>;
+
+std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t h = 0xcbf29ce484222325;
+    for (const char c : text)
+        h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return h ^ (h >> 32);
 }
 
 class explorer {
 public:
     explorer(const workload& tested, const exploration& how) : tested_(tested), how_(how), random_(how.seed) {
-        if (!how.dropped_sync.empty())
-            disk_.drop_syncs_at(how.dropped_sync);
+        disk_.set_after_failed_sync(tested.after_failed_sync);
+        if (!how.dropped_site.empty())
+            disk_.drop_at(how.dropped_site);
         std::uint64_t runs_of_phase = 1;
         for (std::size_t phase = 0; phase < tested.phases.size(); phase++, runs_of_phase *= tested.restarts)
             runs_ += runs_of_phase;
@@ -132,26 +72,35 @@ public:
     }
 
 private:
-    using form = state::form;
-
     void run_phase(std::size_t phase, const promise& first) {
         name_state(tested_.name + '#' + std::to_string(phase));
         history past{first};
         const trace operations = record(phase, past);
-        note_sync_sites(operations);
+        note_sites(operations);
         report_.operations += operations.size();
         const auto promises = promises_by_position(operations, past);
-        const std::string prefix = tested_.name + '#' + std::to_string(phase) + ':';
+        const crash_states states(operations, tested_.after_failed_sync, how_.seed + phase);
 
-        const std::vector<state> all = states_of(operations, how_.seed + phase);
-        try_states(operations, promises, all, how_.states / runs_, prefix);
+        // Shared out among the levels, as far as there are as many states.
+        std::uint64_t left = how_.states / runs_;
+        budgets budget{};
+        for (std::size_t level = 0; level < how_.levels; level++) { // in parts of 4, 3, 2 and 1
+            const std::uint64_t parts = how_.levels - level;
+            budget[level] = left * 2 / (parts + 1);
+            if (level == 0)
+                budget[level] = std::min(budget[level], states.count());
+            left -= budget[level];
+        }
+        try_states(0, operations, promises, states, budget, tested_.name + '#' + std::to_string(phase),
+                   [] { return std::string(); });
         if (phase + 1 == tested_.phases.size())
             return;
 
         // The next phase goes on from some of these states.
-        for (const state& from : sample(all, tested_.restarts, random_)) {
+        for (const crash_state& from : states.sample(tested_.restarts, random_.next())) {
             os::crash_walk walk(disk_, operations);
-            build(walk, from);
+            walk.advance_to(from.position);
+            walk.build(states.choose(from, walk.pending()).parts);
             run_phase(phase + 1, promises[from.position]);
         }
     }
@@ -169,94 +118,81 @@ private:
         return operations;
     }
 
-    void note_sync_sites(const trace& operations) {
-        for (const auto& operation : operations) {
-            auto& sites = report_.sync_sites;
-            if (operation.is_sync() && std::find(sites.begin(), sites.end(), operation.where) == sites.end())
-                sites.emplace_back(operation.where);
-        }
+    void note_sites(const trace& operations) {
+        for (const auto& operation : operations)
+            if (operation.what != os::disk_operation::kind::create &&
+                operation.what != os::disk_operation::kind::marker)
+                report_.sites.emplace(operation.where.name(), os::name_of(operation.what));
     }
 
-    static void build(os::crash_walk& walk, const state& wanted) {
-        walk.advance_to(wanted.position);
-        if (wanted.kept == form::synced)
-            return walk.build_synced();
-        if (wanted.kept == form::newest && !walk.pending().empty()) {
-            const os::persisted_part newest{.operation = walk.pending().back()};
-            return walk.build({&newest, 1});
-        }
-        walk.build_prefix(wanted.kept == form::torn ? wanted.sectors : os::persisted_part::k_all);
-    }
-
-    void try_states(const trace& operations, const std::vector<promise>& promises, const std::vector<state>& all,
-                    std::uint64_t share, const std::string& prefix) {
-        report_.levels[0].possible += all.size();
-        const auto chosen = sample(all, std::min<std::uint64_t>(share, all.size()), random_);
-        const std::uint64_t left = share - chosen.size();
-        std::uint64_t second_level_due = 0; // in parts of chosen.size()
+    /// `budget`: states to be tried from here on, of this level and of those below.
+    void try_states(std::size_t level, const trace& operations, const std::vector<promise>& promises,
+                    const crash_states& states, budgets budget, const std::string& prefix,
+                    const std::function<std::string()>& before) {
+        report_.levels[level].possible += states.count();
+        const auto chosen = how_.only.empty() ? states.sample(budget[level], random_.next()) : wanted(states, prefix);
+        budgets due{}; // in parts of chosen.size()
         os::crash_walk walk(disk_, operations);
-        for (const state& tried : chosen) {
-            second_level_due += left;
-            const std::uint64_t quota = second_level_due / chosen.size();
-            second_level_due %= chosen.size();
-            const std::string name = prefix + tried.name();
-            if (!is_wanted(name))
-                continue;
-            if (how_.only_reordered && tried.kept != form::synced && tried.kept != form::newest)
-                continue;
-            build(walk, tried);
-            try_level_1(promises[tried.position], quota, name,
-                        [&] { return excerpt(operations, tried, walk.pending()); });
+        for (const crash_state& tried : chosen) {
+            budgets below{};
+            for (std::size_t i = level + 1; i < below.size(); i++) {
+                due[i] += budget[i];
+                below[i] = due[i] / chosen.size();
+                due[i] %= chosen.size();
+            }
+            walk.advance_to(tried.position);
+            const persisting kept = states.choose(tried, walk.pending());
+            walk.build(kept.parts);
+            const auto describe = [&] {
+                return before() +
+                       (level == 0 ? "  after these operations of the workload:\n"
+                                   : "  and then these of the recovery:\n") +
+                       excerpt(operations, tried.position, walk.pending(), kept);
+            };
+            try_state(level, promises[tried.position], kept.kind, below, prefix + ':' + tried.name(), describe);
         }
     }
 
-    [[nodiscard]] bool is_wanted(const std::string& name) const {
-        return how_.only.empty() || how_.only == name || how_.only.starts_with(name + ':');
+    /// The one state on the way to the one that is asked for.
+    [[nodiscard]] std::vector<crash_state> wanted(const crash_states& states, const std::string& prefix) const {
+        if (!how_.only.starts_with(prefix + ':'))
+            return {};
+        crash_state asked;
+        unsigned long long number = 0;
+        if (std::sscanf(how_.only.c_str() + prefix.size() + 1, "%u/%llu", &asked.position, &number) != 2)
+            return {};
+        asked.number = number;
+        if (!states.has(asked))
+            return {};
+        return {asked};
     }
 
     template <class Describe>
-    void try_level_1(const promise& given, std::uint64_t quota, const std::string& name, const Describe& describe) {
-        history second{given};
+    void try_state(std::size_t level, const promise& given, state_class kind, const budgets& below,
+                   const std::string& name, const Describe& describe) {
+        history found{given};
         trace recovery;
         try {
-            recovery = check(0, given, second, name);
-        } catch (const violation& found) {
-            throw violation(std::string(found.what()) + "\n  after these operations of the workload:\n" + describe());
+            recovery = check(level, given, kind, found, name);
+        } catch (const violation& broken) {
+            throw violation(std::string(broken.what()) + '\n' + describe());
         }
-        if (!how_.level_2)
+        const bool goes_on = how_.only.empty() ? level + 1 < how_.levels && below[level + 1] > 0 : how_.only != name;
+        if (!goes_on)
             return;
 
-        // What the first recovery found is the most that a later one may find while nobody has seen it.
-        if (second[1].in_flight == given.acknowledged) {
-            second[0].in_flight = given.acknowledged;
-            second[0].in_flight_content = given.acknowledged_content;
+        // What this recovery found is the most that a later one may find while nobody has seen it.
+        if (found[1].in_flight == given.acknowledged) {
+            found[0].in_flight = given.acknowledged;
+            found[0].in_flight_content = given.acknowledged_content;
         }
-        const auto promises = promises_by_position(recovery, second);
-        const auto all = states_of(recovery, how_.seed);
-        report_.levels[1].possible += all.size();
-        const bool alone = !how_.only.empty();
-        const auto chosen = alone ? all : sample(all, std::min<std::uint64_t>(quota, all.size()), random_);
-        os::crash_walk walk(disk_, recovery);
-        for (const state& tried : chosen) {
-            const std::string second_name = name + ':' + tried.name();
-            if (alone && how_.only != second_name)
-                continue;
-            build(walk, tried);
-            history third{promises[tried.position]};
-            try {
-                check(1, promises[tried.position], third, second_name);
-            } catch (const violation& found) {
-                throw violation(std::string(found.what()) + "\n  after these operations of the workload:\n" +
-                                describe() + "  and then these of the recovery:\n" +
-                                excerpt(recovery, tried, walk.pending()));
-            }
-        }
+        try_states(level + 1, recovery, promises_by_position(recovery, found),
+                   crash_states(recovery, tested_.after_failed_sync, how_.seed), below, name, describe);
     }
 
     /// The disk is as the loss left it, and is so again afterwards. Returns what opening and one more commit did.
-    trace check(std::size_t level, const promise& given, history& past, const std::string& name) {
+    trace check(std::size_t level, const promise& given, state_class kind, history& past, const std::string& name) {
         name_state(name);
-        level_counts& counts = report_.levels[level];
         const bool absent = !*disk_.exists(session::k_path);
         const auto start = disk_.now();
         (void)disk_.take_trace();
@@ -265,23 +201,26 @@ private:
             session program(disk_, tested_.open, past, how_.seed ^ (given.acknowledged << 8));
             program.open();
             const std::uint64_t version = program.opened().version();
-            counts.states++;
+            outcome how = outcome::in_flight;
             if (absent)
-                counts.absent++;
+                how = outcome::absent;
             else if (!given.created)
-                counts.created++;
+                how = outcome::created;
             else if (version == given.acknowledged)
-                counts.acknowledged++;
-            else
-                counts.in_flight++;
+                how = outcome::acknowledged;
+            report_.levels[level].tried[static_cast<std::size_t>(kind)][static_cast<std::size_t>(how)]++;
             program.verify();
 
             program.change_anything();
             program.commit();
             operations = disk_.take_trace();
-            program.close();
-            program.open();
-            program.verify();
+            // The end of the next level's traces is much the same: so not each time.
+            constexpr std::uint64_t k_closed_every = 4;
+            if (!how_.only.empty() || hash_of(name) % k_closed_every == 0) {
+                program.close();
+                program.open();
+                program.verify();
+            }
         }
         (void)disk_.take_trace();
         disk_.rewind(start);
@@ -302,24 +241,46 @@ private:
 
 } // namespace
 
+std::uint64_t level_counts::states() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < k_outcomes; i++)
+        sum += of(static_cast<outcome>(i));
+    return sum;
+}
+
+std::uint64_t level_counts::of(outcome which) const {
+    std::uint64_t sum = 0;
+    for (const auto& of_class : tried)
+        sum += of_class[static_cast<std::size_t>(which)];
+    return sum;
+}
+
+std::uint64_t level_counts::of(state_class which) const {
+    const auto& of_class = tried[static_cast<std::size_t>(which)];
+    return std::accumulate(of_class.begin(), of_class.end(), std::uint64_t{0});
+}
+
 void level_counts::operator+=(const level_counts& other) {
-    states += other.states;
     possible += other.possible;
-    acknowledged += other.acknowledged;
-    in_flight += other.in_flight;
-    created += other.created;
-    absent += other.absent;
+    for (std::size_t i = 0; i < k_state_classes; i++)
+        for (std::size_t j = 0; j < k_outcomes; j++)
+            tried[i][j] += other.tried[i][j];
 }
 
 std::string exploration_report::summary(std::string_view name) const {
     std::string text = std::string(name) + ": " + std::to_string(operations) + " operations\n";
     for (std::size_t i = 0; i < levels.size(); i++) {
-        const level_counts& of = levels[i];
-        text += "  level " + std::to_string(i + 1) + ": " + std::to_string(of.states) + " of " +
-                std::to_string(of.possible) + " states tried: last acknowledged commit " +
-                std::to_string(of.acknowledged) + ", the one in flight " + std::to_string(of.in_flight) +
-                ", created unacknowledged " + std::to_string(of.created) + ", absent " + std::to_string(of.absent) +
-                '\n';
+        const level_counts& at = levels[i];
+        text += "  level " + std::to_string(i + 1) + ": " + std::to_string(at.states()) + " of " +
+                std::to_string(at.possible) + " states tried: last acknowledged commit " +
+                std::to_string(at.of(outcome::acknowledged)) + ", the one in flight " +
+                std::to_string(at.of(outcome::in_flight)) + ", created unacknowledged " +
+                std::to_string(at.of(outcome::created)) + ", absent " + std::to_string(at.of(outcome::absent)) +
+                "\n   ";
+        for (std::size_t kind = 0; kind < k_state_classes; kind++)
+            text += (kind == 0 ? " " : ", ") + std::string(name_of(static_cast<state_class>(kind))) + ' ' +
+                    std::to_string(at.of(static_cast<state_class>(kind)));
+        text += '\n';
     }
     return text;
 }

@@ -1,19 +1,17 @@
-// Records workloads and tries the states in which a power loss may leave the disk.
+// Records workloads and tries the states in which a power loss may leave the disk (crash_states.hpp).
 //
-// A state is named "position/form": the loss comes after that many operations of the trace, and
-//   whole   all of them persisted;
-//   torn:n  all of them, of the last one (a write) only the first n sectors;
-//   synced  only what was synced;
-//   newest  what was synced, and of the rest only the last operation: it overtook the others.
-// Level 1 states are those of the workload. From each, the store is opened and goes on for one commit; the states of
-// that trace are level 2. A full name is "workload#phase:state" or "workload#phase:state:state".
+// States of level 1 are those of the workload. From each, the store is opened and goes on for one commit; the states of
+// that trace are level 2, and so on: up to three recoveries are cut short in turn, before a fourth one. A full name is "workload#phase:state",
+// ":state" for each further level behind it; a state is "position/number", and the seed belongs to it.
 #pragma once
 
+#include "crash_states.hpp"
 #include "session.hpp"
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <ostream>
 #include <span>
 #include <string>
@@ -22,6 +20,8 @@
 
 namespace remanence::crash {
 
+inline constexpr std::size_t k_levels = 4;
+
 struct workload {
     std::string name;
     open_function open;
@@ -29,6 +29,9 @@ struct workload {
     std::vector<std::function<void(session&)>> phases;
     /// From how many states of a phase the next one is tried.
     std::uint32_t restarts = 2;
+    os::failed_sync after_failed_sync = os::failed_sync::xfs;
+    /// What a state costs, about, compared with one of most workloads: so many times fewer are tried.
+    std::uint64_t cost = 1;
 
     // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
     friend void PrintTo(const workload& each, std::ostream* out) { *out << each.name; }
@@ -36,30 +39,35 @@ struct workload {
 
 struct exploration {
     std::uint64_t seed = 1;
-    std::uint64_t states = 2000; // to be tried, about, at both levels together; the rest are left out at random
-    bool level_2 = true;
+    std::uint64_t states = 2000; // to be tried, about, at all levels together; the rest are left out at random
+    std::size_t levels = k_levels;
     std::string only{};         // full name of the one state to be tried; empty: all
-    std::string dropped_sync{}; // name of a site whose syncs are not done
-    bool only_reordered =
-        false; // only the forms that lose an operation and keep a later one, or lose all: synced, newest
+    std::string dropped_site{}; // what is done there is not done
 };
+
+enum class outcome : std::uint8_t {
+    acknowledged, // recovered to the last acknowledged commit
+    in_flight,    // to the one that was being committed
+    created,      // there was a heap, although its creation was not acknowledged yet
+    absent,       // there was none; it was created
+};
+inline constexpr std::size_t k_outcomes = 4;
 
 /// How the states of one level ended.
 struct level_counts {
-    std::uint64_t states = 0;       // tried
-    std::uint64_t possible = 0;     // there were
-    std::uint64_t acknowledged = 0; // recovered to the last acknowledged commit
-    std::uint64_t in_flight = 0;    // to the one that was being committed
-    std::uint64_t created = 0;      // there was a heap, although its creation was not acknowledged yet
-    std::uint64_t absent = 0;       // there was none; it was created
+    std::uint64_t possible = 0; // states there were
+    std::array<std::array<std::uint64_t, k_outcomes>, k_state_classes> tried{};
+    [[nodiscard]] std::uint64_t states() const;
+    [[nodiscard]] std::uint64_t of(outcome which) const;
+    [[nodiscard]] std::uint64_t of(state_class which) const;
     void operator+=(const level_counts& other);
 };
 
 struct exploration_report {
     std::uint64_t operations = 0;
-    std::array<level_counts, 2> levels{};
-    std::string violation; // empty: none; else all that is needed to see it again
-    std::vector<std::string> sync_sites;
+    std::array<level_counts, k_levels> levels{};
+    std::string violation;                    // empty: none; else all that is needed to see it again
+    std::map<std::string, std::string> sites; // name of each call site → what is done there
 
     [[nodiscard]] std::string summary(std::string_view name) const;
 };

@@ -23,7 +23,7 @@ test_options& options() {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_states_default = 5000;
+constexpr std::uint64_t k_states_default = 80'000; // ten to the sixth in all
 #else
 constexpr std::uint64_t k_states_default =
     400; // sanitizers and debug builds are slow; the optimized one tries them all

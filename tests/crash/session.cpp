@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include "base/assert.hpp"
+#include "base/units.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +20,7 @@ void require(result<void> done, const char* what) {
 session::session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
     : disk_(disk), open_(std::move(open)), past_(past), random_(seed) {}
 
-void session::promised(promise made, const char* what) {
+void session::promised(promise made, os::site what) {
     past_.push_back(std::move(made));
     disk_.marker(what, past_.size() - 1);
 }
@@ -182,6 +183,14 @@ void session::add_root() {
                  list_root{.magic = content::k_root_magic, .serial = 0, .count = 0, .first = nullptr, .scratch = {}});
 }
 
+void session::remove_root() {
+    while (!current_.blocks().empty())
+        remove_block(0);
+    const std::uint64_t offset = current_.root();
+    current_.erase_root();
+    store_->deallocate(store_->base() + offset, sizeof(list_root));
+}
+
 void session::set_root_fields() {
     write_object(current_.root() + offsetof(list_root, count), std::uint64_t{current_.blocks().size()});
     list_block* first = current_.blocks().empty() ? nullptr : address_of(0);
@@ -198,6 +207,17 @@ void session::add_block(std::uint64_t bytes) {
     const std::uint64_t offset = allocate(bytes);
     std::vector<std::byte> all(bytes);
     random_.fill(all);
+    const list_block header{
+        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
+    const auto raw = std::as_bytes(std::span(&header, 1));
+    std::copy(raw.begin(), raw.end(), all.begin());
+    write(offset, all);
+    link_block({offset, bytes});
+}
+
+void session::add_zero_block(std::uint64_t bytes) {
+    const std::uint64_t offset = allocate(bytes);
+    std::vector<std::byte> all(bytes);
     const list_block header{
         .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
     const auto raw = std::as_bytes(std::span(&header, 1));
@@ -261,8 +281,9 @@ void session::change_serial() { write_object(current_.root() + offsetof(list_roo
 void session::change_anything() {
     if (!current_.has_root())
         add_root();
-    if (current_.blocks().size() > 2)
+    for (int i = 0; i < 2 && current_.blocks().size() > 3; i++)
         remove_block(current_.blocks().size() / 2);
+    add_zero_block(20 * KiB);
     add_block(24 + random_.below(600));
     add_block(24 + random_.below(6000));
     change_serial();

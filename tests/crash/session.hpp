@@ -71,6 +71,8 @@ public:
 
     /// Adds a block in front of the list and fills it.
     void add_block(std::uint64_t bytes);
+    /// Adds a block that holds zeros behind its header: in the file, holes, wherever debris of a lost commit may lie.
+    void add_zero_block(std::uint64_t bytes);
     /// Adds a block of which only the header and pieces of `written` bytes, `every` apart, are ever touched.
     void add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written);
     void remove_block(std::size_t index);
@@ -80,6 +82,8 @@ public:
     void poke(std::size_t index, std::uint64_t offset, std::uint64_t bytes);
     void change_serial();
     void add_root();
+    /// Frees every block and the root itself.
+    void remove_root();
 
     /// Some change that any heap takes, empty ones included.
     void change_anything();
@@ -94,7 +98,7 @@ private:
     void link_block(content::block added);
     void set_root_fields();
     list_block* address_of(std::size_t index);
-    void promised(promise made, const char* what);
+    void promised(promise made, os::site what);
     result<void> do_commit();
     void adopt(std::unique_ptr<store> opened, bool was_absent);
     void prepare_cut(std::uint64_t n, cut how);

@@ -13,7 +13,7 @@ namespace remanence::crash {
 
 namespace {
 
-constexpr std::uint64_t k_memory_bytes = 64 * KiB;
+constexpr std::uint64_t k_memory_bytes = 512 * KiB;
 void* const k_base = reinterpret_cast<void*>(0x1200'0000'0000);
 
 struct record_header {

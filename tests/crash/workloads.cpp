@@ -230,6 +230,33 @@ void free_and_reuse(session& program) {
     program.commit();
 }
 
+void removed_roots(session& program) {
+    begin(program);
+    program.add_block(30 * KiB);
+    program.add_block(200);
+    program.commit();
+    program.remove_root();
+    program.rollback();
+    program.remove_root();
+    program.commit();
+    program.add_root(); // where the other one was
+    program.add_block(9 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.remove_root();
+    program.commit();
+    program.close();
+    program.open();
+    program.add_root();
+    program.add_block(100 * KiB);
+    program.commit();
+    program.die();
+    program.open();
+    program.remove_root();
+    program.add_root();
+    program.commit();
+}
+
 /// Goes on after a power loss; on what it left, once more.
 void go_on(session& program) {
     program.open();
@@ -314,14 +341,26 @@ std::vector<workload> engine_workloads() {
         {.name = "create", .open = engine_with(k_roomy), .phases = {create}},
         {.name = "small_commits", .open = engine_with(k_roomy), .phases = {small_commits}},
         {.name = "bulk_commits", .open = engine_with(k_roomy), .phases = {bulk_commits}},
-        {.name = "growth", .open = engine_with(k_roomy), .phases = {growth}},
+        {.name = "growth", .open = engine_with(k_roomy), .phases = {growth}, .cost = 5},
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
-        {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}},
+        {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}, .cost = 4},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}},
-        {.name = "failing_device", .open = engine_with(k_roomy), .phases = {failing_device}},
+        {.name = "removed_roots", .open = engine_with(k_roomy), .phases = {removed_roots}},
+        {.name = "failing_device_ext4",
+         .open = engine_with(k_roomy),
+         .phases = {failing_device},
+         .after_failed_sync = os::failed_sync::ext4},
+        {.name = "failing_device_xfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_device},
+         .after_failed_sync = os::failed_sync::xfs},
+        {.name = "failing_device_btrfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_device},
+         .after_failed_sync = os::failed_sync::btrfs},
         {.name = "crash_and_go_on",
          .open = engine_with(k_tight),
          .phases = {go_on, go_on, go_on_and_close},

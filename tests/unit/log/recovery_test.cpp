@@ -197,6 +197,43 @@ TEST_F(recovery, stale_records_after_a_restart_are_ignored) {
     expect_state(7);
 }
 
+// The size of a segment that was only just reserved may persist in part, and a record in flight may lie before that end as
+// a whole; but no record begins in such a segment.
+TEST_F(recovery, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damage) {
+    commit(0, {}, 1);
+    record_builder builder;
+    const auto& page = memory_[0];
+    const format::change_range whole{0, k_page_bytes};
+    while (builder.record_bytes() <= format::k_log_segment_bytes)
+        builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
+    auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_},
+                                 store_->image_bytes());
+    ASSERT_TRUE(log_->reserve(record.size()));
+    ASSERT_TRUE(log_->append(record));
+    ++version_;
+    chain_ = builder.checksum();
+    states_.push_back(memory_);
+    const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
+    commit({}, {0}, 5);
+    edit_log([&](os::file& file) {
+        ASSERT_TRUE(file.resize("test", end + k_sector_bytes / 2)); // in the midst of the record that follows
+    });
+    crash();
+    auto cut_off = recover();
+    ASSERT_FALSE(cut_off);
+    EXPECT_EQ(cut_off.why().code, errc::truncated);
+
+    edit_log([&](os::file& file) {
+        ASSERT_TRUE(file.resize("test", end));
+        ASSERT_TRUE(file.resize("test", end + 100 * k_sector_bytes)); // zeros
+    });
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 2U);
+    expect_state(2);
+}
+
 TEST_F(recovery, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
     commit(0, {}, 1);
     crash();

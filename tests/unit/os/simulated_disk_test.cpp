@@ -296,7 +296,7 @@ TEST(simulated_disk, data_and_size_of_a_write_may_persist_apart) {
 
 TEST(simulated_disk, dropped_syncs_leave_no_trace) {
     simulated_disk disk;
-    disk.drop_syncs_at("one");
+    disk.drop_at("one");
     auto file = std::move(*disk.open_or_create("f", 0600));
     ASSERT_TRUE(file->sync("one"));
     ASSERT_TRUE(file->sync("two"));

@@ -1,0 +1,98 @@
+#include "os/simulated_contents.hpp"
+
+#include "base/assert.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace remanence::os {
+
+simulated_contents::simulated_contents() : memfd_(::memfd_create("simulated disk", MFD_CLOEXEC)) {
+    REM_CHECK(memfd_ >= 0);
+}
+
+simulated_contents::~simulated_contents() {
+    if (bytes_ != nullptr)
+        ::munmap(bytes_, capacity_);
+    ::close(memfd_);
+}
+
+void simulated_contents::make_room(std::uint64_t end) {
+    if (end <= capacity_)
+        return;
+    std::uint64_t grown = std::max<std::uint64_t>(capacity_, 16 * MiB);
+    while (grown < end)
+        grown *= 2;
+    REM_CHECK(::ftruncate(memfd_, static_cast<off_t>(grown)) == 0);
+    if (bytes_ != nullptr)
+        ::munmap(bytes_, capacity_);
+    void* got = ::mmap(nullptr, grown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd_, 0);
+    REM_CHECK(got != MAP_FAILED);
+    bytes_ = static_cast<std::byte*>(got);
+    capacity_ = grown;
+    has_data_.resize(static_cast<std::size_t>(grown / k_page_bytes));
+}
+
+int simulated_contents::descriptor(std::uint64_t end) {
+    make_room(end);
+    return memfd_;
+}
+
+template <class F>
+void simulated_contents::for_each_run(byte_range range, F f) const {
+    const auto is_data = [&](std::uint64_t at) {
+        const std::uint64_t page = at / k_page_bytes;
+        return page < has_data_.size() && has_data_[static_cast<std::size_t>(page)];
+    };
+    for (std::uint64_t at = range.offset; at < range.end();) {
+        const bool data = is_data(at);
+        std::uint64_t end = at;
+        do {
+            end = std::min(range.end(), align_down(end, k_page_bytes) + k_page_bytes);
+        } while (end < range.end() && is_data(end) == data);
+        f(at, end, data);
+        at = end;
+    }
+}
+
+void simulated_contents::read(std::uint64_t offset, std::span<std::byte> into) const {
+    for_each_run({offset, into.size()}, [&](std::uint64_t begin, std::uint64_t end, bool data) {
+        if (data)
+            std::memcpy(into.data() + (begin - offset), bytes_ + begin, end - begin);
+        else
+            std::memset(into.data() + (begin - offset), 0, end - begin);
+    });
+}
+
+void simulated_contents::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (bytes.empty())
+        return;
+    make_room(offset + bytes.size());
+    std::memcpy(bytes_ + offset, bytes.data(), bytes.size());
+    for (std::uint64_t page = offset / k_page_bytes; page * k_page_bytes < offset + bytes.size(); ++page)
+        has_data_[static_cast<std::size_t>(page)] = true;
+}
+
+void simulated_contents::zero(byte_range range) {
+    for_each_run(range, [&](std::uint64_t begin, std::uint64_t end, bool data) {
+        if (!data)
+            return;
+        std::memset(bytes_ + begin, 0, end - begin);
+        for (std::uint64_t page = align_up(begin, k_page_bytes); page + k_page_bytes <= end; page += k_page_bytes)
+            has_data_[static_cast<std::size_t>(page / k_page_bytes)] = false;
+    });
+}
+
+std::vector<byte_range> simulated_contents::data_within(byte_range range) const {
+    std::vector<byte_range> found;
+    for_each_run(range, [&](std::uint64_t begin, std::uint64_t end, bool data) {
+        if (data)
+            found.push_back({begin, end - begin});
+    });
+    return found;
+}
+
+} // namespace remanence::os

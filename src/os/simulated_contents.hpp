@@ -1,0 +1,45 @@
+// The bytes of a simulated file: a memfd, so that private mappings of it are real ones, seen through a shared mapping,
+// so that reading and writing them costs no system call. Private to the simulated disk. May use: base.
+//
+// The host's own failures (no memory, no descriptors) end the test: they are not what it simulates.
+#pragma once
+
+#include "base/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::os {
+
+/// Without an end: what was not written reads as zeros. A page that holds zeros only may count as a hole, which costs
+/// neither time nor memory.
+class simulated_contents {
+public:
+    simulated_contents();
+    ~simulated_contents();
+    simulated_contents(const simulated_contents&) = delete;
+    simulated_contents& operator=(const simulated_contents&) = delete;
+
+    void read(std::uint64_t offset, std::span<std::byte> into) const;
+    void write(std::uint64_t offset, std::span<const std::byte> bytes);
+    void zero(byte_range range);
+    /// Where the range holds anything but holes, by whole pages, cut to the range.
+    [[nodiscard]] std::vector<byte_range> data_within(byte_range range) const;
+    /// For mapping; whatever is mapped lies below `end` from now on.
+    int descriptor(std::uint64_t end);
+
+private:
+    void make_room(std::uint64_t end);
+    /// Calls f(begin, end, is_data) for the parts of the range that are data, or holes, as a whole.
+    template <class F>
+    void for_each_run(byte_range range, F f) const;
+
+    int memfd_;
+    std::byte* bytes_ = nullptr; // all of the memfd
+    std::uint64_t capacity_ = 0; // its size
+    std::vector<bool> has_data_; // by page; a hole's memory is zeros
+};
+
+} // namespace remanence::os

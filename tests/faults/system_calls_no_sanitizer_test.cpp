@@ -1,0 +1,192 @@
+// Every system call that the library makes in a program's life fails, one after the other, once and from then on, with
+// each error that such calls have; reads and writes also do half of what they are asked for. Whatever the program does not
+// hear of is on a list here, with its reason.
+//
+// Not under the sanitizers, which put functions of their own in the place of these.
+#include "program.hpp"
+#include "support/temp_dir.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+namespace remanence::faults {
+namespace {
+
+constexpr int k_short = -1; // instead of an error: half is done
+
+struct {
+    bool armed = false;
+    bool from_then_on = false;
+    int code = 0;
+    std::uint64_t left = 0; // calls that succeed before one fails
+    std::string struck{};   // the first call that failed
+} plan;
+
+/// The error with which this call fails; 0: it does not.
+int strike(const char* call, bool can_be_short = false) {
+    if (!plan.armed || (plan.code == k_short && !can_be_short))
+        return 0;
+    if (plan.left > 0) {
+        plan.left--;
+        return 0;
+    }
+    if (!plan.struck.empty() && !plan.from_then_on)
+        return 0;
+    if (plan.struck.empty())
+        plan.struck = call;
+    return plan.code;
+}
+
+} // namespace
+} // namespace remanence::faults
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
+#define REM_WRAP_AS(name, call, type, parameters, arguments)                                                           \
+    extern "C" type __real_##name parameters;                                                                          \
+    extern "C" type __wrap_##name parameters {                                                                         \
+        if (const int code = remanence::faults::strike(call)) {                                                        \
+            errno = code;                                                                                              \
+            return static_cast<type>(-1);                                                                              \
+        }                                                                                                              \
+        return __real_##name arguments;                                                                                \
+    }
+
+#define REM_WRAP(name, type, parameters, arguments) REM_WRAP_AS(name, #name, type, parameters, arguments)
+
+REM_WRAP_AS(open, (flags & O_DIRECT) != 0 ? "open for O_DIRECT" : "open", int,
+            (const char* path, int flags, mode_t mode), (path, flags, mode))
+REM_WRAP_AS(madvise, advice == MADV_DONTNEED ? "madvise to drop pages" : "madvise as a hint", int,
+            (void* where, std::size_t bytes, int advice), (where, bytes, advice))
+REM_WRAP(fsync, int, (int fd), (fd))
+REM_WRAP(fdatasync, int, (int fd), (fd))
+REM_WRAP(ftruncate, int, (int fd, off_t bytes), (fd, bytes))
+REM_WRAP(fallocate, int, (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes))
+REM_WRAP(fcntl, int, (int fd, int command, void* argument), (fd, command, argument))
+REM_WRAP(fstat, int, (int fd, struct stat* into), (fd, into))
+REM_WRAP(stat, int, (const char* path, struct stat* into), (path, into))
+REM_WRAP(link, int, (const char* from, const char* to), (from, to))
+REM_WRAP(renameat2, int, (int a, const char* from, int b, const char* to, unsigned flags), (a, from, b, to, flags))
+REM_WRAP(unlink, int, (const char* path), (path))
+REM_WRAP(mprotect, int, (void* where, std::size_t bytes, int rights), (where, bytes, rights))
+REM_WRAP(ioctl, int, (int fd, unsigned long request, void* argument), (fd, request, argument))
+REM_WRAP(getrandom, ssize_t, (void* into, std::size_t bytes, unsigned flags), (into, bytes, flags))
+REM_WRAP(syscall, long, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))
+
+extern "C" void* __real_mmap(void* where, std::size_t bytes, int rights, int flags, int fd, off_t offset);
+extern "C" void* __wrap_mmap(void* where, std::size_t bytes, int rights, int flags, int fd, off_t offset) {
+    if (const int code = remanence::faults::strike(rights == PROT_NONE ? "mmap to reserve" : "mmap")) {
+        errno = code;
+        return MAP_FAILED;
+    }
+    return __real_mmap(where, bytes, rights, flags, fd, offset);
+}
+
+#define REM_WRAP_TRANSFER(name, buffer)                                                                                \
+    extern "C" ssize_t __real_##name(int fd, buffer* bytes, std::size_t count, off_t offset);                          \
+    extern "C" ssize_t __wrap_##name(int fd, buffer* bytes, std::size_t count, off_t offset) {                         \
+        const int code = remanence::faults::strike(#name, count > 1);                                                  \
+        if (code > 0) {                                                                                                \
+            errno = code;                                                                                              \
+            return -1;                                                                                                 \
+        }                                                                                                              \
+        return __real_##name(fd, bytes, code == remanence::faults::k_short ? count / 2 : count, offset);               \
+    }
+REM_WRAP_TRANSFER(pread, void)
+REM_WRAP_TRANSFER(pwrite, const void)
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace remanence::faults {
+namespace {
+
+struct fault {
+    const char* name;
+    int code;
+    bool from_then_on;
+    // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
+    friend void PrintTo(const fault& each, std::ostream* out) { *out << each.name; }
+};
+
+/// Calls of which nobody hears that they failed, and why that is right.
+struct silence {
+    std::string_view call;
+    int code; // 0: whichever
+    const char* reason;
+};
+constexpr silence k_silent[] = {
+    {"madvise as a hint", 0, "core files get larger, or pages stay small"},
+    {"open for O_DIRECT", 0, "the page cache serves: the file system may not know O_DIRECT"},
+    {"stat", 0, "the file is looked at once more when it is open"},
+    {"mmap to reserve", 0, "less address space will do; without any, opening says so"},
+    {"open", EINTR, "repeated"},
+    {"pread", EINTR, "repeated"},
+    {"pwrite", EINTR, "repeated"},
+    {"fallocate", EINTR, "repeated"},
+    {"fdatasync", EINTR, "repeated: it was interrupted, and has reported no write as failed yet"},
+    {"pread", k_short, "the rest is read"},
+    {"pwrite", k_short, "the rest is written"},
+};
+
+bool may_be_silent(std::string_view call, int code) {
+    for (const silence& each : k_silent)
+        if (each.call == call && (each.code == 0 || each.code == code))
+            return true;
+    return false;
+}
+
+class failing_system_calls : public testing::TestWithParam<fault> {};
+
+TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged) {
+    const fault given = GetParam();
+    std::map<std::string, std::uint64_t> unheard;
+    std::uint64_t repeated = 0;
+    std::uint64_t n = 0;
+    for (;; n++) {
+        SCOPED_TRACE(std::string(given.name) + ", call " + std::to_string(n));
+        const test::temp_dir dir;
+        plan = {.armed = true, .from_then_on = given.from_then_on, .code = given.code, .left = n};
+        const story told = run_program(dir.path(), !given.from_then_on);
+        plan.armed = false;
+        repeated += told.repeated;
+        if (!plan.struck.empty() && told.heard.empty() && told.repeated == 0) {
+            unheard[plan.struck]++;
+            EXPECT_TRUE(may_be_silent(plan.struck, given.code)) << plan.struck << " failed, and nobody heard";
+        }
+        ASSERT_EQ(check_what_is_left(dir.path(), told), "") << plan.struck << ", heard: " << told.heard;
+        if (plan.struck.empty()) {
+            EXPECT_EQ(told.heard, "");
+            break;
+        }
+    }
+    EXPECT_GT(n, 20U);
+    std::cout << given.name << ": " << n << " calls failed; " << repeated
+              << " commits succeeded when repeated; unheard:";
+    for (const auto& [call, times] : unheard)
+        std::cout << ' ' << call << " ×" << times;
+    std::cout << '\n';
+}
+
+INSTANTIATE_TEST_SUITE_P(each, failing_system_calls,
+                         testing::Values(fault{"EIO_once", EIO, false}, fault{"EIO_from_then_on", EIO, true},
+                                         fault{"ENOSPC_once", ENOSPC, false},
+                                         fault{"ENOSPC_from_then_on", ENOSPC, true},
+                                         fault{"EDQUOT_once", EDQUOT, false},
+                                         fault{"EDQUOT_from_then_on", EDQUOT, true},
+                                         // Not from then on: a call that is interrupted for ever would never end.
+                                         fault{"EINTR_once", EINTR, false}, fault{"short_once", k_short, false},
+                                         fault{"short_from_then_on", k_short, true}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+} // namespace
+} // namespace remanence::faults
