@@ -709,7 +709,9 @@ void heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint
     }
     std::vector<std::byte> bytes(checksums.size() * k_page_bytes);
     std::uint64_t home = home_of(first_page * k_page_bytes);
-    const bool readable = static_cast<bool>(file_->read(home, bytes)); // else page by page, to say which
+    const auto read_at_once = file_->read(home, bytes);
+    bool told = static_cast<bool>(read_at_once); // else page by page, to say which
+    const bool readable = told;
     for (std::size_t i = 0; i < checksums.size(); ++i) {
         const auto page = std::span(bytes).subspan(i * k_page_bytes, k_page_bytes);
         const std::uint64_t at = home + i * k_page_bytes;
@@ -721,12 +723,15 @@ void heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint
         if (!readable) {
             if (auto read = file_->read(at, page); !read) {
                 found({name + ": " + read.why().message, at});
+                told = true;
                 continue;
             }
         }
         if (page_checksum(page) != checksums[i])
             found({name + " is damaged", at});
     }
+    if (!told) // it works the second time, so that nothing is known to be lost; still it failed
+        found({read_at_once.why().message, home});
 }
 
 } // namespace remanence::store

@@ -23,10 +23,9 @@ test_options& options() {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_states_default = 80'000; // ten to the sixth in all
+constexpr std::uint64_t k_states_default = 20'000;
 #else
-constexpr std::uint64_t k_states_default =
-    400; // sanitizers and debug builds are slow; the optimized one tries them all
+constexpr std::uint64_t k_states_default = 400; // sanitizers and debug builds are slow
 #endif
 
 void say(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
