@@ -207,7 +207,7 @@ TEST(block_allocator, neighbouring_free_blocks_serve_a_longer_one) {
         heap->deallocate(blocks[i], 112);
     bool found = false;
     while (heap.accessible_bytes() == used) {
-        const void* const longer = heap->allocate(16 * 112);
+        const void* const longer = heap->allocate(std::size_t{16} * 112);
         found = found || (longer >= blocks[500] && longer < blocks[516]);
     }
     EXPECT_TRUE(found) << "before the heap grew";
