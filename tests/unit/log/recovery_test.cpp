@@ -462,7 +462,6 @@ protected:
         const store::page_bytes bytes(9);
         builder.add_page(page, bytes.checksum(), {&range, 1}, bytes.span().data());
     }
-    static constexpr std::uint64_t k_second = format::k_log_header_bytes + format::k_record_alignment;
 };
 
 TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
