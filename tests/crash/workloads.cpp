@@ -1,5 +1,6 @@
 #include "workloads.hpp"
 
+#include "copied_store.hpp"
 #include "engine_store.hpp"
 
 namespace remanence::crash {
@@ -298,13 +299,15 @@ void cut_short(session& program, session::cut how) {
         program.change_anything();
         program.commit();
     }
-    for (std::uint64_t n = 0;; n++) { // with an empty log, which could not repair what the record changes
+    // With an empty log, which could not repair what the record changes. Always the same page, so that each commit is made
+    // of the same operations and none of them is skipped.
+    for (std::uint64_t n = 0;; n++) {
         program.checkpoint();
-        program.poke(200);
+        program.change_serial();
         if (program.try_commit(n, how))
             break;
         program.open();
-        program.poke(100);
+        program.change_serial();
         program.commit();
     }
     for (std::uint64_t n = 0; !program.try_checkpoint(n, how); n++) {
@@ -329,6 +332,32 @@ void cut_short(session& program, session::cut how) {
     program.commit();
 }
 
+/// Commits of fresh chunks are cut short at each operation; where they left bytes in the file, most pages of the next
+/// commit are zeros.
+void debris(session& program) {
+    begin(program);
+    for (std::uint64_t n = 0;; n++) {
+        program.add_block(150 * KiB);
+        if (program.try_commit(n, session::cut::death))
+            break;
+        program.open();
+        program.add_sparse_block(150 * KiB, 40 * KiB, 100); // something in each chunk: else it would be skipped
+        program.commit();
+        program.close();
+        program.open(); // and reads them from the file
+    }
+}
+
+/// On a heap that is a copy.
+void copied(session& program) {
+    begin(program);
+    program.add_block(90 * KiB);
+    program.commit();
+    program.poke(100);
+    program.commit();
+    program.close();
+}
+
 void killed(session& program) { cut_short(program, session::cut::death); }
 void failing_device(session& program) { cut_short(program, session::cut::failure); }
 
@@ -348,6 +377,8 @@ std::vector<workload> engine_workloads() {
         {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}, .cost = 4},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}},
+        {.name = "debris", .open = engine_with(k_roomy), .phases = {debris}, .cost = 2},
+        {.name = "copied", .open = copied_engine(small_heap_options()), .phases = {copied}},
         {.name = "removed_roots", .open = engine_with(k_roomy), .phases = {removed_roots}},
         {.name = "failing_device_ext4",
          .open = engine_with(k_roomy),
