@@ -7,11 +7,7 @@
 
 namespace remanence::os {
 
-namespace {
-
 using kind = disk_operation::kind;
-
-} // namespace
 
 bool pending_operations::covers(const disk_operation& sync, const disk_operation& earlier) {
     if (sync.what == kind::sync)

@@ -158,7 +158,7 @@ std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
 }
 
 std::vector<process_memory> memory_of_process() {
-    using kind = process_memory::kind;
+    using memory_kind = process_memory::kind;
     constexpr std::uint64_t k_shadow_bytes_min = std::uint64_t{1} << 40;
     constexpr std::uint64_t k_guard_bytes_max = 64 * KiB;
     std::vector<process_memory> found;
@@ -179,13 +179,13 @@ std::vector<process_memory> memory_of_process() {
         const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';
         if (!is_private || end - begin >= k_shadow_bytes_min || (!name.empty() && !name.starts_with('[')))
             continue;
-        kind what = kind::other;
+        memory_kind what = memory_kind::other;
         if (begin <= here && here < end) {
-            what = kind::stack_of_this_thread;
+            what = memory_kind::stack_of_this_thread;
         } else if (guarded || name.starts_with("[stack")) {
-            what = kind::stack;
+            what = memory_kind::stack;
         } else if (name.starts_with("[heap")) {
-            what = kind::malloc;
+            what = memory_kind::malloc;
         }
         found.push_back({begin, end, what});
     }

@@ -4,9 +4,6 @@
 
 namespace remanence::types {
 
-using format::root_directory;
-using format::root_entry;
-
 unexpected root_reader::damaged(std::uint64_t offset) const {
     return fail(errc::corrupt,
                 "the root directory of " + path_ + " is damaged at heap offset " + std::to_string(offset) +
@@ -20,13 +17,13 @@ result<std::byte*> root_reader::at(std::uint64_t offset, std::uint64_t bytes) co
     return heap_.at(offset, bytes);
 }
 
-result<root_directory*> root_reader::directory(std::uint64_t root_word) const {
+result<format::root_directory*> root_reader::directory(std::uint64_t root_word) const {
     if (root_word == 0)
         return nullptr;
-    auto bytes = at(root_word, sizeof(root_directory));
+    auto bytes = at(root_word, sizeof(format::root_directory));
     if (!bytes)
         return bytes.error();
-    auto* d = reinterpret_cast<root_directory*>(*bytes);
+    auto* d = reinterpret_cast<format::root_directory*>(*bytes);
     if (d->magic != format::k_directory_magic || d->version != format::k_directory_version || d->count > d->capacity ||
         d->capacity > ~std::uint64_t{0} / sizeof(std::uint64_t) || d->table < k_page_bytes ||
         !is_aligned(d->table, alignof(std::uint64_t)) ||
@@ -36,15 +33,15 @@ result<root_directory*> root_reader::directory(std::uint64_t root_word) const {
     return d;
 }
 
-result<root_entry_view> root_reader::entry(const root_directory& d, std::uint64_t index) const {
+result<root_entry_view> root_reader::entry(const format::root_directory& d, std::uint64_t index) const {
     auto slot = at(d.table + index * sizeof(std::uint64_t), sizeof(std::uint64_t));
     if (!slot)
         return slot.error();
     const std::uint64_t offset = *reinterpret_cast<const std::uint64_t*>(*slot);
-    auto head = at(offset, sizeof(root_entry));
+    auto head = at(offset, sizeof(format::root_entry));
     if (!head)
         return head.error();
-    const root_entry e = *reinterpret_cast<const root_entry*>(*head);
+    const format::root_entry e = *reinterpret_cast<const format::root_entry*>(*head);
     auto whole = at(offset, sizeof e + e.name_bytes + e.type_bytes);
     if (!whole)
         return whole.error();

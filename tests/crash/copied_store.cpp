@@ -37,8 +37,7 @@ result<void> copy_heap(os::file_system& files, const std::string& from, const st
 } // namespace
 
 open_function copied_engine(const txn::engine_options& options) {
-    return [open = engine(options)](os::file_system& files,
-                                    const std::string& path) -> result<std::unique_ptr<store>> {
+    return [open = engine(options)](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
         if (!*files.exists(path)) {
             REM_TRY(make_source(files, path + "-source", open));
             REM_TRY(copy_heap(files, path + "-source", path));

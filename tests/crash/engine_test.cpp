@@ -85,9 +85,9 @@ TEST(crash_suite_no_sanitizer, notices_every_step_that_is_left_out) {
     std::map<std::string, std::string> noticed; // site → the violation
     std::map<std::string, std::string> steps;   // site → what is done there
     std::vector<workload> workloads;
-    for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse", "log_growth",
-                             "many_skipped_chunks", "free_what_was_changed", "killed", "debris", "copied",
-                             "failing_device_xfs"})
+    for (const char* name :
+         {"create", "checkpoints", "bulk_commits", "free_and_reuse", "log_growth", "many_skipped_chunks",
+          "free_what_was_changed", "killed", "debris", "copied", "failing_device_xfs"})
         workloads.push_back(named(name));
     for (const std::uint64_t states : {500U, 6'000U}) { // most are noticed soon, by one workload or another
         for (const workload& tested : workloads) {

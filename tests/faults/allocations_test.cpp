@@ -24,7 +24,7 @@ TEST_P(failing_allocations, lose_nothing_that_was_acknowledged) {
     std::uint64_t n = 0;
     for (;; n++) {
         SCOPED_TRACE("allocation " + std::to_string(n));
-        const test::temp_dir dir;
+        const auto dir = test::temp_dir::in_memory();
         const std::filesystem::path where = dir.path();
         allocations() = {.armed = true, .from_then_on = from_then_on, .left = n};
         const story told = run_program(where, !from_then_on);

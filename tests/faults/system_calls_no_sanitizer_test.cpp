@@ -154,7 +154,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     std::uint64_t n = 0;
     for (;; n++) {
         SCOPED_TRACE(std::string(given.name) + ", call " + std::to_string(n));
-        const test::temp_dir dir;
+        const auto dir = test::temp_dir::in_memory();
         plan = {.armed = true, .from_then_on = given.from_then_on, .code = given.code, .left = n};
         const story told = run_program(dir.path(), !given.from_then_on);
         plan.armed = false;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 
 namespace remanence::test {
 
@@ -16,11 +17,13 @@ namespace remanence::test {
 /// threads or processes create them.
 class temp_dir {
 public:
-    temp_dir() {
-        std::string name = (std::filesystem::temp_directory_path() / "remanence-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr)
-            throw std::system_error(errno, std::generic_category(), "mkdtemp " + name);
-        path_ = name;
+    temp_dir() : temp_dir(std::filesystem::temp_directory_path()) {}
+    /// Where syncs cost nothing, if there is such a place: for tests that have nothing to do with the disk itself.
+    static temp_dir in_memory() {
+        constexpr const char* k_shared_memory = "/dev/shm";
+        if (::access(k_shared_memory, W_OK) == 0)
+            return temp_dir(k_shared_memory);
+        return {};
     }
     ~temp_dir() {
         std::error_code ignored; // a test may have removed it already, or its permissions
@@ -33,6 +36,13 @@ public:
     [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
 private:
+    explicit temp_dir(const std::filesystem::path& parent) {
+        std::string name = (parent / "remanence-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::system_error(errno, std::generic_category(), "mkdtemp " + name);
+        path_ = name;
+    }
+
     std::filesystem::path path_;
 };
 

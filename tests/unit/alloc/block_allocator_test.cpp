@@ -18,12 +18,6 @@ std::uint64_t new_seed() {
     return seed;
 }
 
-using random_engine = std::mt19937_64;
-
-std::size_t random_below(random_engine& random, std::size_t end) {
-    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
-}
-
 // Mostly small, at times many pages.
 std::size_t random_size(random_engine& random) {
     return random_below(random,

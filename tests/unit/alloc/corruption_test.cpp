@@ -10,13 +10,7 @@
 namespace remanence::alloc {
 namespace {
 
-using random_engine = std::mt19937_64;
-
-std::size_t random_below(random_engine& random, std::size_t end) {
-    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
-}
-
-std::size_t random_size(random_engine& random) {
+std::size_t random_small_size(random_engine& random) {
     return random_below(random, (std::size_t{1} << (1 + random_below(random, 17))) + 1);
 }
 
@@ -24,7 +18,7 @@ std::size_t random_size(random_engine& random) {
 void populate(test_heap& heap, random_engine& random) {
     std::vector<live_block> blocks;
     for (int step = 0; step < 1200; ++step) {
-        const std::size_t bytes = random_size(random);
+        const std::size_t bytes = random_small_size(random);
         blocks.push_back({heap->allocate(bytes), bytes, k_granule_bytes});
     }
     std::shuffle(blocks.begin(), blocks.end(), random);
@@ -76,7 +70,7 @@ void damage_something(test_heap& heap, const std::vector<byte_range>& ranges, ra
 void use(test_heap& heap, random_engine& random) {
     std::vector<live_block> blocks;
     for (int step = 0; step < 60; ++step) {
-        const std::size_t bytes = random_size(random);
+        const std::size_t bytes = random_small_size(random);
         void* const got = heap->allocate(bytes, random_below(random, 10) == 0 ? 8 * KiB : k_granule_bytes);
         if (got == nullptr)
             continue;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <ostream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,12 @@ inline testing::AssertionResult is_sound(const block_allocator& allocator) {
     if (count == 0 && !allocator.damaged())
         return testing::AssertionSuccess();
     return testing::AssertionFailure() << count << " problems" << problems;
+}
+
+using random_engine = std::mt19937_64;
+
+inline std::size_t random_below(random_engine& random, std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
 }
 
 /// A request, and the block that met it.

@@ -11,8 +11,8 @@
 namespace remanence::log {
 namespace {
 
-constexpr std::uint64_t k_chunk_pages = 16;
-constexpr std::uint64_t k_image_bytes = 64 * k_chunk_pages * k_page_bytes;
+constexpr std::uint64_t k_pages_of_chunk = 16;
+constexpr std::uint64_t k_image_bytes = 64 * k_pages_of_chunk * k_page_bytes;
 
 record_identity identity() { return {{1, 2, 3}, 4, 5, 6, 4}; }
 
@@ -26,7 +26,7 @@ struct parts {
 parts build(record_builder& builder, std::mt19937_64& random, const std::vector<std::byte>& before) {
     parts wanted;
     for (std::uint64_t i = 0; i < random() % 3; ++i) {
-        std::vector<std::uint32_t> sums(k_chunk_pages);
+        std::vector<std::uint32_t> sums(k_pages_of_chunk);
         for (auto& sum : sums)
             sum = static_cast<std::uint32_t>(random());
         builder.add_fresh(i * 7, sums);
@@ -51,7 +51,7 @@ parts build(record_builder& builder, std::mt19937_64& random, const std::vector<
 std::optional<parts> read_back(std::span<const std::byte> record, const std::vector<std::byte>& before) {
     parts got;
     const bool sound = for_each_part(
-        record, k_chunk_pages,
+        record, k_pages_of_chunk,
         [&](std::uint64_t chunk, std::vector<std::uint32_t> sums) { got.fresh.emplace_back(chunk, std::move(sums)); },
         [&](const page_entry& entry) {
             auto page = before;
@@ -131,12 +131,12 @@ TEST(record, hostile_contents_stay_within_bounds) {
         if (random() % 3 == 0)
             bytes.resize(sizeof(format::record_header) + random() % (bytes.size() - sizeof(format::record_header) + 1));
         for_each_part(
-            bytes, k_chunk_pages,
+            bytes, k_pages_of_chunk,
             [&](std::uint64_t chunk, const std::vector<std::uint32_t>& sums) {
                 format::record_header header{};
                 std::memcpy(&header, bytes.data(), sizeof header);
-                EXPECT_LT(chunk, header.image_bytes / k_page_bytes / k_chunk_pages);
-                EXPECT_EQ(sums.size(), k_chunk_pages);
+                EXPECT_LT(chunk, header.image_bytes / k_page_bytes / k_pages_of_chunk);
+                EXPECT_EQ(sums.size(), k_pages_of_chunk);
             },
             [&](const page_entry& entry) {
                 std::vector<std::byte> page(k_page_bytes);

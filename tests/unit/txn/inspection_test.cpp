@@ -16,11 +16,12 @@
 namespace remanence::txn {
 namespace {
 
-constexpr const char* k_path = "dir/heap";
 constexpr std::uint64_t k_block = 300 * KiB;
 
 class inspecting : public testing::Test {
 protected:
+    static constexpr const char* k_path = "dir/heap";
+
     void open_engine() {
         engine_options options;
         options.reserve_bytes = 64 * MiB;
