@@ -250,7 +250,7 @@ private:
     }
 
     tally& tally_;
-    temp_dir directory_;
+    temp_dir directory_ = temp_dir::in_memory();
     std::optional<heap> book_;
     Container* container_ = nullptr;
     Model model_;
