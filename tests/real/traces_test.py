@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""The workloads' system calls, by strace, are the operations of the simulated disk; each that fails is reported.
+
+usage: traces_test.py PROGRAM [unittest's arguments]
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from real_support import *  # pylint: disable=wildcard-import,unused-wildcard-import
+
+
+class TracedTest(RealTest):
+    PARENT = None  # of its directory: where temporary files are
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        require_strace()
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(dir=self.PARENT)
+        self.addCleanup(directory.cleanup)
+        self.directory = os.path.realpath(directory.name)
+
+    def work(self, name):
+        return make_work_directory(self.directory, name)
+
+    def real(self, workload, *wrapped_in):
+        directory = self.work(workload)
+        run, trace = traced(directory, workload, *wrapped_in)
+        self.assertEqual(run.status, OK, run.said)
+        return operations_of(trace, directory)
+
+    def judge(self, workload, operations):
+        done = subprocess.run([PROGRAM, "judge", workload, WORKLOAD_SEED, "1000"], input="\n".join(operations), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX)
+        return done.returncode, done.stdout.splitlines()
+
+
+class Traces(TracedTest):
+    maxDiff = None
+
+    def test_are_those_of_the_simulated_disk(self):
+        total = 0
+        for workload in WORKLOADS:
+            with self.subTest(workload):
+                real = self.real(workload)
+                self.assertEqual(real, operations_simulated(workload))
+                total += len(real)
+        print(f"{len(WORKLOADS)} workloads, {total} operations and promises, each the same")
+
+
+class WithoutSyncs(TracedTest):
+    """A negative control: libeatmydata makes every sync succeed without doing it."""
+
+    WORKLOAD = "checkpoints"
+
+    def test_the_trace_has_all_but_the_syncs(self):
+        require("eatmydata")
+        simulated = operations_simulated(self.WORKLOAD)
+        without = [line for line in simulated if not line.startswith("sync ")]
+        self.assertLess(len(without), len(simulated))
+        self.assertEqual(self.real(self.WORKLOAD, "eatmydata"), without)
+
+    def test_what_was_written_would_be_lost_from_the_simulated_disk(self):
+        require("eatmydata")
+        status, said = self.judge(self.WORKLOAD, self.real(self.WORKLOAD, "eatmydata"))
+        self.assertEqual(status, BROKEN_PROMISE, said)
+        print(": ".join(said[:3]))
+
+    def test_what_was_written_and_synced_would_not(self):
+        status, said = self.judge(self.WORKLOAD, self.real(self.WORKLOAD))
+        self.assertEqual(status, OK, said)
+        self.assertEqual(said[0], "0 syncs are missing")
+
+
+class FailingCalls(TracedTest):
+    """Each call of a kind fails in turn, until a run meets none: that is reported, and nothing acknowledged is lost."""
+
+    PARENT = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where the syncs that do not fail cost nothing
+
+    def fail_each(self, call, error, *workloads):
+        failed = 0
+        for workload in workloads:
+            n = 1
+            while self.fail(workload, call, error, n):
+                n += 1
+            failed += n - 1
+        self.assertGreater(failed, 0)
+        print(f"{call} failed {failed} times with {error}, each reported")
+
+    def fail(self, workload, call, error, n):
+        """Whether there was an nth call."""
+        directory = self.work(workload)
+        run, trace = traced(directory, workload, calls=call, inject=f"{call}:error={error}:when={n}")
+        hit = any("(INJECTED)" in line for line in trace)
+        with self.subTest(workload=workload, call=call, error=error, n=n):
+            self.assertEqual(run.status, REPORTED if hit else OK, run.said)
+            self.check(directory, workload, run.promise)
+        shutil.rmtree(directory)
+        return hit
+
+    def test_syncs_of_files(self):
+        self.fail_each("fdatasync", "EIO", "create", "checkpoints", "removed_roots")
+        self.fail_each("fdatasync", "ENOSPC", "create")
+
+    def test_syncs_of_directories(self):
+        self.fail_each("fsync", "EIO", "create", "checkpoints", "removed_roots")
+        self.fail_each("fsync", "ENOSPC", "create")
+
+    def test_writes(self):
+        self.fail_each("pwrite64", "EIO", "create", "checkpoints", "removed_roots")
+        self.fail_each("pwrite64", "ENOSPC", "create")
+
+
+if __name__ == "__main__":
+    main()
