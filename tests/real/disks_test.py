@@ -10,6 +10,7 @@ import errno
 import fcntl
 import functools
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -108,6 +109,12 @@ class OnDisk:
     CUTS = 4
     GROWING = ("bulk_commits", "growth", "log_growth", "free_and_reuse")
 
+    @classmethod
+    def setUpClass(cls):
+        seed = int(os.environ.get("REMANENCE_SEED", random.SystemRandom().randrange(2**32)))
+        print(f"{cls.__name__}: seed {seed} (REMANENCE_SEED)", flush=True)
+        cls.random = random.Random(seed)
+
     def setUp(self):
         self.disk = Disk(*self.KIND)
         self.addCleanup(self.disk.close)
@@ -121,15 +128,16 @@ class OnDisk:
         """Some workload, at work now, about in the middle of it."""
         workload = self.random.choice(WORKLOADS)
         directory = self.work()
-        run = Run(directory, workload)
+        run = self.start(directory, workload)
         for _ in range(self.random.randrange(promises_of(workload))):
             run.next_line()
         time.sleep(self.random.uniform(0, 0.001))
         return directory, workload, run
 
-    def cut_power(self):
+    def require_power_switch(self):
         try:
             self.disk.set_power(False)
+            self.disk.set_power(True)
         except OSError as why:
             raise unittest.SkipTest(f"an image in {tempfile.gettempdir()} cannot be made immutable: {why}")
 
@@ -169,7 +177,7 @@ class OnDisk:
     def run_while_full(self, directory, workload):
         """The disk is full whenever the program goes on, until that says so; it gets room then. How often it said so."""
         self.fill()
-        run = Run(directory, workload, steps=True)
+        run = self.start(directory, workload, steps=True)
         complaints = 0
         while what := run.next_line():
             if what == "full":
@@ -187,14 +195,14 @@ class OnDisk:
         ended = []
         for workload in WORKLOADS:
             directory = self.work()
-            run = Run(directory, workload).end()
+            run = self.start(directory, workload).end()
             self.assertEqual(run.status, OK, run.said)
             ended.append((directory, workload, run.promise))
         self.disk.mount_again()
         for each in ended:
             self.check(*each)
 
-    def test_killed(self):
+    def test_a_killed_process_loses_nothing_acknowledged(self):
         ended = []
         while len(ended) < self.KILLS:
             directory, workload, run = self.run_for_a_while()
@@ -205,25 +213,27 @@ class OnDisk:
             self.check(*each)
         print(f"{self.disk.kind}: {len(ended)} of {self.works} runs killed")
 
-    def test_power_cut(self):
-        self.cut_off(self.cut_power, self.mount_after_cut)
+    def test_a_power_cut_loses_nothing_acknowledged(self):
+        self.require_power_switch()
+        self.cut_off(lambda: self.disk.set_power(False), self.mount_after_cut)
 
-    def test_power_cut_without_syncs_is_noticed(self):
+    def test_a_power_cut_without_syncs_is_noticed(self):
         require("eatmydata")
+        self.require_power_switch()
         directory = self.work()
-        run = Run(directory, "checkpoints", "eatmydata", steps=True)
+        run = self.start(directory, "checkpoints", "eatmydata", steps=True)
         while run.promise.acknowledged < 10:
-            if run.next_line() == "opened":
+            if run.next_promise() == "opened":
                 must("sync", "--file-system", directory)  # else there would not even be a heap
             run.go_on()
-        self.cut_power()
+        self.disk.set_power(False)
         run.kill()
         self.mount_after_cut()
         status, said = check(directory, "checkpoints", run.promise)
         self.assertIn(status, (BROKEN_PROMISE, REPORTED), said)
         print(f"{self.disk.kind}, power cut without syncs: {said}")
 
-    def test_full(self):
+    def test_a_full_disk_stops_nobody_who_is_given_room(self):
         ended = []
         for workload in self.GROWING:
             directory = self.work_where_space_is_granted()
@@ -236,12 +246,12 @@ class OnDisk:
         for each in ended:
             self.check(*each)
 
-    def test_remounted_read_only(self):
+    def test_a_heap_on_a_disk_remounted_read_only_is_refused_and_kept(self):
         workload = "checkpoints"
         directory = self.work()
-        run = Run(directory, workload, steps=True)
+        run = self.start(directory, workload, steps=True)
         while run.promise.acknowledged < 7:
-            self.assertIsNotNone(run.next_line())
+            run.next_promise()
             if run.promise.in_flight == 4:
                 self.assertIn("busy", self.disk.remount("ro"))  # so says the kernel, since a file is open for writing
             run.go_on()
@@ -257,7 +267,7 @@ class OnDisk:
 class Ext4(OnDisk, RealTest):
     KIND = "ext4", 64, "mkfs.ext4", "-q", "-m", "0"
 
-    def test_made_read_only_in_the_middle_of_commits(self):
+    def test_a_disk_made_read_only_in_the_middle_of_commits_loses_nothing_acknowledged(self):
         # As the kernel does after an error of the device, of its own accord.
         self.cut_off(lambda: self.assertIsNone(self.disk.remount("abort")), self.disk.mount_again)
 
@@ -275,8 +285,8 @@ class Btrfs(OnDisk, RealTest):
         must("chattr", "+C", os.path.join(directory, "heaps"))
         return directory
 
-    def test_full_with_copy_on_write(self):
-        """A commit may find no room in what was reserved. It says so, and nothing acknowledged is lost."""
+    # A commit may find no room in what was reserved; it says so.
+    def test_a_full_disk_with_copy_on_write_loses_nothing_acknowledged(self):
         ended = []
         reported = 0
         for workload in self.GROWING:

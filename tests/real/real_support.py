@@ -2,7 +2,6 @@
 
 import collections
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -13,10 +12,11 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv[1])
 WORKLOAD_SEED = "1"
 SECONDS_MAX = 60  # for one run of the program, which takes some milliseconds
-OK, BROKEN_PROMISE, USAGE, REPORTED = 0, 1, 2, 3  # how the program ends
+OK, BROKEN_PROMISE, REPORTED = 0, 1, 3  # how the program ends
 WORKLOADS = subprocess.run([PROGRAM, "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
 os.environ["PATH"] += ":/usr/sbin:/sbin"  # mkfs is there
+os.environ["LC_ALL"] = "C"  # what mount says is read
 
 Promise = collections.namedtuple("Promise", "created acknowledged in_flight")
 
@@ -58,7 +58,7 @@ class Run:
 
     def __init__(self, directory, workload, *wrapped_in, steps=False):
         self.promise = Promise(0, 0, 0)
-        self.lines = 0
+        self.status = None
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [*wrapped_in, PROGRAM, "run", workload, WORKLOAD_SEED], cwd=directory, text=True, stderr=self.errors,
@@ -69,11 +69,17 @@ class Run:
         line = self.process.stdout.readline().strip()
         if not line:
             return None
-        self.lines += 1
         if line == "full":
             return line
         created, acknowledged, in_flight, what = line.split(maxsplit=3)
         self.promise = Promise(int(created), int(acknowledged), int(in_flight))
+        return what
+
+    def next_promise(self):
+        """Which there must be."""
+        what = self.next_line()
+        if what is None:
+            raise AssertionError(f"the program has ended: {self.end().said}")
         return what
 
     def go_on(self):
@@ -100,6 +106,11 @@ class Run:
         self.errors.close()
         return self
 
+    def stop(self):
+        """If a test has failed before its end."""
+        if self.status is None:
+            self.kill()
+
 
 def check(directory, workload, promise):
     """Opens what a run left. The status, and the version found or what was said."""
@@ -109,11 +120,10 @@ def check(directory, workload, promise):
 
 
 class RealTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        seed = int(os.environ.get("REMANENCE_SEED", random.SystemRandom().randrange(2**32)))
-        print(f"{cls.__name__}: seed {seed} (REMANENCE_SEED)", flush=True)
-        cls.random = random.Random(seed)
+    def start(self, directory, workload, *wrapped_in, steps=False):
+        run = Run(directory, workload, *wrapped_in, steps=steps)
+        self.addCleanup(run.stop)
+        return run
 
     def check(self, directory, workload, promise):
         status, said = check(directory, workload, promise)

@@ -16,7 +16,6 @@ class TracedTest(RealTest):
 
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
         require_strace()
 
     def setUp(self):
@@ -89,7 +88,7 @@ class FailingCalls(TracedTest):
                 n += 1
             failed += n - 1
         self.assertGreater(failed, 0)
-        print(f"{call} failed {failed} times with {error}, each reported")
+        print(f"{call} failed {failed} times with {error}")
 
     def fail(self, workload, call, error, n):
         """Whether there was an nth call."""
@@ -102,15 +101,15 @@ class FailingCalls(TracedTest):
         shutil.rmtree(directory)
         return hit
 
-    def test_syncs_of_files(self):
+    def test_each_failed_sync_of_a_file_is_reported(self):
         self.fail_each("fdatasync", "EIO", "create", "checkpoints", "removed_roots")
         self.fail_each("fdatasync", "ENOSPC", "create")
 
-    def test_syncs_of_directories(self):
+    def test_each_failed_sync_of_a_directory_is_reported(self):
         self.fail_each("fsync", "EIO", "create", "checkpoints", "removed_roots")
         self.fail_each("fsync", "ENOSPC", "create")
 
-    def test_writes(self):
+    def test_each_failed_write_is_reported(self):
         self.fail_each("pwrite64", "EIO", "create", "checkpoints", "removed_roots")
         self.fail_each("pwrite64", "ENOSPC", "create")
 
