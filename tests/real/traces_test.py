@@ -5,6 +5,7 @@ usage: traces_test.py PROGRAM [unittest's arguments]
 """
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -76,42 +77,46 @@ class WithoutSyncs(TracedTest):
 
 
 class FailingCalls(TracedTest):
-    """Each call of a kind fails in turn, until a run meets none: that is reported, and nothing acknowledged is lost."""
+    """At each call in turn, until a run makes no more, something goes wrong: nothing acknowledged is lost."""
 
     PARENT = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where the syncs that do not fail cost nothing
 
-    def fail_each(self, call, error, *workloads):
-        failed = 0
+    def at_each(self, call, what, expected, *workloads):
+        total = 0
         for workload in workloads:
             n = 1
-            while self.fail(workload, call, error, n):
+            while self.at(workload, n, call, what, expected):
                 n += 1
-            failed += n - 1
-        self.assertGreater(failed, 0)
-        print(f"{call} failed {failed} times with {error}")
+            total += n - 1
+        self.assertGreater(total, 0)
+        print(f"{call}: {what} {total} times")
 
-    def fail(self, workload, call, error, n):
+    def at(self, workload, n, call, what, expected):
         """Whether there was an nth call."""
         directory = self.work(workload)
-        run, trace = traced(directory, workload, calls=call, inject=f"{call}:error={error}:when={n}")
-        hit = any("(INJECTED)" in line for line in trace)
-        with self.subTest(workload=workload, call=call, error=error, n=n):
-            self.assertEqual(run.status, REPORTED if hit else OK, run.said)
+        run, trace = traced(directory, workload, calls=call, inject=f"{call}:{what}:when={n}")
+        reached = run.status == -signal.SIGKILL or any("(INJECTED)" in line for line in trace)
+        with self.subTest(workload=workload, call=call, what=what, n=n):
+            self.assertEqual(run.status, expected if reached else OK, run.said)
             self.check(directory, workload, run.promise)
         shutil.rmtree(directory)
-        return hit
+        return reached
 
     def test_each_failed_sync_of_a_file_is_reported(self):
-        self.fail_each("fdatasync", "EIO", "create", "checkpoints", "removed_roots")
-        self.fail_each("fdatasync", "ENOSPC", "create")
+        self.at_each("fdatasync", "error=EIO", REPORTED, "create", "checkpoints", "removed_roots")
+        self.at_each("fdatasync", "error=ENOSPC", REPORTED, "create")
 
     def test_each_failed_sync_of_a_directory_is_reported(self):
-        self.fail_each("fsync", "EIO", "create", "checkpoints", "removed_roots")
-        self.fail_each("fsync", "ENOSPC", "create")
+        self.at_each("fsync", "error=EIO", REPORTED, "create", "checkpoints", "removed_roots")
+        self.at_each("fsync", "error=ENOSPC", REPORTED, "create")
 
     def test_each_failed_write_is_reported(self):
-        self.fail_each("pwrite64", "EIO", "create", "checkpoints", "removed_roots")
-        self.fail_each("pwrite64", "ENOSPC", "create")
+        self.at_each("pwrite64", "error=EIO", REPORTED, "create", "checkpoints", "removed_roots")
+        self.at_each("pwrite64", "error=ENOSPC", REPORTED, "create")
+
+    def test_a_process_killed_at_any_call_loses_nothing_acknowledged(self):
+        for call in ("pwrite64", "fdatasync", "fsync", "fallocate", "ftruncate", "renameat2", "unlink"):
+            self.at_each(call, "signal=KILL", -signal.SIGKILL, "create", "copied")
 
 
 if __name__ == "__main__":
