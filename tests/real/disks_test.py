@@ -3,7 +3,8 @@
 
 usage: disks_test.py PROGRAM [unittest's arguments]
 
-Everything is mounted in a mount namespace of this process, and the images have no names: nothing is left, however it ends.
+Everything is mounted in a mount namespace of this process, and the images have no names: nothing is left, however it
+ends.
 """
 import ctypes
 import errno
@@ -149,7 +150,7 @@ class OnDisk:
         self.disk.set_power(True)
         self.disk.mount()
 
-    def cut_off(self, cut, mount_again):
+    def cut_off(self, what, cut, mount_again):
         """Some workloads, until a few of them were stopped by it."""
         stopped = 0
         while stopped < self.CUTS:
@@ -160,7 +161,7 @@ class OnDisk:
             stopped += run.status == REPORTED
             mount_again()
             self.check(directory, workload, run.promise)
-        print(f"{self.disk.kind}: {stopped} of {self.works} runs stopped")
+        print(f"{self.disk.kind}: {stopped} of {self.works} runs stopped by {what}")
 
     def fill(self):
         with open(self.disk.path("filler"), "ab") as file:
@@ -175,7 +176,7 @@ class OnDisk:
         os.remove(self.disk.path("filler"))
 
     def run_while_full(self, directory, workload):
-        """The disk is full whenever the program goes on, until that says so; it gets room then. How often it said so."""
+        """The disk is full whenever the program goes on, and gets room when that says so. How often it did."""
         self.fill()
         run = self.start(directory, workload, steps=True)
         complaints = 0
@@ -215,7 +216,7 @@ class OnDisk:
 
     def test_a_power_cut_loses_nothing_acknowledged(self):
         self.require_power_switch()
-        self.cut_off(lambda: self.disk.set_power(False), self.mount_after_cut)
+        self.cut_off("a power cut", lambda: self.disk.set_power(False), self.mount_after_cut)
 
     def test_a_power_cut_without_syncs_is_noticed(self):
         require("eatmydata")
@@ -269,7 +270,7 @@ class Ext4(OnDisk, RealTest):
 
     def test_a_disk_made_read_only_in_the_middle_of_commits_loses_nothing_acknowledged(self):
         # As the kernel does after an error of the device, of its own accord.
-        self.cut_off(lambda: self.assertIsNone(self.disk.remount("abort")), self.disk.mount_again)
+        self.cut_off("a read-only disk", lambda: self.assertIsNone(self.disk.remount("abort")), self.disk.mount_again)
 
 
 class Xfs(OnDisk, RealTest):

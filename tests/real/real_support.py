@@ -1,4 +1,4 @@
-"""What the tests on real files share: runs of the workload program, what they promised, and traces of their system calls."""
+"""What the tests on real files share: runs of the workload program, what these promised, and their system calls."""
 
 import collections
 import os

@@ -34,8 +34,8 @@ class TracedTest(RealTest):
         return operations_of(trace, directory)
 
     def judge(self, workload, operations):
-        done = subprocess.run([PROGRAM, "judge", workload, WORKLOAD_SEED, "1000"], input="\n".join(operations), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX)
+        done = subprocess.run([PROGRAM, "judge", workload, WORKLOAD_SEED, "1000"], input="\n".join(operations),
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX)
         return done.returncode, done.stdout.splitlines()
 
 

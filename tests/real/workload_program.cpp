@@ -1,16 +1,16 @@
 // workload_program: the crash suite's workloads (tests/crash/workloads.cpp), run as a process on the real file system.
 // The heap is heaps/heap below the working directory.
 //
-//   list                          names of the workloads; but not of those that only a simulated disk can cut short
-//   run NAME SEED                 runs one. Each promise is a line on standard output, when it is made: "1 3 4 commit begins":
-//                                 created, version 3 acknowledged, 4 in flight, why. After each, and after the line "full"
-//                                 when the disk is, it waits for a byte from standard input, or its end.
+//   list                    names of the workloads; but not of those that only a simulated disk can cut short
+//   run NAME SEED           runs one. Each promise is a line on standard output, at that moment: "1 3 4 commit begins":
+//                           created, version 3 acknowledged, 4 in flight, why. After each, and after the line "full"
+//                           when the disk is, it waits for a byte from standard input, or its end.
 //   check NAME SEED CREATED ACKNOWLEDGED IN_FLIGHT
-//                                 opens what such a run left, after that promise: it is kept in every byte, the full check
-//                                 passes, and the heap works on. Prints the version found.
-//   trace NAME SEED               runs it on the simulated disk and prints the operations, and the promises, in order
-//   judge NAME SEED STATES        reads operations as trace prints them, of which syncs may be missing, and tries states in
-//                                 which a power loss may leave the simulated disk, had it been asked for just these
+//                           opens what such a run left, after that promise: it is kept in every byte, the full check
+//                           passes, and the heap works on. Prints the version found.
+//   trace NAME SEED         runs it on the simulated disk and prints the operations, and the promises, in order
+//   judge NAME SEED STATES  reads operations as trace prints them, of which syncs may be missing, and tries states in
+//                           which a power loss may leave the simulated disk, had it been asked for just these
 // Ends with 0; 1: a promise was broken; 2: wrong use; 3: an error was reported.
 #include "crash/workloads.hpp"
 
@@ -23,6 +23,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,7 +35,7 @@ using namespace remanence::crash; // NOLINT(google-build-using-namespace): this 
 namespace os = remanence::os;
 using kind = os::disk_operation::kind;
 
-std::string line_of(const promise& made, os::site what) {
+std::string text_of(const promise& made, os::site what) {
     return std::to_string(made.created ? 1 : 0) + ' ' + std::to_string(made.acknowledged) + ' ' +
            std::to_string(made.in_flight) + ' ' + what.name();
 }
@@ -43,7 +44,7 @@ std::string line_of(const promise& made, os::site what) {
 class pipe_witness final : public witness {
 public:
     void promised(const promise& made, os::site what) override {
-        tell(line_of(made, what));
+        tell(text_of(made, what));
         (void)hear();
     }
     bool makes_room() override {
@@ -138,44 +139,52 @@ void check(const workload& what, std::uint64_t seed, promise given) {
     program.close();
 }
 
-/// A line for each operation: what, which file, where, how much. Files have the names that they have at the time.
+/// "write heaps/heap 0 4096": what, which file, where, how much.
+template <class... Words>
+std::string line_of(const Words&... words) {
+    std::ostringstream line;
+    const char* gap = "";
+    ((line << gap << words, gap = " "), ...);
+    return line.str();
+}
+
+/// A line for each operation. Files have the names that they have at the time.
 std::vector<std::string> lines_of(const trace& operations, const history& past) {
     std::vector<std::string> lines;
     std::map<std::uint32_t, std::string> names; // by inode
     for (const auto& each : operations) {
-        const std::string& name = names[each.inode];
-        const std::string range = ' ' + std::to_string(each.offset) + ' ' + std::to_string(each.bytes);
+        std::string& name = names[each.inode];
         switch (each.what) {
         case kind::write:
         case kind::write_direct:
-            lines.push_back("write " + name + range);
+            lines.push_back(line_of("write", name, each.offset, each.bytes));
             break;
         case kind::reserve:
         case kind::punch:
-            lines.push_back(os::name_of(each.what) + (' ' + name) + range);
+            lines.push_back(line_of(os::name_of(each.what), name, each.offset, each.bytes));
             break;
         case kind::resize:
-            lines.push_back("resize " + name + ' ' + std::to_string(each.bytes));
+            lines.push_back(line_of("resize", name, each.bytes));
             break;
         case kind::sync:
-            lines.push_back("sync " + name);
+            lines.push_back(line_of("sync", name));
             break;
         case kind::create:
-            names[each.inode] = each.path;
-            lines.push_back("create " + each.path);
+            name = each.path;
+            lines.push_back(line_of("create", name));
             break;
         case kind::rename:
-            names[each.inode] = each.to;
-            lines.push_back("rename " + each.path + ' ' + each.to);
+            name = each.to;
+            lines.push_back(line_of("rename", each.path, name));
             break;
         case kind::remove:
-            lines.push_back("remove " + each.path);
+            lines.push_back(line_of("remove", each.path));
             break;
         case kind::sync_directory:
-            lines.push_back("sync " + each.path);
+            lines.push_back(line_of("sync", each.path));
             break;
         case kind::marker:
-            lines.push_back("told " + line_of(past[each.bytes], each.where));
+            lines.push_back(line_of("told", text_of(past[each.bytes], each.where)));
             break;
         }
     }
@@ -206,11 +215,11 @@ void judge(const workload& what, std::uint64_t seed, std::uint64_t states) {
     }
     if (!at_end)
         throw std::invalid_argument("the simulated run has ended, where there is '" + real + '\'');
-    const auto report = explore(what, {.seed = seed, .states = states, .levels = 1, .performed = [&](const trace&) {
-                                           return performed;
-                                       }});
+    const auto report = explore(
+        what, {.seed = seed, .states = states, .levels = 1, .performed = [&](const trace&) { return performed; }});
     std::cout << lines.size() - performed.size() << " syncs are missing\n"
-              << report.levels[0].states() << " of " << report.levels[0].possible << " states tried" << std::endl;
+              << report.levels[0].states() << " of " << report.levels[0].possible << " states tried\n"
+              << std::flush;
     if (!report.violation.empty())
         throw violation(report.violation);
 }
