@@ -106,9 +106,9 @@ class Disk:
 class OnDisk:
     """The tests, for each file system."""
 
-    KILLS = 12
-    CUTS = 4
-    GROWING = ("bulk_commits", "growth", "log_growth", "free_and_reuse")
+    KILLS = 10
+    CUTS = 3
+    GROWING = ("bulk_commits", "growth", "log_growth")
 
     @classmethod
     def setUpClass(cls):

@@ -103,15 +103,15 @@ class FailingCalls(TracedTest):
         return reached
 
     def test_each_failed_sync_of_a_file_is_reported(self):
-        self.at_each("fdatasync", "error=EIO", REPORTED, "create", "checkpoints", "removed_roots")
+        self.at_each("fdatasync", "error=EIO", REPORTED, "create", "checkpoints")
         self.at_each("fdatasync", "error=ENOSPC", REPORTED, "create")
 
     def test_each_failed_sync_of_a_directory_is_reported(self):
-        self.at_each("fsync", "error=EIO", REPORTED, "create", "checkpoints", "removed_roots")
+        self.at_each("fsync", "error=EIO", REPORTED, "create", "checkpoints")
         self.at_each("fsync", "error=ENOSPC", REPORTED, "create")
 
     def test_each_failed_write_is_reported(self):
-        self.at_each("pwrite64", "error=EIO", REPORTED, "create", "checkpoints", "removed_roots")
+        self.at_each("pwrite64", "error=EIO", REPORTED, "create", "checkpoints")
         self.at_each("pwrite64", "error=ENOSPC", REPORTED, "create")
 
     def test_a_process_killed_at_any_call_loses_nothing_acknowledged(self):
