@@ -49,7 +49,7 @@ SOAK_MINUTES ?= 60
 soak: ## attack the library for SOAK_MINUTES (60) and print what was tried
 	@scripts/setup build tests
 	@$(call quiet_configure,release)
-	@cmake --build --preset release --target crash faults faults_system_calls_no_sanitizer process
+	@cmake --build --preset release --target crash faults faults_system_calls_no_sanitizer process workload_program
 	@scripts/soak $(SOAK_MINUTES)
 
 bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]

@@ -229,7 +229,7 @@ unexpected engine::poison(unexpected why) {
         why.why().code = errc::io;
         why.why().message = "writing " + path() +
                             " failed: its device is full, although it had granted the space "
-                            "(is it thinly provisioned?). Make room on the device.";
+                            "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
     }
     if (!poisoned_)
         poisoned_ = why.why(); // I5

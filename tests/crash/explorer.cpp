@@ -75,7 +75,9 @@ private:
     void run_phase(std::size_t phase, const promise& first) {
         name_state(tested_.name + '#' + std::to_string(phase));
         history past{first};
-        const trace operations = record(phase, past);
+        trace operations = record(phase, past);
+        if (how_.performed)
+            operations = how_.performed(std::move(operations));
         note_sites(operations);
         report_.operations += operations.size();
         const auto promises = promises_by_position(operations, past);

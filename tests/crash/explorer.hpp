@@ -30,6 +30,8 @@ struct workload {
     /// From how many states of a phase the next one is tried.
     std::uint32_t restarts = 2;
     os::failed_sync after_failed_sync = os::failed_sync::xfs;
+    /// Cuts attempts short, which only a simulated disk can.
+    bool cuts_short = false;
     /// What a state costs, about, compared with one of most workloads: so many times fewer are tried.
     std::uint64_t cost = 1;
 
@@ -43,6 +45,8 @@ struct exploration {
     std::size_t levels = k_levels;
     std::string only{};         // full name of the one state to be tried; empty: all
     std::string dropped_site{}; // what is done there is not done
+    /// Given the trace of a phase: which of it the disk was really asked to do. Empty: all.
+    std::function<trace(trace)> performed{};
 };
 
 enum class outcome : std::uint8_t {

@@ -12,26 +12,32 @@ namespace {
 
 void require(result<void> done, const char* what) {
     if (!done)
-        throw violation(std::string(what) + " failed: " + done.why().message + " (" + done.why().path + ")");
+        throw operation_failed(std::string(what) + " failed: " + done.why().message + " (" + done.why().path + ")");
 }
 
 } // namespace
 
 session::session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
-    : disk_(disk), open_(std::move(open)), past_(past), random_(seed) {}
+    : files_(disk), disk_(&disk), open_(std::move(open)), past_(past), random_(seed) {}
+
+session::session(os::file_system& files, witness& told, open_function open, history& past, std::uint64_t seed)
+    : files_(files), witness_(&told), open_(std::move(open)), past_(past), random_(seed) {}
 
 void session::promised(promise made, os::site what) {
     past_.push_back(std::move(made));
-    disk_.marker(what, past_.size() - 1);
+    if (disk_ != nullptr)
+        disk_->marker(what, past_.size() - 1);
+    else
+        witness_->promised(past_.back(), what);
 }
 
 void session::open() {
-    const bool absent = !*disk_.exists(k_path);
+    const bool absent = !*files_.exists(k_path);
     if (absent && past_.back().created)
         throw violation("the heap is gone, although its creation was acknowledged");
-    auto opened = open_(disk_, k_path);
+    auto opened = with_room([&] { return open_(files_, k_path); });
     if (!opened)
-        throw violation("open failed: " + opened.why().message + " (" + opened.why().path + ")");
+        throw operation_failed("open failed: " + opened.why().message + " (" + opened.why().path + ")");
     adopt(std::move(*opened), absent);
 }
 
@@ -61,7 +67,7 @@ result<void> session::do_commit() {
     const std::uint64_t version = store_->version();
     auto next = std::make_shared<const content>(current_);
     promised({past_.back().created, version, version + 1, committed_, next}, "commit begins");
-    REM_TRY(store_->commit());
+    REM_TRY(with_room([&] { return store_->commit(); }));
     if (store_->version() != version + 1)
         throw violation("a commit led from version " + std::to_string(version) + " to " +
                         std::to_string(store_->version()));
@@ -73,29 +79,30 @@ result<void> session::do_commit() {
 void session::commit() { require(do_commit(), "commit"); }
 
 void session::prepare_cut(std::uint64_t n, cut how) {
+    REM_CHECK(disk_ != nullptr);
     if (how == cut::failure)
-        disk_.fail_at(n, errc::io);
+        disk_->fail_at(n, errc::io);
     else
-        disk_.die_at(n);
+        disk_->die_at(n);
 }
 
 bool session::finish_cut() {
-    const bool done = disk_.failure_is_ahead();
-    disk_.work_again();
+    const bool done = disk_->failure_is_ahead();
+    disk_->work_again();
     if (!done)
         die();
     return done;
 }
 
 bool session::try_open(std::uint64_t n, cut how) {
-    const bool absent = !*disk_.exists(k_path);
+    const bool absent = !*files_.exists(k_path);
     prepare_cut(n, how);
-    auto opened = open_(disk_, k_path);
+    auto opened = open_(files_, k_path);
     const bool done = finish_cut();
     if (opened)
         adopt(std::move(*opened), absent);
     else if (done)
-        throw violation("open failed: " + opened.why().message + " (" + opened.why().path + ")");
+        throw operation_failed("open failed: " + opened.why().message + " (" + opened.why().path + ")");
     if (!done)
         die();
     return done;
@@ -104,7 +111,7 @@ bool session::try_open(std::uint64_t n, cut how) {
 bool session::try_commit(std::uint64_t n, cut how) {
     prepare_cut(n, how);
     auto committed = do_commit();
-    if (!committed && disk_.failure_is_ahead())
+    if (!committed && disk_->failure_is_ahead())
         require(std::move(committed), "commit");
     return finish_cut();
 }
@@ -112,7 +119,7 @@ bool session::try_commit(std::uint64_t n, cut how) {
 bool session::try_checkpoint(std::uint64_t n, cut how) {
     prepare_cut(n, how);
     auto folded = store_->checkpoint();
-    if (!folded && disk_.failure_is_ahead())
+    if (!folded && disk_->failure_is_ahead())
         require(std::move(folded), "checkpoint");
     return finish_cut();
 }
@@ -120,7 +127,7 @@ bool session::try_checkpoint(std::uint64_t n, cut how) {
 bool session::try_close(std::uint64_t n, cut how) {
     prepare_cut(n, how);
     auto closed = store_->close();
-    if (!closed && disk_.failure_is_ahead())
+    if (!closed && disk_->failure_is_ahead())
         require(std::move(closed), "close");
     const bool done = finish_cut();
     if (done)
@@ -151,7 +158,7 @@ void session::die() {
 void session::verify() {
     auto problems = store_->verify();
     if (!problems)
-        throw violation("verify failed: " + problems.why().message);
+        throw operation_failed("verify failed: " + problems.why().message);
     if (!problems->empty())
         throw violation("verify found " + std::to_string(problems->size()) + " problems, first: " + problems->front());
 }

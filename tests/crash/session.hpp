@@ -20,6 +20,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// It reported an error, where none was to be expected.
+class operation_failed : public violation {
+public:
+    using violation::violation;
+};
+
 /// What may be found after a crash: the version acknowledged last, or the one in flight; nothing at all, unless
 /// `created`. They are the same version, when none is in flight.
 struct promise {
@@ -37,12 +43,26 @@ struct promise {
 /// The promises in the order in which they were made; the trace's markers give their index. Never empty.
 using history = std::vector<promise>;
 
+/// Whom a session on real files answers to.
+class witness {
+public:
+    witness() = default;
+    witness(const witness&) = delete;
+    witness& operator=(const witness&) = delete;
+    virtual ~witness() = default;
+    virtual void promised(const promise& made, os::site what) = 0;
+    /// The disk is full. Whether there is room now, so that it may be tried again.
+    virtual bool makes_room() = 0;
+};
+
 class session {
 public:
     static constexpr const char* k_path = "heaps/heap";
 
     /// `past` goes on growing; its last promise says what the first opening may find.
     session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed);
+    /// On real files, where no attempt can be cut short.
+    session(os::file_system& files, witness& told, open_function open, history& past, std::uint64_t seed);
 
     /// Opens or creates; throws a violation when that fails or a promise was not kept.
     void open();
@@ -104,7 +124,18 @@ private:
     void prepare_cut(std::uint64_t n, cut how);
     bool finish_cut();
 
-    os::simulated_disk& disk_;
+    /// The result of f(), repeated while the disk is full and somebody makes room.
+    template <class F>
+    auto with_room(const F& f) {
+        auto done = f();
+        while (!done && done.why().code == errc::no_space && witness_ != nullptr && witness_->makes_room())
+            done = f();
+        return done;
+    }
+
+    os::file_system& files_;
+    os::simulated_disk* disk_ = nullptr; // either it or a witness
+    witness* witness_ = nullptr;
     open_function open_;
     history& past_;
     generator random_;

@@ -1,0 +1,194 @@
+"""What the tests on real files share: runs of the workload program, what these promised, and their system calls."""
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+WORKLOAD_SEED = "1"
+SECONDS_MAX = 60  # for one run of the program, which takes some milliseconds
+OK, BROKEN_PROMISE, REPORTED = 0, 1, 3  # how the program ends
+WORKLOADS = subprocess.run([PROGRAM, "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+os.environ["PATH"] += ":/usr/sbin:/sbin"  # mkfs is there
+os.environ["LC_ALL"] = "C"  # what mount says is read
+
+Promise = collections.namedtuple("Promise", "created acknowledged in_flight")
+
+
+def require(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            raise unittest.SkipTest(f"{program} is not installed; packages.txt has it")
+
+
+def require_strace():
+    require("strace")
+    tried = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        raise unittest.SkipTest("strace may not trace here: " + tried.stderr.strip())
+
+
+def make_work_directory(parent, name):
+    """A directory for a workload, durable as far as the file system keeps its word."""
+    work = os.path.join(parent, name)
+    os.makedirs(os.path.join(work, "heaps"))
+    for each in (work, parent):
+        descriptor = os.open(each, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return work
+
+
+def operations_simulated(workload):
+    """What the program asks the simulated disk to do, and what it promises, as lines."""
+    return subprocess.run([PROGRAM, "trace", workload, WORKLOAD_SEED], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.splitlines()
+
+
+class Run:
+    """The program at work; a line of it is a promise, or "full". In steps, it waits for go_on() after each."""
+
+    def __init__(self, directory, workload, *wrapped_in, steps=False):
+        self.promise = Promise(0, 0, 0)
+        self.status = None
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [*wrapped_in, PROGRAM, "run", workload, WORKLOAD_SEED], cwd=directory, text=True, stderr=self.errors,
+            stdin=subprocess.PIPE if steps else subprocess.DEVNULL, stdout=subprocess.PIPE)
+
+    def next_line(self):
+        """What the promise is about, or "full"; nothing when the program has ended."""
+        line = self.process.stdout.readline().strip()
+        if not line:
+            return None
+        if line == "full":
+            return line
+        created, acknowledged, in_flight, what = line.split(maxsplit=3)
+        self.promise = Promise(int(created), int(acknowledged), int(in_flight))
+        return what
+
+    def next_promise(self):
+        """Which there must be."""
+        what = self.next_line()
+        if what is None:
+            raise AssertionError(f"the program has ended: {self.end().said}")
+        return what
+
+    def go_on(self):
+        try:
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has been killed
+
+    def kill(self):
+        self.process.kill()
+        return self.end()
+
+    def end(self):
+        """Hears what is left to be heard, and lets it end by itself."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        while self.next_line():
+            pass
+        self.process.stdout.close()
+        self.status = self.process.wait(SECONDS_MAX)
+        self.errors.seek(0)
+        self.said = self.errors.read().strip()
+        self.errors.close()
+        return self
+
+    def stop(self):
+        """If a test has failed before its end."""
+        if self.status is None:
+            self.kill()
+
+
+def check(directory, workload, promise):
+    """Opens what a run left. The status, and the version found or what was said."""
+    done = subprocess.run([PROGRAM, "check", workload, WORKLOAD_SEED, *map(str, promise)], cwd=directory, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX)
+    return done.returncode, done.stdout.strip()
+
+
+class RealTest(unittest.TestCase):
+    def start(self, directory, workload, *wrapped_in, steps=False):
+        run = Run(directory, workload, *wrapped_in, steps=steps)
+        self.addCleanup(run.stop)
+        return run
+
+    def check(self, directory, workload, promise):
+        status, said = check(directory, workload, promise)
+        self.assertEqual(status, OK, f"{workload}, of which {promise}: {said}")
+
+
+# Traces. Names below the working directory are taken to begin with "//".
+
+FILE = r"\d+<//([^>]*)>"
+OPERATIONS = [(re.compile(call), line) for call, line in [
+    (rf'pwrite64\({FILE}, ".*"(?:\.\.\.)?, (\d+), (\d+)\) += \2', r"write \1 \3 \2"),  # a short one is no match
+    (rf"f(?:data)?sync\({FILE}\) += 0", r"sync \1"),
+    (rf"ftruncate\({FILE}, (\d+)\) += 0", r"resize \1 \2"),
+    (rf"fallocate\({FILE}, 0, (\d+), (\d+)\) += 0", r"reserve \1 \2 \3"),
+    (rf"fallocate\({FILE}, FALLOC_FL_KEEP_SIZE\|FALLOC_FL_PUNCH_HOLE, (\d+), (\d+)\) += 0", r"punch \1 \2 \3"),
+    (rf"openat\(.*O_CREAT.*\) += {FILE}", r"create \1"),  # if it was not there
+    (r'renameat2\(.*"([^"]*)", .*"([^"]*)", RENAME_NOREPLACE\) += 0', r"rename \1 \2"),
+    (r'unlink\("([^"]*)"\) += 0', r"remove \1"),
+    (r'write\(1<[^>]*>, "(\d .*)\\n", \d+\) += \d+', r"told \1"),
+]]
+# Those that change no file, as far as the program makes them, and those that failed.
+HARMLESS = re.compile(
+    r"(execve|access|newfstatat|pread64|read|close|fcntl|readlink|mkdir)\(|openat\((?!.*O_CREAT)|mmap\(.*MAP_PRIVATE|"
+    r".* = -1 E|.* = \?$")
+
+
+class UnknownCall(Exception):
+    pass
+
+
+def operations_of(trace, directory):
+    """What strace wrote, as the program prints the operations of the simulated disk."""
+    root = os.path.realpath(directory) + "/"
+    names = set()
+    operations = []
+    for line in trace:
+        line = line.replace(root, "//")
+        matches = [match.expand(operation) for call, operation in OPERATIONS if (match := call.match(line))]
+        if not matches:
+            if ("//" in line or '"heaps' in line) and not HARMLESS.match(line):
+                raise UnknownCall(line)
+            continue
+        what, *named = matches[0].split()
+        if what == "create" and named[0] in names:
+            continue
+        names.difference_update(named[:1] if what in ("rename", "remove") else ())
+        names.update(named[-1:] if what in ("rename", "create") else ())
+        operations.append(matches[0])
+    return operations
+
+
+def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None):
+    """Runs a workload under strace. The run, and the lines that strace wrote."""
+    output = os.path.join(directory, "strace")
+    options = ["-f", "-y", "-qq", "-s", "64", "-o", output, "-e", "trace=" + calls]
+    if inject:
+        options += ["-e", "inject=" + inject]
+    if "signal" not in (inject or ""):
+        options += ["--seccomp-bpf"]  # several times faster; but strace 6.1 sends no signals with it
+    run = Run(directory, workload, "strace", *options, *wrapped_in).end()
+    with open(output, errors="replace") as file:  # each line begins with the process
+        return run, [re.sub(r"^\d+ +", "", line) for line in file]
+
+
+def main():
+    """As ctest shall see it: 77 when anything was skipped."""
+    done = unittest.main(argv=sys.argv[:1] + sys.argv[2:], exit=False, verbosity=2).result
+    sys.exit(1 if not done.wasSuccessful() else 77 if done.skipped else 0)
