@@ -45,12 +45,12 @@ coverage: ## run the tests of store and log in a coverage build; list the branch
 	@ctest --preset coverage --output-log build/coverage/tests.log --quiet -R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' || { cat build/coverage/tests.log; exit 1; }
 	@scripts/branch_coverage build/coverage store log
 
-SOAK_MINUTES ?= 60
-soak: ## attack the library for SOAK_MINUTES (60) and print what was tried
+MINUTES ?= 60
+soak: ## attack the library for MINUTES (60) and print what was tried
 	@scripts/setup build tests
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target crash faults faults_system_calls_no_sanitizer process workload_program
-	@scripts/soak $(SOAK_MINUTES)
+	@scripts/soak $(MINUTES)
 
 bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
 	@[ -n "$(NAME)" ] || { echo "usage: make bench NAME=<name> [JSON=<file>]; see bench/" >&2; exit 2; }
