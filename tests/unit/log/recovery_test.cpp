@@ -3,6 +3,8 @@
 
 #include "log/recovery.hpp"
 
+#include "log/salvage.hpp"
+
 #include "base/checksum.hpp"
 #include "log/redo_log.hpp"
 #include "support/failing_files.hpp"
@@ -546,7 +548,7 @@ TEST_F(recovery, of_more_pages_than_a_batch_and_over_the_borders_of_regions) {
     ASSERT_TRUE(outcome) << outcome.why().message;
     expect_state(commits);
     auto checked =
-        store_->verify([](store::damage d) { ADD_FAILURE() << d.what; }, [](std::uint64_t, std::uint64_t) {});
+        verify(*store_, [](store::damage d) { ADD_FAILURE() << d.what; }, [](std::uint64_t, std::uint64_t) {});
     ASSERT_TRUE(checked);
     EXPECT_EQ(*checked, pages.size());
 }

@@ -103,7 +103,8 @@ protected:
     }
     static result<void> verify(heap_file& store) {
         std::optional<damage> first;
-        auto checked = store.verify(
+        auto checked = store::verify(
+            store,
             [&](damage found) {
                 if (!first)
                     first = std::move(found);

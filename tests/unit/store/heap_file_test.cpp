@@ -102,7 +102,7 @@ TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refuse
                 }
             }
             std::uint64_t problems = 0;
-            auto verified = store_->verify([&](const damage&) { ++problems; }, [](std::uint64_t, std::uint64_t) {});
+            auto verified = verify(*store_, [&](const damage&) { ++problems; }, [](std::uint64_t, std::uint64_t) {});
             if (!verified) {
                 EXPECT_NE(verified.why().code, errc::io);
             }
@@ -157,7 +157,7 @@ TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
     expect_model();
     std::vector<std::string> problems;
     auto checked =
-        store_->verify([&](const damage& d) { problems.push_back(d.what); }, [](std::uint64_t, std::uint64_t) {});
+        verify(*store_, [&](const damage& d) { problems.push_back(d.what); }, [](std::uint64_t, std::uint64_t) {});
     ASSERT_TRUE(checked);
     EXPECT_EQ(*checked, model_.size());
     EXPECT_TRUE(problems.empty()) << problems.front();
@@ -217,7 +217,7 @@ TEST_F(heap_file_contents, a_flipped_bit_is_found_at_its_place_in_the_file) {
     EXPECT_EQ(read.why().offset, home);
     std::vector<std::uint64_t> found;
     ASSERT_TRUE(
-        store_->verify([&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
+        verify(*store_, [&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
     EXPECT_EQ(found, std::vector<std::uint64_t>{home});
     EXPECT_TRUE(store_->read_pages(k_chunk_pages, pages));
 }
@@ -233,7 +233,7 @@ TEST_F(heap_file_contents, a_bit_in_a_page_that_was_never_written_is_found_at_it
     ASSERT_TRUE(reopen());
     std::vector<std::uint64_t> found;
     ASSERT_TRUE(
-        store_->verify([&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
+        verify(*store_, [&](const damage& d) { found.push_back(d.offset); }, [](std::uint64_t, std::uint64_t) {}));
     EXPECT_EQ(found, std::vector<std::uint64_t>{never_written});
 }
 
@@ -327,8 +327,9 @@ TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_file_that_ends_too_ea
     EXPECT_TRUE((*opened)->read_pages(0, page));
     EXPECT_FALSE((*opened)->read_pages(k_chunk_pages, page));
     std::vector<std::string> problems;
-    auto pages = (*opened)->verify([&](const store::damage& each) { problems.push_back(each.what); },
-                                   [](std::uint64_t, std::uint64_t) {});
+    auto pages = verify(
+        **opened, [&](const store::damage& each) { problems.push_back(each.what); },
+        [](std::uint64_t, std::uint64_t) {});
     ASSERT_TRUE(pages);
     ASSERT_EQ(problems.size(), 2U); // the page, and those behind it that must be zeros
     EXPECT_TRUE(problems[0].starts_with("page 16: ")) << problems[0];
