@@ -60,8 +60,14 @@ result<std::size_t> replay_what_fits(store::heap_file& store, const std::vector<
         return page.apply(bytes, *before);
     };
     const auto fold = [&](std::span<const store::folded_page> pages) -> result<void> {
-        if (auto folded = store.fold(pages); !folded)
-            damaged(folded.why());
+        auto folded = store.fold(pages);
+        if (folded)
+            return {};
+        damaged(folded.why());
+        for (const store::folded_page& page : pages) { // one whose table is damaged must not keep the others back
+            if (auto alone = store.fold({&page, 1}); !alone)
+                damaged(alone.why());
+        }
         return {};
     };
     REM_TRY(all.fold(make, fold, progress));

@@ -96,7 +96,8 @@ private:
         checked_ += run_.size();
         check_pages();
         run_.clear();
-        progress_(run_first_ * k_page_bytes, heap_.image_bytes());
+        if (progress_)
+            progress_(run_first_ * k_page_bytes, heap_.image_bytes());
     }
 
     void check_pages() {
@@ -111,6 +112,7 @@ private:
             const std::string name = "page " + std::to_string(run_first_ + i);
             if (!heap_.is_stored((run_first_ + i) / heap_.chunk_pages())) {
                 found_({name + " has a checksum, but according to the chunk map no place", at});
+                told = true; // the file may end before
                 continue;
             }
             if (!readable) {

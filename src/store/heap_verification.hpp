@@ -17,7 +17,7 @@ struct damage {
 
 /// Reads superblocks, map, tables and every stored page from the file and compares with the checksums; pages without one
 /// must be zeros. What is wrong is told to `found` and does not end it. Changes nothing. Returns how many pages have a
-/// checksum. `progress`: bytes of the heap that are done, and all. O(heap).
+/// checksum. `progress`, unless empty: bytes of the heap that are done, and all. O(heap).
 result<std::uint64_t> verify(heap_file& heap, const std::function<void(damage)>& found,
                              const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 

@@ -2,6 +2,8 @@
 #include "log_fixture.hpp"
 #include "support/failing_files.hpp"
 
+#include <numeric>
+
 namespace remanence::log {
 namespace {
 
@@ -157,6 +159,34 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole) {
     crash();
     ASSERT_TRUE(recover());
     flip((1 - store_->super().sequence % 2) * format::k_superblock_bytes + 100);
+    fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
+}
+
+TEST_F(failing_recovery, makes_a_torn_superblock_whole_also_beside_a_log_that_came_back) {
+    commit(0, {}, 1);
+    const auto log = contents(store::log_path(k_path));
+    crash();
+    ASSERT_TRUE(recover());
+    flip((1 - store_->super().sequence % 2) * format::k_superblock_bytes + 100);
+    ASSERT_TRUE((*disk_.open_or_create(store::log_path(k_path), 0600))->write("test", 0, log));
+    fail_each_call([&](const auto& outcome) {
+        ASSERT_TRUE(outcome) << outcome.why().message;
+        ASSERT_TRUE(reopen());
+        EXPECT_FALSE(store_->other_superblock_damage());
+    });
+}
+
+TEST_F(failing_recovery, of_a_log_that_ends_within_a_segment) {
+    for (std::uint64_t chunk = 0; chunk < 4; ++chunk)
+        commit(chunk, {}, 1);
+    while (log_->used_bytes() + 2 * k_sector_bytes < format::k_log_segment_bytes)
+        ASSERT_NO_FATAL_FAILURE(commit({}, {0}, version_));
+    std::vector<std::uint64_t> pages(50);
+    std::iota(pages.begin(), pages.end(), 0);
+    commit({}, pages, 1); // three sectors, where there are two left
+    const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
+    ASSERT_GT(log_->used_bytes(), format::k_log_segment_bytes);
+    edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
     fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
 }
 

@@ -72,8 +72,7 @@ TEST_F(log_replay, of_more_pages_than_a_batch_and_over_the_borders_of_regions) {
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
     expect_state(commits);
-    auto checked =
-        verify(*store_, [](store::damage d) { ADD_FAILURE() << d.what; }, [](std::uint64_t, std::uint64_t) {});
+    auto checked = verify(*store_, [](store::damage d) { ADD_FAILURE() << d.what; }, {});
     ASSERT_TRUE(checked);
     EXPECT_EQ(*checked, pages.size());
 }
@@ -82,17 +81,29 @@ TEST_F(log_replay, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_pla
     commit(0, {}, 1);
     crash();
     ASSERT_TRUE(recover());
-    begin();
-    commit({}, {0}, 2);
-    log_.reset();
-    const auto root = store_->super().regions[0].root;
-    const std::uint64_t node = store_->super().regions[0].table_offset + root.slot * format::k_node_bytes;
-    flip(node + 8);
-    ASSERT_TRUE(reopen());
-    auto outcome = recover();
-    ASSERT_FALSE(outcome);
-    EXPECT_EQ(outcome.why().code, errc::corrupt);
-    EXPECT_EQ(outcome.why().offset, node);
+    for (const bool fresh : {false, true}) { // the table is asked for the page's checksum, and for the chunk's contents
+        begin();
+        record_builder builder;
+        if (fresh)
+            builder.add_fresh(0, std::vector<std::uint32_t>(k_chunk_pages));
+        else
+            add_change(builder, 0);
+        append(builder, k_chunk);
+        log_.reset();
+        const auto root = store_->super().regions[0].root;
+        const std::uint64_t node = store_->super().regions[0].table_offset + root.slot * format::k_node_bytes;
+        store_.reset();
+        const auto start = disk_.now();
+        flip(node + 8);
+        ASSERT_TRUE(reopen());
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().offset, node);
+        store_.reset();
+        disk_.rewind(start);
+        ASSERT_TRUE(reopen());
+    }
 }
 
 /// Records whose checksums fit, but that no program of ours has written.
@@ -134,6 +145,7 @@ TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
              b.add_fresh(1, sums);
          },
          true},
+        {"a page beyond the image", image, [&](record_builder& b) { add_change(b, 4 * k_chunk_pages); }, true},
         {"a page that is nowhere", image, [&](record_builder& b) { add_change(b, k_chunk_pages); }, false},
     };
     for (const forgery& each : forgeries) {

@@ -67,23 +67,32 @@ TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damag
     states_.push_back(memory_);
     const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
     commit({}, {0}, 5);
-    edit_log([&](os::file& file) {
-        ASSERT_TRUE(file.resize("test", end + k_sector_bytes / 2)); // in the midst of the record that follows
-    });
-    crash();
-    auto cut_off = recover();
-    ASSERT_FALSE(cut_off);
-    EXPECT_EQ(cut_off.why().code, errc::truncated);
-
-    edit_log([&](os::file& file) {
-        ASSERT_TRUE(file.resize("test", end));
-        ASSERT_TRUE(file.resize("test", end + 100 * k_sector_bytes)); // zeros
-    });
-    crash();
-    auto outcome = recover();
-    ASSERT_TRUE(outcome) << outcome.why().message;
-    EXPECT_EQ(outcome->commits, 2U);
-    expect_state(2);
+    log_.reset();
+    store_.reset();
+    const auto start = disk_.now();
+    for (const std::uint64_t rest : {k_sector_bytes / 2, std::uint64_t{100}}) { // without its padding, and not whole
+        edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + rest)); });
+        crash();
+        auto cut_off = recover();
+        ASSERT_FALSE(cut_off) << rest;
+        EXPECT_EQ(cut_off.why().code, errc::truncated);
+        EXPECT_EQ(cut_off.why().offset, end + rest);
+        store_.reset();
+        disk_.rewind(start);
+    }
+    for (const std::uint64_t rest : {std::uint64_t{0}, 100 * k_sector_bytes}) {
+        edit_log([&](os::file& file) {
+            ASSERT_TRUE(file.resize("test", end));
+            ASSERT_TRUE(file.resize("test", end + rest)); // zeros
+        });
+        crash();
+        auto outcome = recover();
+        ASSERT_TRUE(outcome) << outcome.why().message;
+        EXPECT_EQ(outcome->commits, 2U);
+        expect_state(2);
+        store_.reset();
+        disk_.rewind(start);
+    }
 }
 
 TEST_F(log_scan, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
@@ -187,6 +196,50 @@ TEST_F(log_scan, a_record_that_names_another_predecessor_or_heap_does_not_count)
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_EQ(outcome->commits, 1U);
+}
+
+// A header is never torn (R6): before it was written it is zeros, or the file is shorter.
+TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_needs_one) {
+    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10}, 2 * k_sector_bytes}) {
+        SCOPED_TRACE(bytes);
+        const auto zeros = [&] {
+            auto file = std::move(*disk_.open_or_create(store::log_path(k_path), 0600));
+            ASSERT_TRUE(file->resize("test", 0));
+            ASSERT_TRUE(file->resize("test", bytes));
+        };
+        log_.reset();
+        zeros();
+        ASSERT_TRUE(reopen());
+        auto needed = recover();
+        ASSERT_FALSE(needed);
+        EXPECT_EQ(needed.why().code, errc::corrupt);
+        EXPECT_EQ(needed.why().offset, 0U);
+        ASSERT_TRUE(store_->publish(0, 0, store_->super().epoch, true)); // now it is not needed
+        ASSERT_TRUE(reopen());
+        EXPECT_TRUE(check_clean(disk_, *store_));
+        ASSERT_TRUE(recover());
+        EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
+        begin();
+    }
+}
+
+TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one) {
+    commit(0, {}, 1);
+    const auto earlier = contents(store::log_path(k_path));
+    crash();
+    ASSERT_TRUE(recover());
+    begin();
+    log_.reset();
+    edit_log([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, earlier)); });
+    ASSERT_TRUE(reopen());
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::log_foreign);
+    const auto& super = store_->super();
+    ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch, true));
+    ASSERT_TRUE(reopen());
+    ASSERT_TRUE(recover()); // a clean one does without
+    expect_state(1);
 }
 
 } // namespace
