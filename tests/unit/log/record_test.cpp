@@ -147,13 +147,13 @@ TEST(record, hostile_contents_stay_within_bounds) {
 
 TEST(record, what_is_none_or_has_features_is_not_taken_apart) {
     record_builder builder;
-    builder.add_fresh(1, std::vector<std::uint32_t>(k_chunk_pages));
+    builder.add_fresh(1, std::vector<std::uint32_t>(k_pages_of_chunk));
     const auto bytes = without_padding(builder.finish(identity(), k_image_bytes));
     std::vector<std::byte> record(bytes.begin(), bytes.end());
     const auto parts_of = [&] {
         std::size_t parts = 0;
         const bool sound = for_each_part(
-            record, k_chunk_pages, [&](std::uint64_t, const std::vector<std::uint32_t>&) { ++parts; },
+            record, k_pages_of_chunk, [&](std::uint64_t, const std::vector<std::uint32_t>&) { ++parts; },
             [&](const page_entry&) { ++parts; });
         return std::pair(sound, parts);
     };
