@@ -115,7 +115,7 @@ result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& re
         return cut_off(log.path(), *size);
     if (*size == k_header + whole || end <= k_header + whole)
         return {};
-    if (!records.empty() && records.back().offset > k_header + whole)
+    if (records.back().offset > k_header + whole) // there is one, since the end lies behind the first segment
         return cut_off(log.path(), *size);
     std::uint64_t magic = 0; // of a record that is not whole
     if (end + sizeof magic > *size)

@@ -49,19 +49,21 @@ namespace {
 
 /// Neither a heap nor the log of an earlier one may be there.
 result<void> check_names_are_free(os::file_system& files, const std::string& path) {
-    for (const std::string& taken : {path, log_path(path)}) {
-        auto present = files.exists(taken);
-        if (!present)
-            return present.error();
-        if (!*present)
-            continue;
-        if (taken == path)
-            return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
-        std::string message = "cannot create " + path;
-        message.append(": the redo log ").append(taken);
-        message += " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or remove "
-                   "the log.";
-        return fail(errc::log_foreign, std::move(message), taken);
+    auto heap = files.exists(path);
+    if (!heap)
+        return heap.error();
+    if (*heap)
+        return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
+    const std::string log = log_path(path);
+    auto stray = files.exists(log);
+    if (!stray)
+        return stray.error();
+    if (*stray) {
+        return fail(errc::log_foreign,
+                    "cannot create " + path + ": the redo log " + log +
+                        " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or "
+                        "remove the log.",
+                    log);
     }
     return {};
 }

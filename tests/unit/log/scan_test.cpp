@@ -198,6 +198,17 @@ TEST_F(log_scan, a_record_that_names_another_predecessor_or_heap_does_not_count)
     EXPECT_EQ(outcome->commits, 1U);
 }
 
+TEST_F(log_scan, a_part_of_a_new_segment_without_a_record_is_no_damage) {
+    commit(0, {}, 1);
+    const std::uint64_t size = *log_->file().size();
+    edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", size + 100 * k_sector_bytes)); });
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 1U);
+    expect_state(1);
+}
+
 // A header is never torn (R6): before it was written it is zeros, or the file is shorter.
 TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_needs_one) {
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10}, 2 * k_sector_bytes}) {
