@@ -2,8 +2,6 @@
 #include "log_fixture.hpp"
 #include "support/failing_files.hpp"
 
-#include <numeric>
-
 namespace remanence::log {
 namespace {
 
@@ -177,13 +175,12 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole_also_beside_a_log_that_ca
 }
 
 TEST_F(failing_recovery, of_a_log_that_ends_within_a_segment) {
-    for (std::uint64_t chunk = 0; chunk < 4; ++chunk)
-        commit(chunk, {}, 1);
-    while (log_->used_bytes() + 2 * k_sector_bytes < format::k_log_segment_bytes)
-        ASSERT_NO_FATAL_FAILURE(commit({}, {0}, version_));
-    std::vector<std::uint64_t> pages(50);
-    std::iota(pages.begin(), pages.end(), 0);
-    commit({}, pages, 1); // three sectors, where there are two left
+    commit(0, {}, 1);
+    record_builder builder;
+    const format::change_range whole{0, k_page_bytes};
+    while (builder.record_bytes() <= format::k_log_segment_bytes)
+        builder.add_page(0, page_checksum(memory_[0]), {&whole, 1}, memory_[0].data());
+    append(builder, k_chunk);
     const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
     ASSERT_GT(log_->used_bytes(), format::k_log_segment_bytes);
     edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
