@@ -163,6 +163,7 @@ std::vector<process_memory> memory_of_process() {
     constexpr std::uint64_t k_guard_bytes_max = 64 * KiB;
     std::vector<process_memory> found;
     std::ifstream maps("/proc/self/maps");
+    maps.exceptions(std::ios::badbit); // a lack of memory on the way is not the end of the list
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
     std::uint64_t guard_end = 0; // of the last mapping, when it is small and inaccessible
     for (std::string line; std::getline(maps, line);) {

@@ -152,13 +152,13 @@ result<node_reference> checksum_table::write_changed() {
 }
 
 void checksum_table::walk(const std::function<void(std::uint64_t)>& damaged,
-                          const std::function<void(std::uint64_t, std::uint32_t)>& page) {
+                          const std::function<void(std::uint64_t, std::uint32_t)>& page) const {
     walk_node(top(), 0, root_, damaged, page);
 }
 
 void checksum_table::walk_node(std::size_t level, std::uint64_t index, const node_reference& reference,
                                const std::function<void(std::uint64_t)>& damaged,
-                               const std::function<void(std::uint64_t, std::uint32_t)>& page) {
+                               const std::function<void(std::uint64_t, std::uint32_t)>& page) const {
     if (reference.checksum == 0)
         return;
     std::array<std::byte, k_node_bytes> bytes;

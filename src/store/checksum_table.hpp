@@ -37,7 +37,7 @@ public:
     /// Reads every node from the file and calls `damaged(file offset)` for each that cannot be read or fails its
     /// checksum; for every page with a checksum, in order, calls `page(index, checksum)`.
     void walk(const std::function<void(std::uint64_t)>& damaged,
-              const std::function<void(std::uint64_t, std::uint32_t)>& page);
+              const std::function<void(std::uint64_t, std::uint32_t)>& page) const;
 
 private:
     struct node {
@@ -52,7 +52,7 @@ private:
     result<format::node_reference> reference_to(std::size_t level, std::uint64_t index);
     void walk_node(std::size_t level, std::uint64_t index, const format::node_reference& reference,
                    const std::function<void(std::uint64_t)>& damaged,
-                   const std::function<void(std::uint64_t, std::uint32_t)>& page);
+                   const std::function<void(std::uint64_t, std::uint32_t)>& page) const;
 
     os::file& file_;
     std::uint64_t table_offset_;

@@ -22,7 +22,8 @@ using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total
 result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress);
 
 /// Writes them to a new file NAME-new and syncs it; where it holds zeros it stays a hole. The file is locked as long as
-/// it is open, and the caller gives it its name. errc::no_space and every other failure leave no file behind.
+/// it is open, and the caller gives it its name. errc::no_space and every other failure leave no file behind, but for an
+/// empty one that could not be locked.
 result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
                                               const copy_progress& progress);
 

@@ -2,10 +2,8 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
-#include "os/memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,126 +14,22 @@ using format::superblock;
 
 namespace {
 
-constexpr std::uint64_t k_heap_bytes_max = std::uint64_t{1} << 46;
 constexpr std::uint64_t k_staging_bytes = 1 * MiB;
-
-std::uint64_t superblock_checksum(const superblock& s, std::uint64_t place) {
-    return checksum64(std::as_bytes(std::span(&s, 1)).first(offsetof(superblock, checksum)), place);
-}
-
-bool is_valid(const superblock& s, std::uint64_t place) {
-    return s.magic == format::k_heap_magic && s.sequence % 2 == place && s.checksum == superblock_checksum(s, place);
-}
-
-unexpected damaged_superblock(const std::string& path, std::uint64_t offset, const std::string& what) {
-    return fail(errc::corrupt,
-                "the superblock of " + path + " at byte " + std::to_string(offset) + " is damaged (" + what +
-                    "). Restore the heap from a copy.",
-                path, 0, offset);
-}
-
-unexpected other_format(const std::string& path, std::uint32_t version, std::uint64_t place) {
-    return fail(errc::unsupported_format,
-                path + " has format " + std::to_string(version) + ", this release reads format " +
-                    std::to_string(format::k_format_version) + ". Use the release that wrote it.",
-                path, 0, place + offsetof(superblock, format_version));
-}
-
-unexpected in_use(const std::string& path) {
-    return fail(
-        errc::in_use,
-        path +
-            " is open elsewhere: another process, or another handle of this one, holds its lock. Close it there first.",
-        path);
-}
 
 } // namespace
 
-std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
-std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
-
-result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
-    const std::string building = new_path(path);
-    auto file = files.open_or_create(building, mode);
-    if (!file) {
-        unexpected why = file.error();
-        why.why().path = path; // what the caller named
-        return why;
-    }
-    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-    if (!locked)
-        return locked.error();
-    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
-    if (!mine)
-        return mine.error();
-    if (!*locked || !*mine)
-        return in_use(path);
-    if (auto emptied = (*file)->resize("store: create", 0); !emptied) { // of what an interrupted creation left
-        (void)files.remove("store: create", building);                  // best effort, as below
-        return emptied.error();
-    }
-    return file;
-}
-
 result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, const std::string& path,
                                                      const creation& how) {
-    for (const std::string& taken : {path, log_path(path)}) {
-        auto present = files.exists(taken);
-        if (!present)
-            return present.error();
-        if (!*present)
-            continue;
-        if (taken == path)
-            return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
-        std::string message = "cannot create " + path;
-        message.append(": the redo log ").append(taken);
-        message += " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or remove "
-                   "the log.";
-        return fail(errc::log_foreign, std::move(message), taken);
-    }
-
-    auto file = begin_new(files, path, how.mode);
-    if (!file)
-        return file.error();
-    const std::string building = new_path(path);
-
-    superblock s{};
-    s.magic = format::k_heap_magic;
-    s.format_version = format::k_format_version;
-    s.endianness = format::k_endianness;
-    REM_TRY(os::random_bytes(s.uuid.data(), s.uuid.size()));
-    s.checksum_algorithm = format::k_checksum_xxh3;
-    s.flags = format::k_flag_clean;
-    s.chunk_bytes = how.chunk_bytes;
-    s.base = how.base;
-    s.map.area_offset = format::k_first_map_offset;
-    s.map.slot_bytes = format::k_first_map_slot_bytes;
-    REM_CHECK(how.abi.size() < s.abi.size());
-    std::copy(how.abi.begin(), how.abi.end(), s.abi.begin());
-
-    auto build = [&]() -> result<void> {
-        REM_TRY((*file)->reserve("store: create", 0, format::k_first_table_offset));
-        for (s.sequence = 0; s.sequence < format::k_superblock_count; ++s.sequence) {
-            s.checksum = superblock_checksum(s, s.sequence);
-            REM_TRY((*file)->write("store: create", s.sequence * format::k_superblock_bytes,
-                                   std::as_bytes(std::span(&s, 1))));
-        }
-        REM_TRY((*file)->sync("store: sync new heap"));
-        REM_TRY(files.rename_to_new("store: rename new heap", building, path));
-        return files.sync_directory("store: sync directory of new heap", path);
-    };
-    if (auto built = build(); !built) {
-        (void)files.remove("store: create", building); // best effort: the error at hand is the one that counts
-        return built.error();
-    }
-    file->reset(); // opened again below under its own name
+    REM_TRY(create_empty(files, path, how));
     auto store = open(files, path, os::access::read_write);
     if (store)
         (*store)->confirmed_ = true;
     return store;
 }
 
-result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
+/// All of an open but what open_damaged() does not insist on.
+result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files, const std::string& path,
+                                                         os::access mode) {
     auto file = files.open(path, mode);
     if (!file)
         return file.error();
@@ -144,138 +38,48 @@ result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const
         return locked.error();
     if (!*locked)
         return in_use(path);
-    std::unique_ptr<heap_file> store(new heap_file(std::move(*file)));
-    REM_TRY(store->load(nullptr));
+    auto size = (*file)->size();
+    if (!size)
+        return size.error();
+    auto ruling = read_superblocks(**file, *size);
+    if (!ruling)
+        return ruling.error();
+    return std::unique_ptr<heap_file>(new heap_file(std::move(*file), *size, *ruling));
+}
+
+result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
+    auto store = begin_open(files, path, mode);
+    if (!store)
+        return store.error();
+    REM_TRY((*store)->check_length());
+    REM_TRY((*store)->read_map());
     return store;
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& files, const std::string& path,
                                                            const std::function<void(const failure&)>& damaged) {
-    auto file = files.open(path, os::access::read_write);
-    if (!file)
-        return file.error();
-    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-    if (!locked)
-        return locked.error();
-    if (!*locked)
-        return in_use(path);
-    std::unique_ptr<heap_file> store(new heap_file(std::move(*file)));
-    REM_TRY(store->load(&damaged));
+    auto store = begin_open(files, path, os::access::read_write);
+    if (!store)
+        return store.error();
+    if (auto long_enough = (*store)->check_length(); !long_enough)
+        damaged(long_enough.why());
+    if (auto read = (*store)->read_map(); !read) {
+        if (!is_damage(read.why().code))
+            return read.error();
+        damaged(read.why()); // without it, chunks that it calls zero count as stored, and read as zeros too
+    }
     return store;
 }
 
-result<void> heap_file::load(const std::function<void(const failure&)>* damaged) {
-    auto size = file_->size();
-    if (!size)
-        return size.error();
-    file_bytes_ = *size;
-    const std::string& path = file_->path();
-    if (*size == 0)
-        return fail(errc::not_a_heap, path + " is empty, hence not a heap. Remove it, or name another file.", path);
-
-    std::array<superblock, format::k_superblock_count> places{};
-    std::uint64_t present = std::min<std::uint64_t>(*size, sizeof places);
-    REM_TRY(file_->read(0, std::as_writable_bytes(std::span(places)).first(static_cast<std::size_t>(present))));
-    const superblock* newest = nullptr;
-    for (std::uint64_t i = 0; i < places.size(); ++i) {
-        if (is_valid(places[i], i) && (newest == nullptr || places[i].sequence > newest->sequence))
-            newest = &places[i];
-    }
-    if (newest == nullptr) {
-        auto has_magic = [](const superblock& s) { return s.magic == format::k_heap_magic; };
-        if (std::none_of(places.begin(), places.end(), has_magic)) {
-            return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path,
-                        0, 0);
-        }
-        // Its checksum may be another one.
-        for (const superblock& s : places) {
-            if (has_magic(s) && s.format_version != format::k_format_version)
-                return other_format(path, s.format_version, 0);
-        }
-        if (*size < sizeof places) {
-            return fail(errc::truncated,
-                        path + " ends at byte " + std::to_string(*size) +
-                            ", within its superblocks. Restore it from a copy.",
-                        path, 0, *size);
-        }
-        return damaged_superblock(path, 0, "so is the other one: no checksum fits");
-    }
-    REM_TRY(check_superblock(*newest));
-    super_ = *newest;
-    if (auto long_enough = check_length(); !long_enough) {
-        if (damaged == nullptr)
-            return long_enough.error();
-        (*damaged)(long_enough.why());
-    }
-    const std::uint64_t other = 1 - super_.sequence % 2;
-    if (!is_valid(places[other], other))
-        other_superblock_damage_ = other * format::k_superblock_bytes;
-    image_bytes_ = super_.image_bytes;
-    next_map_area_ = super_.map;
+heap_file::heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling)
+    : file_(std::move(file)),
+      super_(ruling.super),
+      next_map_area_(super_.map),
+      image_bytes_(super_.image_bytes),
+      file_bytes_(file_bytes),
+      other_superblock_damage_(ruling.other_damage) {
     for (std::size_t i = 0; i < super_.region_count; ++i)
         tables_.emplace_back(*file_, super_.regions[i]);
-    auto map = chunk_map::read(*file_, super_.map, image_bytes_ / super_.chunk_bytes);
-    if (map) {
-        map_ = std::move(*map);
-    } else if (damaged == nullptr || !is_damage(map.why().code)) {
-        return map.error();
-    } else {
-        (*damaged)(map.why()); // without it, chunks that it calls zero count as stored, and read as zeros too
-    }
-    return {};
-}
-
-// I7: a superblock with a fitting checksum may still have been made by an enemy.
-result<void> heap_file::check_superblock(const superblock& s) const {
-    const std::string& path = file_->path();
-    const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
-    auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
-    if (s.format_version != format::k_format_version)
-        return other_format(path, s.format_version, at);
-    if (s.endianness != format::k_endianness || s.features_incompat != 0 ||
-        s.checksum_algorithm != format::k_checksum_xxh3 || s.features_ro_compat != 0 || s.versions.count != 0) {
-        return fail(errc::unsupported_format,
-                    path + " uses features that this release lacks (endianness " + std::to_string(s.endianness) +
-                        ", features " + std::to_string(s.features_incompat) + "/" +
-                        std::to_string(s.features_ro_compat) + ", checksum " + std::to_string(s.checksum_algorithm) +
-                        "). Use a newer release.",
-                    path, 0, at);
-    }
-    if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min ||
-        s.chunk_bytes > format::k_chunk_bytes_max) {
-        return bad("chunk size");
-    }
-    if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
-        return bad("base address");
-    if (s.abi.back() != '\0')
-        return bad("ABI");
-    if (s.region_count > s.regions.size())
-        return bad("number of regions");
-    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
-        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_heap_bytes_max ||
-        s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
-        return bad("chunk map");
-    }
-    const byte_range map_area{s.map.area_offset, 2 * s.map.slot_bytes}; // a checkpoint writes to it
-    std::uint64_t heap_end = 0;
-    std::uint64_t file_end = format::k_first_table_offset;
-    for (std::size_t i = 0; i < s.region_count; ++i) {
-        const region& r = s.regions[i];
-        if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
-            r.bytes > k_heap_bytes_max || heap_end + r.bytes > k_heap_bytes_max || r.table_offset < file_end ||
-            r.table_offset > k_heap_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
-            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) || r.home_offset > k_heap_bytes_max ||
-            !is_aligned(r.home_offset, format::k_home_alignment) || r.root.slot > 1) {
-            return bad("regions");
-        }
-        heap_end += r.bytes;
-        file_end = r.home_offset + r.bytes;
-        if (map_area.offset < file_end && r.table_offset < map_area.end())
-            return bad("chunk map");
-    }
-    if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
-        return bad("image size");
-    return {};
 }
 
 result<void> heap_file::check_length() const {
@@ -288,6 +92,14 @@ result<void> heap_file::check_length() const {
                 path() + " ends at byte " + std::to_string(file_bytes_) + ", although it should have at least " +
                     std::to_string(needed) + " bytes. Restore it from a copy.",
                 path(), 0, file_bytes_);
+}
+
+result<void> heap_file::read_map() {
+    auto map = chunk_map::read(*file_, super_.map, image_bytes_ / super_.chunk_bytes);
+    if (!map)
+        return map.error();
+    map_ = std::move(*map);
+    return {};
 }
 
 std::string_view heap_file::abi() const { return super_.abi.data(); }
@@ -607,131 +419,6 @@ result<void> heap_file::discard_unstored() {
             REM_TRY(discard(e.heap.offset, e.heap.end()));
     }
     return discard(image_bytes_, region_bytes());
-}
-
-result<std::uint64_t> heap_file::verify(const std::function<void(damage)>& found,
-                                        const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-    std::array<superblock, format::k_superblock_count> places{};
-    REM_TRY(file_->read(0, std::as_writable_bytes(std::span(places))));
-    for (std::uint64_t i = 0; i < places.size(); ++i) {
-        if (!is_valid(places[i], i))
-            found({"a superblock is damaged", i * format::k_superblock_bytes});
-    }
-    auto map = chunk_map::read(*file_, super_.map, super_.image_bytes / super_.chunk_bytes);
-    if (!map)
-        found({map.why().message, map.why().offset});
-
-    std::uint64_t checked = 0;
-    std::uint64_t run_first = 0;
-    std::vector<std::uint32_t> run; // checksums of consecutive pages, so that they are read at one go
-    auto check_run = [&] {
-        if (run.empty())
-            return;
-        checked += run.size();
-        verify_pages(run_first, run, found);
-        run.clear();
-        progress(run_first * k_page_bytes, image_bytes_);
-    };
-    auto check_page = [&](std::uint64_t page, std::uint32_t checksum) {
-        if (run_first + run.size() != page || run.size() * k_page_bytes >= k_staging_bytes ||
-            (!run.empty() && region_index(page * k_page_bytes) != region_index(run_first * k_page_bytes))) {
-            check_run();
-            run_first = page;
-        }
-        run.push_back(checksum);
-    };
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-        const std::uint64_t first = super_.regions[i].heap_offset / k_page_bytes;
-        const std::uint64_t end = first + super_.regions[i].bytes / k_page_bytes;
-        std::uint64_t next = first; // the page after the last one with a checksum
-        bool is_gap_known = true;   // no damaged node since then, so that the pages between have no checksum
-        auto check_gap = [&](std::uint64_t to) {
-            if (is_gap_known)
-                verify_zeros(next, to, found);
-            is_gap_known = true;
-        };
-        tables_[i].walk(
-            [&](std::uint64_t at) {
-                found({"a node of the checksum table is damaged; the pages it covers cannot be checked", at});
-                is_gap_known = false;
-            },
-            [&](std::uint64_t page, std::uint32_t checksum) {
-                check_gap(first + page);
-                next = first + page + 1;
-                check_page(first + page, checksum);
-            });
-        check_run();
-        check_gap(end);
-    }
-    for (const auto& [chunk, checksums] : fresh_) {
-        for (std::size_t i = 0; i < checksums.size(); ++i) {
-            if (checksums[i] != 0)
-                check_page(chunk * chunk_pages() + i, checksums[i]);
-        }
-        check_run();
-    }
-    return checked;
-}
-
-// Pages of stored chunks that have no checksum are mapped like all others. Those of fresh chunks may have one that is not
-// in the table yet.
-void heap_file::verify_zeros(std::uint64_t first_page, std::uint64_t end_page,
-                             const std::function<void(damage)>& found) {
-    std::vector<std::byte> bytes;
-    while (first_page < end_page) {
-        const std::uint64_t chunk = first_page / chunk_pages();
-        const std::uint64_t end = std::min(end_page, (chunk + 1) * chunk_pages());
-        const std::uint64_t begin = std::exchange(first_page, end);
-        if (chunk * super_.chunk_bytes >= image_bytes_)
-            return;
-        if (!is_stored(chunk) || fresh_.contains(chunk))
-            continue;
-        bytes.resize(static_cast<std::size_t>((end - begin) * k_page_bytes));
-        const std::uint64_t home = home_of(begin * k_page_bytes);
-        if (auto read = file_->read(home, bytes); !read) {
-            found({read.why().message, home});
-            continue;
-        }
-        for (std::uint64_t page = begin; page < end; ++page) {
-            const std::uint64_t at = (page - begin) * k_page_bytes;
-            const auto zeros = std::span(bytes).subspan(static_cast<std::size_t>(at), k_page_bytes);
-            if (std::any_of(zeros.begin(), zeros.end(), [](std::byte b) { return b != std::byte{0}; }))
-                found({"page " + std::to_string(page) + " was never written, but is not all zeros", home + at});
-        }
-    }
-}
-
-void heap_file::verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
-                             const std::function<void(damage)>& found) {
-    if ((first_page + checksums.size()) * k_page_bytes > region_bytes()) {
-        found({"the checksum table names pages beyond the heap", error::k_no_offset});
-        return;
-    }
-    std::vector<std::byte> bytes(checksums.size() * k_page_bytes);
-    std::uint64_t home = home_of(first_page * k_page_bytes);
-    const auto read_at_once = file_->read(home, bytes);
-    bool told = static_cast<bool>(read_at_once); // else page by page, to say which
-    const bool readable = told;
-    for (std::size_t i = 0; i < checksums.size(); ++i) {
-        const auto page = std::span(bytes).subspan(i * k_page_bytes, k_page_bytes);
-        const std::uint64_t at = home + i * k_page_bytes;
-        const std::string name = "page " + std::to_string(first_page + i);
-        if (!is_stored((first_page + i) / chunk_pages())) {
-            found({name + " has a checksum, but according to the chunk map no place", at});
-            continue;
-        }
-        if (!readable) {
-            if (auto read = file_->read(at, page); !read) {
-                found({name + ": " + read.why().message, at});
-                told = true;
-                continue;
-            }
-        }
-        if (page_checksum(page) != checksums[i])
-            found({name + " is damaged", at});
-    }
-    if (!told) // it works the second time, so that nothing is known to be lost; still it failed
-        found({read_at_once.why().message, home});
 }
 
 } // namespace remanence::store

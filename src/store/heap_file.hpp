@@ -11,6 +11,8 @@
 #include "os/file.hpp"
 #include "store/checksum_table.hpp"
 #include "store/chunk_map.hpp"
+#include "store/heap_creation.hpp"
+#include "store/superblocks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,20 +26,6 @@
 #include <vector>
 
 namespace remanence::store {
-
-/// Path of the file as a new heap is being built, and of the redo log.
-std::string new_path(const std::string& heap_path);
-std::string log_path(const std::string& heap_path);
-
-/// NAME-new, empty and locked: where a heap is built before it gets its name. errc::in_use when another process builds one.
-result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode);
-
-struct creation {
-    std::uint64_t chunk_bytes;
-    std::uint64_t base;
-    std::string_view abi;
-    unsigned mode;
-};
 
 /// A piece of the heap's address range as it is to be mapped.
 struct extent {
@@ -53,15 +41,9 @@ struct folded_page {
     std::uint32_t checksum;
 };
 
-struct damage {
-    std::string what;
-    std::uint64_t offset; // in the file
-};
-
 class heap_file {
 public:
-    /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all.
-    /// errc::exists when there is a file already.
+    /// Makes an empty heap, as create_empty() does, and opens it.
     static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path,
                                                      const creation& how);
     /// Locks and validates. errc::in_use when somebody else holds it.
@@ -102,6 +84,12 @@ public:
     /// Checksum of a page of the image; 0 when it is all zeros and occupies no space.
     result<std::uint32_t> checksum_of(std::uint64_t page);
 
+    /// The checksum tables, one for each region, as of the last publish.
+    [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
+    /// Page checksums of the chunks accepted since: their tables do not have them yet.
+    using chunk_checksums = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
+    [[nodiscard]] const chunk_checksums& unpublished() const { return fresh_; }
+
     // A commit, in order: make room, write fresh chunks, sync; and accept once its record is durable.
 
     /// Gives every heap byte below `heap_bytes` a home. May publish a superblock.
@@ -136,35 +124,28 @@ public:
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
 
-    /// Checks superblocks, tables, map and every stored page against the checksums; those without one must be zeros.
-    result<std::uint64_t> verify(const std::function<void(damage)>& found,
-                                 const std::function<void(std::uint64_t, std::uint64_t)>& progress);
-
 private:
-    explicit heap_file(std::unique_ptr<os::file> file) : file_(std::move(file)) {}
-    result<void> load(const std::function<void(const failure&)>* damaged);
-    result<void> check_superblock(const format::superblock& s) const;
+    heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling);
+    static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
+                                                         os::access mode);
     result<void> check_length() const;
+    result<void> read_map();
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
-    void verify_pages(std::uint64_t first_page, std::span<const std::uint32_t> checksums,
-                      const std::function<void(damage)>& found);
-    void verify_zeros(std::uint64_t first_page, std::uint64_t end_page, const std::function<void(damage)>& found);
 
     std::unique_ptr<os::file> file_;
-    format::superblock super_{};
+    format::superblock super_;
     std::vector<checksum_table> tables_; // one for each region
     chunk_map map_;
-    format::map_reference next_map_area_{};
-    std::uint64_t image_bytes_ = 0;
-    std::uint64_t file_bytes_ = 0;
+    format::map_reference next_map_area_;
+    std::uint64_t image_bytes_;
+    std::uint64_t file_bytes_;
     bool confirmed_ = false; // the superblock is known to be durable
     bool places_reserved_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>
-        fresh_; // page checksums of chunks accepted since the last publish
+    chunk_checksums fresh_; // of chunks accepted since the last publish
 };
 
 } // namespace remanence::store

@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "log/recovery.hpp"
+#include "log/scan.hpp"
 
 #include <cstring>
 #include <new>
@@ -478,11 +479,12 @@ bool engine::contains(const void* address) const {
 
 result<verification> engine::verify() {
     verification report;
-    auto pages = store_->verify([&](store::damage d) { report.problems.push_back(std::move(d)); },
-                                [&](std::uint64_t done, std::uint64_t total) {
-                                    if (options_.on_progress)
-                                        options_.on_progress(engine_options::work::verify, done, total);
-                                });
+    auto pages = store::verify(
+        *store_, [&](store::damage d) { report.problems.push_back(std::move(d)); },
+        [&](std::uint64_t done, std::uint64_t total) {
+            if (options_.on_progress)
+                options_.on_progress(engine_options::work::verify, done, total);
+        });
     if (!pages)
         return pages.error();
     report.pages_checked = *pages;

@@ -14,6 +14,7 @@
 #include "os/file.hpp"
 #include "os/page_scan.hpp"
 #include "store/heap_file.hpp"
+#include "store/heap_verification.hpp"
 #include "view/memory_view.hpp"
 
 #include <chrono>

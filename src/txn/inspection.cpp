@@ -1,6 +1,8 @@
 #include "txn/inspection.hpp"
 
 #include "alloc/sections.hpp"
+#include "log/salvage.hpp"
+#include "store/heap_verification.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -151,11 +153,8 @@ std::optional<byte_range> inspection::block_of(std::uint64_t offset) const {
 
 result<inspected_parts> inspection::check_all(const inspection_progress& progress) {
     inspected_parts parts;
-    auto pages = store_->verify([&](store::damage d) { note({errc::corrupt, std::move(d.what), path(), 0, d.offset}); },
-                                [&](std::uint64_t done, std::uint64_t total) {
-                                    if (progress)
-                                        progress(done, total);
-                                });
+    auto pages = store::verify(
+        *store_, [&](store::damage d) { note({errc::corrupt, std::move(d.what), path(), 0, d.offset}); }, progress);
     if (!pages)
         return pages.error();
     parts.pages = *pages;

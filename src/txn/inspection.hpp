@@ -9,7 +9,6 @@
 #include "alloc/block_allocator.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
-#include "log/recovery.hpp"
 #include "os/memory.hpp"
 #include "os/overlay_files.hpp"
 #include "store/heap_file.hpp"

@@ -209,29 +209,23 @@ void session::link_block(content::block added) {
     set_root_fields();
 }
 
-void session::add_block(std::uint64_t bytes) {
-    bytes = std::max<std::uint64_t>(bytes, sizeof(list_block));
-    const std::uint64_t offset = allocate(bytes);
-    std::vector<std::byte> all(bytes);
-    random_.fill(all);
+void session::add_block_of(std::vector<std::byte> all) {
+    const std::uint64_t offset = allocate(all.size());
     const list_block header{
-        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
+        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = all.size()};
     const auto raw = std::as_bytes(std::span(&header, 1));
     std::copy(raw.begin(), raw.end(), all.begin());
     write(offset, all);
-    link_block({offset, bytes});
+    link_block({offset, all.size()});
 }
 
-void session::add_zero_block(std::uint64_t bytes) {
-    const std::uint64_t offset = allocate(bytes);
-    std::vector<std::byte> all(bytes);
-    const list_block header{
-        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes};
-    const auto raw = std::as_bytes(std::span(&header, 1));
-    std::copy(raw.begin(), raw.end(), all.begin());
-    write(offset, all);
-    link_block({offset, bytes});
+void session::add_block(std::uint64_t bytes) {
+    std::vector<std::byte> all(std::max<std::uint64_t>(bytes, sizeof(list_block)));
+    random_.fill(all);
+    add_block_of(std::move(all));
 }
+
+void session::add_zero_block(std::uint64_t bytes) { add_block_of(std::vector<std::byte>(bytes)); }
 
 void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written) {
     const std::uint64_t offset = allocate(bytes);

@@ -115,6 +115,8 @@ private:
         write(offset, std::as_bytes(std::span(&object, 1)));
     }
     std::uint64_t allocate(std::uint64_t bytes);
+    /// Adds a block of these bytes, but for the header, which takes the place of the first.
+    void add_block_of(std::vector<std::byte> all);
     void link_block(content::block added);
     void set_root_fields();
     list_block* address_of(std::size_t index);

@@ -1,8 +1,8 @@
 // Input: the log's header, and what lies from its first record on.
 #include "base/checksum.hpp"
 #include "format/log_record.hpp"
-#include "heap_files.hpp"
 #include "log/record.hpp"
+#include "mutator.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,14 +11,11 @@
 using namespace remanence;
 using namespace remanence::fuzz;
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
-
 namespace {
 
 using format::log_header;
 using format::record_header;
 constexpr std::size_t k_records = sizeof(log_header);
-constexpr std::size_t k_size_max = 20'000;
 
 heap_files& files() {
     static heap_files unfolded(heap_files::kind::unfolded);
@@ -91,26 +88,24 @@ void change_a_number(std::span<std::uint8_t> input, std::size_t record, generato
 
 } // namespace
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned seed) {
-    generator random(seed);
-    if (max_size < k_size_max)
-        return size;
+const std::size_t fuzz::k_input_bytes_max = 20'000;
+
+std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generator& random) {
     if (size < k_records + sizeof(record_header)) { // a seed
         const auto& log = files().log();
-        std::memcpy(data, log.data(), k_records);
-        std::memcpy(data + k_records, log.data() + format::k_log_header_bytes, k_size_max - k_records);
-        return k_size_max;
+        std::memcpy(room.data(), log.data(), k_records);
+        std::memcpy(room.data() + k_records, log.data() + format::k_log_header_bytes, room.size() - k_records);
+        return room.size();
     }
-    const auto records = places({data, size});
+    const auto records = places(room.first(size));
     if (records.empty() || random.below(4) == 0) {
-        size = LLVMFuzzerMutate(data, size, k_size_max);
+        size = mutate_blindly(room, size);
     } else {
         for (std::uint64_t n = 1 + random.below(2); n > 0; --n)
-            change_a_number({data, size}, records[random.below(records.size())], random);
+            change_a_number(room.first(size), records[random.below(records.size())], random);
     }
     if (size >= k_records && random.below(8) != 0)
-        repair({data, size}, random.below(4) == 0);
+        repair(room.first(size), random.below(4) == 0);
     return size;
 }
 

@@ -1,14 +1,12 @@
 // Input: a byte that chooses the heap (odd: with a log), then what lies in the places of the two superblocks.
 #include "base/checksum.hpp"
-#include "heap_files.hpp"
+#include "mutator.hpp"
 
 #include <algorithm>
 #include <array>
 
 using namespace remanence;
 using namespace remanence::fuzz;
-
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace {
 
@@ -57,26 +55,23 @@ void change_a_field(std::span<std::uint8_t> input, generator& random) {
 
 } // namespace
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned seed) {
-    generator random(seed);
-    if (max_size < k_whole)
-        return size;
+const std::size_t fuzz::k_input_bytes_max = k_whole;
+
+std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generator& random) {
     if (size != k_whole) { // a seed
-        data[0] = static_cast<std::uint8_t>(random.below(2));
-        std::memcpy(data + 1, files(data[0]).heap().data(), 2 * k_super);
+        room[0] = static_cast<std::uint8_t>(random.below(2));
+        std::memcpy(room.data() + 1, files(room[0]).heap().data(), 2 * k_super);
         return k_whole;
     }
-    const std::span<std::uint8_t> input(data, k_whole);
     for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
         if (random.below(4) == 0)
-            static_cast<void>(LLVMFuzzerMutate(data + 1 + random.below(2) * k_super, k_super, k_super));
+            static_cast<void>(mutate_blindly(room.subspan(1 + random.below(2) * k_super, k_super), k_super));
         else
-            change_a_field(input, random);
+            change_a_field(room, random);
     }
     for (std::uint64_t place = 0; place < 2; ++place) {
         if (random.below(8) != 0)
-            reseal(input, place);
+            reseal(room, place);
     }
     return k_whole;
 }

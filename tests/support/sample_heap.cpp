@@ -38,14 +38,23 @@ bool is_revised(int i) { return i % 5 == 1; }
 
 std::uint64_t number(std::uint64_t i) { return i % 1000 + 1; }
 
-void first_session(heap& opened, const std::function<void(heap&)>& committed) {
-    auto& words = opened.root<dictionary>("dictionary");
-    auto& counts = opened.root<numbers>("numbers");
-    auto& land = opened.root<field>("field");
-    auto commit = [&] {
+/// The program that makes the heap.
+struct maker {
+    heap& opened;
+    const std::function<void(heap&)>& committed;
+    dictionary& words = opened.root<dictionary>("dictionary");
+    numbers& counts = opened.root<numbers>("numbers");
+    field& land = opened.root<field>("field");
+
+    void commit() {
         opened.commit();
         committed(opened);
-    };
+    }
+    void first_session();
+    void second_session();
+};
+
+void maker::first_session() {
     for (int i = 0; i < k_words; ++i)
         words.emplace(word(i), meaning(i, 1));
     commit();
@@ -67,14 +76,7 @@ void first_session(heap& opened, const std::function<void(heap&)>& committed) {
     commit();
 }
 
-void second_session(heap& opened, const std::function<void(heap&)>& committed) {
-    auto& words = opened.root<dictionary>("dictionary");
-    auto& counts = opened.root<numbers>("numbers");
-    auto& land = opened.root<field>("field");
-    auto commit = [&] {
-        opened.commit();
-        committed(opened);
-    };
+void maker::second_session() {
     for (int i = 0; i < k_words; ++i) {
         if (is_revised(i) && !is_removed(i))
             words.find(std::string_view(word(i)))->second = meaning(i, 2);
@@ -100,17 +102,17 @@ void second_session(heap& opened, const std::function<void(heap&)>& committed) {
 
 void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed) {
     const detail::file_system_for_tests files(disk);
-    auto observe = [&](heap& opened) {
+    const std::function<void(heap&)> observe = [&](heap& opened) {
         if (committed)
             committed(opened);
     };
     {
         heap opened = heap::create(k_path, small());
-        first_session(opened, observe);
+        maker{opened, observe}.first_session();
         opened.close();
     }
     heap opened = heap::open_existing(k_path, small());
-    second_session(opened, observe);
+    maker{opened, observe}.second_session();
     if (how == ending::closed)
         return opened.close();
     disk.die_at(0); // so that the destructor cannot close the files

@@ -145,5 +145,25 @@ TEST(record, hostile_contents_stay_within_bounds) {
     }
 }
 
+TEST(record, what_is_none_or_has_features_is_not_taken_apart) {
+    record_builder builder;
+    builder.add_fresh(1, std::vector<std::uint32_t>(k_pages_of_chunk));
+    const auto bytes = without_padding(builder.finish(identity(), k_image_bytes));
+    std::vector<std::byte> record(bytes.begin(), bytes.end());
+    const auto parts_of = [&] {
+        std::size_t parts = 0;
+        const bool sound = for_each_part(
+            record, k_pages_of_chunk, [&](std::uint64_t, const std::vector<std::uint32_t>&) { ++parts; },
+            [&](const page_entry&) { ++parts; });
+        return std::pair(sound, parts);
+    };
+    EXPECT_EQ(parts_of(), std::pair(true, std::size_t{1}));
+    record[offsetof(format::record_header, features)] = std::byte{1};
+    EXPECT_EQ(parts_of(), std::pair(false, std::size_t{0}));
+    record[offsetof(format::record_header, features)] = std::byte{0};
+    record[0] ^= std::byte{1};
+    EXPECT_EQ(parts_of(), std::pair(false, std::size_t{0}));
+}
+
 } // namespace
 } // namespace remanence::log

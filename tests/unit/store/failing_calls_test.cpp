@@ -103,12 +103,12 @@ protected:
     }
     static result<void> verify(heap_file& store) {
         std::optional<damage> first;
-        auto checked = store.verify(
-            [&](damage found) {
-                if (!first)
-                    first = std::move(found);
-            },
-            [](std::uint64_t, std::uint64_t) {});
+        auto checked = store::verify(store,
+                                     [&](damage found) {
+                                         if (!first)
+                                             first = std::move(found);
+                                     },
+                                     {});
         if (!checked)
             return checked.error();
         if (first)
@@ -118,6 +118,23 @@ protected:
 };
 
 TEST_F(failing_store, reports_every_failed_call_and_keeps_what_was_published) { fail_each_call(work, 40); }
+
+TEST_F(failing_store, opened_in_spite_of_damage_takes_no_failed_call_for_damage) {
+    test::failing_files files(disk_);
+    for (std::uint64_t n = 0;; ++n) {
+        files.fail_at(n, errc::io);
+        auto opened =
+            heap_file::open_damaged(files, k_path, [](const failure& damage) { ADD_FAILURE() << damage.message; });
+        files.work_again();
+        if (files.failed().empty()) {
+            EXPECT_TRUE(opened);
+            EXPECT_GE(n, 5U); // open, lock, size, superblocks, map
+            break;
+        }
+        ASSERT_FALSE(opened) << files.failed();
+        EXPECT_EQ(opened.why().code, errc::io);
+    }
+}
 
 TEST_F(failing_store, that_fills_a_gap_reports_every_failed_call) { fail_each_call(fill_a_gap, 10); }
 

@@ -4,6 +4,7 @@
 #include "base/checksum.hpp"
 #include "os/simulated_disk.hpp"
 #include "store/heap_file.hpp"
+#include "store/heap_verification.hpp"
 
 #include <gtest/gtest.h>
 

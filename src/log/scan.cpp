@@ -1,0 +1,244 @@
+#include "log/scan.hpp"
+
+#include "base/checksum.hpp"
+#include "log/record.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace remanence::log {
+
+using format::record_header;
+
+namespace {
+
+unexpected damaged_superblock(const store::heap_file& store, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the superblock of " + store.path() + " at byte " + std::to_string(offset) +
+                    " is damaged, and the older one " + what + ". Restore the heap from a copy.",
+                store.path(), 0, offset);
+}
+
+enum class header_state { ours, older, foreign, damaged, unwritten };
+
+result<header_state> check_header(os::file& log, const store::heap_file& store) {
+    format::log_header header{};
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    if (*size < sizeof header)
+        return header_state::unwritten;
+    REM_TRY(log.read(0, std::as_writable_bytes(std::span(&header, 1))));
+    auto bytes = std::as_bytes(std::span(&header, 1));
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
+        return header_state::unwritten;
+    auto sum = checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
+    if (header.magic != format::k_log_magic || header.checksum != sum)
+        return header_state::damaged;
+    if (header.uuid != store.super().uuid)
+        return header_state::foreign;
+    if (header.format_version != 1)
+        return header_state::damaged;
+    return header.epoch < store.super().epoch ? header_state::older : header_state::ours;
+}
+
+} // namespace
+
+unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the redo log " + path + " is damaged at byte " + std::to_string(offset) + " (" + what +
+                    "). Commits after that place cannot be recovered; restore heap and log from a copy.",
+                path, 0, offset);
+}
+
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode) {
+    const std::string path = store::log_path(store.path());
+    auto present = files.exists(path);
+    if (!present)
+        return present.error();
+    if (!*present) {
+        if (store.is_clean())
+            return std::unique_ptr<os::file>();
+        // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
+        // beside a damaged superblock most likely went with a clean close, which that one told of.
+        if (auto damaged = store.other_superblock_damage())
+            return damaged_superblock(store, *damaged, "needs a redo log, which is not there");
+        return fail(errc::log_missing, // I3
+                    store.path() + " was not closed cleanly, and its redo log " + path +
+                        " is not there. Put the log back beside the heap; without it the last commits are lost.",
+                    path);
+    }
+    auto log = files.open(path, mode);
+    if (!log)
+        return log.error();
+    auto state = check_header(**log, store);
+    if (!state)
+        return state.error();
+    if (*state == header_state::foreign) {
+        return fail(errc::log_foreign,
+                    "the redo log " + path + " belongs to another heap than " + store.path() +
+                        ". Move it back to its own heap, and bring the right one if there is one.",
+                    path);
+    }
+    if (*state == header_state::older && !store.is_clean()) {
+        return fail(errc::log_foreign, // I3
+                    "the redo log " + path + " is of an earlier session of " + store.path() +
+                        " than the one that was not closed cleanly. Put that session's log back beside the heap; "
+                        "without it the last commits are lost.",
+                    path);
+    }
+    // A header is never torn, since it lies within one sector (R6); before it is written, it is zeros.
+    if (*state == header_state::damaged || (*state == header_state::unwritten && !store.is_clean()))
+        return damaged_log(path, 0, "its header");
+    return std::move(*log);
+}
+
+namespace {
+
+unexpected cut_off(const std::string& path, std::uint64_t size) {
+    return fail(errc::truncated,
+                "the redo log " + path + " is cut off at " + std::to_string(size) +
+                    " bytes. Commits are missing; restore heap and log from a copy.",
+                path, 0, size);
+}
+
+/// A log that is needed was durable with its first segment before the superblock that says so. It grows by whole
+/// segments; only a record in flight may have made it longer by a part of one, and begins before that part.
+result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& records, std::uint64_t end) {
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    constexpr std::uint64_t k_header = format::k_log_header_bytes;
+    const std::uint64_t whole = *size < k_header ? 0 : align_down(*size - k_header, format::k_log_segment_bytes);
+    if (whole == 0)
+        return cut_off(log.path(), *size);
+    if (*size == k_header + whole || end <= k_header + whole)
+        return {};
+    if (records.back().offset > k_header + whole) // there is one, since the end lies behind the first segment
+        return cut_off(log.path(), *size);
+    std::uint64_t magic = 0; // of a record that is not whole
+    if (end + sizeof magic > *size)
+        return {};
+    REM_TRY(log.read(end, std::as_writable_bytes(std::span(&magic, 1))));
+    if (magic == format::k_record_magic)
+        return cut_off(log.path(), *size);
+    return {};
+}
+
+/// Reads the record at `offset` when there is an intact one of this heap.
+result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const uuid& heap,
+                         scanned_record& record, record_header& header) {
+    if (offset + sizeof header > log_bytes)
+        return false;
+    std::vector<std::byte> head(sizeof header);
+    REM_TRY(log.read(offset, head));
+    if (!looks_like_record(head, header) || header.uuid != heap)
+        return false;
+    if (header.payload_bytes > log_bytes - offset - sizeof header)
+        return false; // I7: before it is allocated
+    record.bytes.resize(sizeof header + static_cast<std::size_t>(header.payload_bytes));
+    REM_TRY(log.read(offset, record.bytes));
+    if (!record_is_intact(record.bytes))
+        return false;
+    record.offset = offset;
+    record.version = header.version;
+    record.checksum = header.checksum;
+    record.image_bytes = header.image_bytes;
+    return true;
+}
+
+/// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable.
+result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t from, const store::heap_file& store,
+                           std::uint64_t expected) {
+    const auto& super = store.super();
+    std::vector<std::byte> window(
+        static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(log_bytes, k_sector_bytes))));
+    for (std::uint64_t at = align_down(from, k_sector_bytes); at < log_bytes;) {
+        auto part =
+            std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));
+        REM_TRY(log.read(at, part));
+        for (std::uint64_t sector = 0; sector < part.size(); sector += k_sector_bytes) {
+            record_header header{};
+            if (!looks_like_record(part.subspan(static_cast<std::size_t>(sector)), header))
+                continue;
+            if (header.uuid != super.uuid || header.epoch < super.epoch)
+                continue;
+            // I3: a later epoch began with a superblock that is gone. In this epoch only durable commits count.
+            if (header.epoch == super.epoch && (header.version <= expected || header.durable_through < expected))
+                continue;
+            scanned_record later;
+            auto intact = read_record(log, log_bytes, at + sector, super.uuid, later, header);
+            if (!intact)
+                return intact.error();
+            if (*intact) {
+                if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
+                    return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
+                return damaged_log(log.path(), from,
+                                   "commit " + std::to_string(expected) + " should be here, since commit " +
+                                       std::to_string(header.version) + " follows at byte " +
+                                       std::to_string(at + sector));
+            }
+        }
+        at += part.size();
+    }
+    return {};
+}
+
+result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanned_log& scanned, std::uint64_t end,
+                            const store::heap_file& store, std::uint64_t version) {
+    REM_TRY(refuse_damage(log, log_bytes, end, store, version + 1));
+    if (!store.is_clean())
+        REM_TRY(refuse_cut_off(log, scanned.records, end));
+    return {};
+}
+
+} // namespace
+
+result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& store) {
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    scanned_log scanned;
+    std::uint64_t offset = format::k_log_header_bytes;
+    std::uint64_t version = store.super().checkpoint_version;
+    std::uint64_t predecessor = store.super().chain;
+    for (;;) {
+        scanned_record record;
+        record_header header{};
+        auto intact = read_record(log, *size, offset, store.super().uuid, record, header);
+        if (!intact)
+            return intact.error();
+        if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||
+            header.predecessor != predecessor)
+            break;
+        if (header.features != 0) {
+            return fail(errc::unsupported_format,
+                        "the redo log " + log.path() + " uses features that this release lacks (" +
+                            std::to_string(header.features) + " at byte " + std::to_string(offset) +
+                            "). Open the heap with the release that wrote it.",
+                        log.path(), 0, offset);
+        }
+        version = header.version;
+        predecessor = header.checksum;
+        offset += align_up(record.bytes.size(), format::k_record_alignment);
+        scanned.records.push_back(std::move(record));
+    }
+    if (auto sound = refuse_bad_end(log, *size, scanned, offset, store, version); !sound) {
+        if (!is_damage(sound.why().code))
+            return sound.error();
+        scanned.damage = sound.why();
+    }
+    return scanned;
+}
+
+result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
+    auto scanned = scan_up_to_damage(log, store);
+    if (!scanned)
+        return scanned.error();
+    if (scanned->damage)
+        return unexpected(std::move(*scanned->damage));
+    return std::move(scanned->records);
+}
+
+} // namespace remanence::log

@@ -1,0 +1,118 @@
+#include "store/heap_creation.hpp"
+
+#include "base/assert.hpp"
+#include "format/superblock.hpp"
+#include "os/memory.hpp"
+#include "store/superblocks.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace remanence::store {
+
+std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
+std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
+
+unexpected in_use(const std::string& path) {
+    return fail(
+        errc::in_use,
+        path +
+            " is open elsewhere: another process, or another handle of this one, holds its lock. Close it there first.",
+        path);
+}
+
+result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
+    const std::string building = new_path(path);
+    auto file = files.open_or_create(building, mode);
+    if (!file) {
+        unexpected why = file.error();
+        why.why().path = path; // what the caller named
+        return why;
+    }
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
+    if (!mine)
+        return mine.error();
+    if (!*locked || !*mine)
+        return in_use(path);
+    if (auto emptied = (*file)->resize("store: create", 0); !emptied) { // of what an interrupted creation left
+        (void)files.remove("store: create", building);                  // best effort, as below
+        return emptied.error();
+    }
+    return file;
+}
+
+namespace {
+
+/// Neither a heap nor the log of an earlier one may be there.
+result<void> check_names_are_free(os::file_system& files, const std::string& path) {
+    auto heap = files.exists(path);
+    if (!heap)
+        return heap.error();
+    if (*heap)
+        return fail(errc::exists, path + " exists. Open it, or choose another name.", path);
+    const std::string log = log_path(path);
+    auto stray = files.exists(log);
+    if (!stray)
+        return stray.error();
+    if (*stray) {
+        return fail(errc::log_foreign,
+                    "cannot create " + path + ": the redo log " + log +
+                        " of an earlier heap is in the way, and may hold its last commits. Bring that heap back, or "
+                        "remove the log.",
+                    log);
+    }
+    return {};
+}
+
+result<format::superblock> first_superblock(const creation& how) {
+    format::superblock s{};
+    s.magic = format::k_heap_magic;
+    s.format_version = format::k_format_version;
+    s.endianness = format::k_endianness;
+    REM_TRY(os::random_bytes(s.uuid.data(), s.uuid.size()));
+    s.checksum_algorithm = format::k_checksum_xxh3;
+    s.flags = format::k_flag_clean;
+    s.chunk_bytes = how.chunk_bytes;
+    s.base = how.base;
+    s.map.area_offset = format::k_first_map_offset;
+    s.map.slot_bytes = format::k_first_map_slot_bytes;
+    REM_CHECK(how.abi.size() < s.abi.size());
+    std::copy(how.abi.begin(), how.abi.end(), s.abi.begin());
+    return s;
+}
+
+} // namespace
+
+result<void> create_empty(os::file_system& files, const std::string& path, const creation& how) {
+    REM_TRY(check_names_are_free(files, path));
+    auto file = begin_new(files, path, how.mode);
+    if (!file)
+        return file.error();
+    auto first = first_superblock(how);
+    if (!first)
+        return first.error();
+    format::superblock& s = *first;
+    const std::string building = new_path(path);
+    auto build = [&]() -> result<void> {
+        REM_TRY((*file)->reserve("store: create", 0, format::k_first_table_offset));
+        for (s.sequence = 0; s.sequence < format::k_superblock_count; ++s.sequence) {
+            s.checksum = superblock_checksum(s, s.sequence);
+            REM_TRY((*file)->write("store: create", s.sequence * format::k_superblock_bytes,
+                                   std::as_bytes(std::span(&s, 1))));
+        }
+        REM_TRY((*file)->sync("store: sync new heap"));
+        REM_TRY(files.rename_to_new("store: rename new heap", building, path));
+        return files.sync_directory("store: sync directory of new heap", path);
+    };
+    if (auto built = build(); !built) {
+        (void)files.remove("store: create", building); // best effort: the error at hand is the one that counts
+        return built.error();
+    }
+    return {};
+}
+
+} // namespace remanence::store

@@ -1,0 +1,35 @@
+// The names of a heap's files, and a new, empty heap under one of them. May use: base, os, format.
+#pragma once
+
+#include "base/result.hpp"
+#include "os/file.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace remanence::store {
+
+/// Path of the file as a new heap is being built, and of the redo log.
+std::string new_path(const std::string& heap_path);
+std::string log_path(const std::string& heap_path);
+
+/// errc::in_use, for whoever wants a lock that another one holds.
+unexpected in_use(const std::string& path);
+
+/// NAME-new, empty and locked: where a heap is built before it gets its name. errc::in_use when another process builds one.
+result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode);
+
+struct creation {
+    std::uint64_t chunk_bytes;
+    std::uint64_t base;
+    std::string_view abi;
+    unsigned mode;
+};
+
+/// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all. Durable once
+/// this returns. errc::exists when there is a file already; errc::log_foreign when there is a log.
+result<void> create_empty(os::file_system& files, const std::string& path, const creation& how);
+
+} // namespace remanence::store

@@ -1,0 +1,140 @@
+#include "store/superblocks.hpp"
+
+#include "base/checksum.hpp"
+#include "base/units.hpp"
+#include "os/memory.hpp"
+#include "store/checksum_table.hpp"
+#include "store/chunk_map.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace remanence::store {
+
+using format::region;
+using format::superblock;
+
+namespace {
+
+unexpected damaged_superblock(const std::string& path, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the superblock of " + path + " at byte " + std::to_string(offset) + " is damaged (" + what +
+                    "). Restore the heap from a copy.",
+                path, 0, offset);
+}
+
+unexpected other_format(const std::string& path, std::uint32_t version, std::uint64_t place) {
+    return fail(errc::unsupported_format,
+                path + " has format " + std::to_string(version) + ", this release reads format " +
+                    std::to_string(format::k_format_version) + ". Use the release that wrote it.",
+                path, 0, place + offsetof(superblock, format_version));
+}
+
+/// Why a file is no heap, or one that cannot be read, when neither superblock is valid.
+unexpected no_valid_superblock(const std::string& path, const superblock_places& places, std::uint64_t file_bytes) {
+    auto has_magic = [](const superblock& s) { return s.magic == format::k_heap_magic; };
+    if (std::none_of(places.begin(), places.end(), has_magic)) {
+        return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0,
+                    0);
+    }
+    // Its checksum may be another one.
+    for (const superblock& s : places) {
+        if (has_magic(s) && s.format_version != format::k_format_version)
+            return other_format(path, s.format_version, 0);
+    }
+    if (file_bytes < sizeof places) {
+        return fail(errc::truncated,
+                    path + " ends at byte " + std::to_string(file_bytes) +
+                        ", within its superblocks. Restore it from a copy.",
+                    path, 0, file_bytes);
+    }
+    return damaged_superblock(path, 0, "so is the other one: no checksum fits");
+}
+
+// I7: a superblock with a fitting checksum may still have been made by an enemy.
+result<void> check(const superblock& s, const std::string& path) {
+    const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
+    auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
+    if (s.format_version != format::k_format_version)
+        return other_format(path, s.format_version, at);
+    if (s.endianness != format::k_endianness || s.features_incompat != 0 ||
+        s.checksum_algorithm != format::k_checksum_xxh3 || s.features_ro_compat != 0 || s.versions.count != 0) {
+        return fail(errc::unsupported_format,
+                    path + " uses features that this release lacks (endianness " + std::to_string(s.endianness) +
+                        ", features " + std::to_string(s.features_incompat) + "/" +
+                        std::to_string(s.features_ro_compat) + ", checksum " + std::to_string(s.checksum_algorithm) +
+                        "). Use a newer release.",
+                    path, 0, at);
+    }
+    if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min ||
+        s.chunk_bytes > format::k_chunk_bytes_max) {
+        return bad("chunk size");
+    }
+    if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
+        return bad("base address");
+    if (s.abi.back() != '\0')
+        return bad("ABI");
+    if (s.region_count > s.regions.size())
+        return bad("number of regions");
+    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
+        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_heap_bytes_max ||
+        s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
+        return bad("chunk map");
+    }
+    const byte_range map_area{s.map.area_offset, 2 * s.map.slot_bytes}; // a checkpoint writes to it
+    std::uint64_t heap_end = 0;
+    std::uint64_t file_end = format::k_first_table_offset;
+    for (std::size_t i = 0; i < s.region_count; ++i) {
+        const region& r = s.regions[i];
+        if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
+            r.bytes > k_heap_bytes_max || heap_end + r.bytes > k_heap_bytes_max || r.table_offset < file_end ||
+            r.table_offset > k_heap_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
+            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) || r.home_offset > k_heap_bytes_max ||
+            !is_aligned(r.home_offset, format::k_home_alignment) || r.root.slot > 1) {
+            return bad("regions");
+        }
+        heap_end += r.bytes;
+        file_end = r.home_offset + r.bytes;
+        if (map_area.offset < file_end && r.table_offset < map_area.end())
+            return bad("chunk map");
+    }
+    if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
+        return bad("image size");
+    return {};
+}
+
+} // namespace
+
+std::uint64_t superblock_checksum(const superblock& s, std::uint64_t place) {
+    return checksum64(std::as_bytes(std::span(&s, 1)).first(offsetof(superblock, checksum)), place);
+}
+
+bool is_valid(const superblock& s, std::uint64_t place) {
+    return s.magic == format::k_heap_magic && s.sequence % 2 == place && s.checksum == superblock_checksum(s, place);
+}
+
+result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {
+    const std::string& path = file.path();
+    if (file_bytes == 0)
+        return fail(errc::not_a_heap, path + " is empty, hence not a heap. Remove it, or name another file.", path);
+    superblock_places places{};
+    const std::uint64_t present = std::min<std::uint64_t>(file_bytes, sizeof places);
+    REM_TRY(file.read(0, std::as_writable_bytes(std::span(places)).first(static_cast<std::size_t>(present))));
+    const superblock* newest = nullptr;
+    for (std::uint64_t i = 0; i < places.size(); ++i) {
+        if (is_valid(places[i], i) && (newest == nullptr || places[i].sequence > newest->sequence))
+            newest = &places[i];
+    }
+    if (newest == nullptr)
+        return no_valid_superblock(path, places, file_bytes);
+    REM_TRY(check(*newest, path));
+    ruling_superblock found{*newest, {}};
+    const std::uint64_t other = 1 - newest->sequence % 2;
+    if (!is_valid(places[other], other))
+        found.other_damage = other * format::k_superblock_bytes;
+    return found;
+}
+
+} // namespace remanence::store

@@ -1,0 +1,33 @@
+// The two superblocks at the beginning of a heap file: which one rules, and whether what it says can be believed (I7). May
+// use: base, os, format.
+#pragma once
+
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace remanence::store {
+
+using superblock_places = std::array<format::superblock, format::k_superblock_count>;
+
+constexpr std::uint64_t k_heap_bytes_max = std::uint64_t{1} << 46;
+
+/// Checksum of a superblock that lies at `place`, 0 or 1.
+std::uint64_t superblock_checksum(const format::superblock& s, std::uint64_t place);
+/// Whether magic, place and checksum fit; says nothing of the rest.
+bool is_valid(const format::superblock& s, std::uint64_t place);
+
+struct ruling_superblock {
+    format::superblock super;
+    std::optional<std::uint64_t> other_damage; // where in the file the other one lies, when it is not valid
+};
+
+/// Reads both and validates the one that rules: the newer of those that are valid. errc::not_a_heap, unsupported_format,
+/// truncated, corrupt with the place.
+result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes);
+
+} // namespace remanence::store

@@ -1,0 +1,122 @@
+// A redo log beside a heap file, both real, on a simulated disk; commits are made here by hand, so that each can be placed,
+// torn and damaged at will.
+#pragma once
+
+#include "log/recovery.hpp"
+#include "log/redo_log.hpp"
+#include "unit/store/store_fixture.hpp"
+
+namespace remanence::log {
+
+using store::k_chunk;
+using store::k_chunk_pages;
+using store::k_path;
+
+class log_on_disk : public store::store_on_disk {
+protected:
+    void SetUp() override {
+        store_on_disk::SetUp();
+        begin();
+    }
+    /// Starts a session: a log, and a superblock that needs it.
+    void begin() {
+        const auto& super = store_->super();
+        auto log = redo_log::create(disk_, k_path, super.uuid, super.epoch + 1, super.sequence + 1, 0600);
+        ASSERT_TRUE(log);
+        ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch + 1, false));
+        log_ = std::move(*log);
+        version_ = super.checkpoint_version;
+        chain_ = super.chain;
+    }
+    /// Appends a commit: perhaps a fresh chunk, of which page 0 is written, and 8 bytes at `at` in each of `pages`.
+    void commit(std::optional<std::uint64_t> fresh, const std::vector<std::uint64_t>& pages, std::uint64_t value,
+                std::uint64_t at = 0) {
+        record_builder builder;
+        std::uint64_t image_bytes = store_->image_bytes();
+        std::vector<std::uint32_t> sums(k_chunk_pages);
+        if (fresh) {
+            store::page_bytes page(value);
+            ASSERT_TRUE(store_->add_regions((*fresh + 1) * k_chunk));
+            ASSERT_TRUE(store_->write_fresh(*fresh * k_chunk_pages, page.span()));
+            ASSERT_TRUE(store_->sync_fresh());
+            sums[0] = page.checksum();
+            builder.add_fresh(*fresh, sums);
+            memory_[*fresh * k_chunk_pages].assign(page.span().begin(), page.span().end());
+            image_bytes = std::max(image_bytes, (*fresh + 1) * k_chunk);
+        }
+        for (std::uint64_t page : pages) {
+            auto& bytes = memory_[page];
+            bytes.resize(k_page_bytes);
+            std::memcpy(bytes.data() + at, &value, sizeof value);
+            format::change_range range{static_cast<std::uint16_t>(at), sizeof value};
+            builder.add_page(page, page_checksum(bytes), {&range, 1}, bytes.data());
+        }
+        ASSERT_NO_FATAL_FAILURE(append(builder, image_bytes));
+        if (fresh)
+            store_->accept_fresh(*fresh, sums, version_);
+        states_.push_back(memory_);
+    }
+    /// Appends what the builder holds as the next commit.
+    void append(record_builder& builder, std::uint64_t image_bytes) {
+        auto record =
+            builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
+        offsets_.push_back(format::k_log_header_bytes + log_->used_bytes());
+        ASSERT_TRUE(log_->reserve(record.size()));
+        ASSERT_TRUE(log_->append(record));
+        ++version_;
+        chain_ = builder.checksum();
+    }
+    /// Some change of a page, for records that are not to be applied.
+    static void add_change(record_builder& builder, std::uint64_t page) {
+        const format::change_range range{0, 8};
+        const store::page_bytes bytes(9);
+        builder.add_page(page, bytes.checksum(), {&range, 1}, bytes.span().data());
+    }
+    /// The process dies, and the heap is opened again.
+    void crash() {
+        log_.reset();
+        auto opened = reopen();
+        ASSERT_TRUE(opened) << opened.why().message;
+    }
+    void edit_log(const std::function<void(os::file&)>& f) {
+        auto file = std::move(*disk_.open(store::log_path(k_path), os::access::read_write));
+        f(*file);
+    }
+    void flip_log(std::uint64_t offset) {
+        edit_log([&](os::file& file) {
+            std::byte b{};
+            ASSERT_TRUE(file.read(offset, {&b, 1}));
+            b ^= std::byte{8};
+            ASSERT_TRUE(file.write("test", offset, {&b, 1}));
+        });
+    }
+    std::vector<std::byte> contents(const std::string& path) {
+        auto file = std::move(*disk_.open(path, os::access::read_only));
+        std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
+        EXPECT_TRUE(file->read(0, bytes));
+        return bytes;
+    }
+    result<recovery_outcome> recover() { return log::recover(disk_, *store_, {}); }
+    /// What recover() leaves after so many commits.
+    void expect_state(std::size_t commits) {
+        ASSERT_EQ(store_->super().checkpoint_version, commits);
+        EXPECT_TRUE(store_->is_clean());
+        EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
+        if (commits == 0)
+            return;
+        std::vector<std::byte> page(k_page_bytes);
+        for (const auto& [index, bytes] : states_[commits - 1]) {
+            auto read = store_->read_pages(index, page);
+            ASSERT_TRUE(read) << read.why().message;
+            EXPECT_EQ(page, bytes) << "page " << index;
+        }
+    }
+
+    std::unique_ptr<redo_log> log_;
+    std::uint64_t chain_ = 0;
+    std::map<std::uint64_t, std::vector<std::byte>> memory_;
+    std::vector<std::map<std::uint64_t, std::vector<std::byte>>> states_; // after each commit
+    std::vector<std::uint64_t> offsets_;                                  // of each record
+};
+
+} // namespace remanence::log

@@ -1,0 +1,169 @@
+// What the records make of the image, forged ones included: their checksums fit, but no program of ours has written them.
+#include "base/checksum.hpp"
+#include "log_fixture.hpp"
+
+namespace remanence::log {
+namespace {
+
+class log_replay : public log_on_disk {};
+
+TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_applied) {
+    // R3. The page's bytes at home are the chunk's, of the same record; a range beside it in that record is older.
+    commit(0, {}, 1);
+    record_builder builder;
+    store::page_bytes page(9);
+    ASSERT_TRUE(store_->add_regions(2 * k_chunk));
+    ASSERT_TRUE(store_->write_fresh(k_chunk_pages, page.span()));
+    std::vector<std::uint32_t> sums(k_chunk_pages);
+    sums[0] = page.checksum();
+    builder.add_fresh(1, sums);
+    std::uint64_t stale = 12345;
+    std::vector<std::byte> other(k_page_bytes);
+    std::memcpy(other.data(), &stale, sizeof stale);
+    format::change_range range{0, 8};
+    builder.add_page(k_chunk_pages, 77, {&range, 1}, other.data());
+    append(builder, 2 * k_chunk);
+    crash();
+    ASSERT_TRUE(recover());
+    std::vector<std::byte> got(k_page_bytes);
+    ASSERT_TRUE(store_->read_pages(k_chunk_pages, got));
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
+}
+
+TEST_F(log_replay, a_page_that_does_not_become_what_the_record_says_is_corrupt) {
+    commit(0, {}, 1);
+    commit({}, {0}, 2);
+    const std::uint64_t home = store_->home_of(0);
+    crash();
+    store_.reset();
+    flip(home + 2000);
+    ASSERT_TRUE(reopen());
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::corrupt);
+    EXPECT_EQ(outcome.why().offset, home);
+    store_.reset();
+    flip(home + 2000);
+    ASSERT_TRUE(reopen());
+    ASSERT_TRUE(recover());
+    expect_state(2);
+}
+
+TEST_F(log_replay, a_record_that_commits_a_chunk_a_second_time_is_corrupt) {
+    commit(0, {}, 1);
+    commit(0, {}, 2);
+    crash();
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::corrupt);
+    EXPECT_EQ(outcome.why().offset, offsets_[1]) << outcome.why().message;
+}
+
+TEST_F(log_replay, of_more_pages_than_a_batch_and_over_the_borders_of_regions) {
+    std::vector<std::uint64_t> pages;
+    for (std::uint64_t chunk = 56; chunk < 80; ++chunk) { // the first region ends at chunk 64
+        commit(chunk, {}, chunk);
+        for (std::uint64_t i = 0; i < k_chunk_pages; ++i)
+            pages.push_back(chunk * k_chunk_pages + i);
+    }
+    commit({}, pages, 7);
+    const std::uint64_t commits = version_;
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    expect_state(commits);
+    auto checked = verify(*store_, [](store::damage d) { ADD_FAILURE() << d.what; }, {});
+    ASSERT_TRUE(checked);
+    EXPECT_EQ(*checked, pages.size());
+}
+
+TEST_F(log_replay, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_place) {
+    commit(0, {}, 1);
+    crash();
+    ASSERT_TRUE(recover());
+    for (const bool fresh : {false, true}) { // the table is asked for the page's checksum, and for the chunk's contents
+        begin();
+        record_builder builder;
+        if (fresh)
+            builder.add_fresh(0, std::vector<std::uint32_t>(k_chunk_pages));
+        else
+            add_change(builder, 0);
+        append(builder, k_chunk);
+        log_.reset();
+        const auto root = store_->super().regions[0].root;
+        const std::uint64_t node = store_->super().regions[0].table_offset + root.slot * format::k_node_bytes;
+        store_.reset();
+        const auto start = disk_.now();
+        flip(node + 8);
+        ASSERT_TRUE(reopen());
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().offset, node);
+        store_.reset();
+        disk_.rewind(start);
+        ASSERT_TRUE(reopen());
+    }
+}
+
+/// Records whose checksums fit, but that no program of ours has written.
+class forged_record : public log_on_disk {
+protected:
+    void expect_corrupt_at(std::uint64_t offset) {
+        crash();
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+        EXPECT_EQ(outcome.why().offset, offset);
+    }
+};
+
+TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
+    const std::vector<std::uint32_t> sums(k_chunk_pages);
+    commit(0, {}, 1);
+    commit(3, {}, 1); // 1 and 2 are skipped
+    const auto start_chain = chain_;
+    store_.reset();
+    log_.reset();
+    const auto start = disk_.now();
+    struct forgery {
+        const char* what;
+        std::uint64_t image_bytes;
+        std::function<void(record_builder&)> fill;
+        bool has_place;
+    };
+    const std::uint64_t image = 4 * k_chunk;
+    const forgery forgeries[] = {
+        {"an image larger than the regions", 1 * TiB, [&](record_builder& b) { add_change(b, 0); }, true},
+        {"an image of half a chunk more", image + k_chunk / 2, [&](record_builder& b) { add_change(b, 0); }, true},
+        {"an image that no chunk explains", image + k_chunk, [&](record_builder& b) { add_change(b, 0); }, true},
+        {"a chunk that has contents", image, [&](record_builder& b) { b.add_fresh(0, sums); }, true},
+        {"a chunk twice", image,
+         [&](record_builder& b) {
+             b.add_fresh(1, sums);
+             b.add_fresh(1, sums);
+         },
+         true},
+        {"a page beyond the image", image, [&](record_builder& b) { add_change(b, 4 * k_chunk_pages); }, true},
+        {"a page that is nowhere", image, [&](record_builder& b) { add_change(b, k_chunk_pages); }, false},
+    };
+    for (const forgery& each : forgeries) {
+        SCOPED_TRACE(each.what);
+        disk_.rewind(start);
+        auto file = std::move(*disk_.open(store::log_path(k_path), os::access::read_write));
+        record_builder builder;
+        each.fill(builder);
+        ASSERT_TRUE(reopen());
+        auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, start_chain, version_},
+                                     each.image_bytes);
+        const std::uint64_t at = offsets_.back() + (offsets_[1] - offsets_[0]);
+        ASSERT_TRUE(file->write("test", at, record));
+        file.reset();
+        ASSERT_NO_FATAL_FAILURE(expect_corrupt_at(each.has_place ? at : 0));
+        store_.reset();
+    }
+}
+
+} // namespace
+} // namespace remanence::log

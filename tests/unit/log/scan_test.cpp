@@ -1,0 +1,257 @@
+// Which log is the heap's, where its records end, and what is damage.
+#include "base/checksum.hpp"
+#include "log/scan.hpp"
+#include "log_fixture.hpp"
+
+namespace remanence::log {
+namespace {
+
+class log_scan : public log_on_disk {};
+
+TEST_F(log_scan, a_torn_final_record_is_ignored) {
+    commit(0, {}, 1);
+    commit({}, {0}, 2);
+    commit({}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 3);
+    for (std::uint64_t damaged : {offsets_[2], offsets_[2] + 100, offsets_[2] + 90}) {
+        const auto savepoint = [&] {
+            crash();
+            store_.reset();
+            return disk_.now();
+        }();
+        flip_log(damaged);
+        ASSERT_TRUE(reopen());
+        auto outcome = recover();
+        ASSERT_TRUE(outcome) << outcome.why().message;
+        EXPECT_EQ(outcome->commits, 2U);
+        expect_state(2);
+        store_.reset();
+        disk_.rewind(savepoint);
+        ASSERT_TRUE(reopen());
+    }
+}
+
+TEST_F(log_scan, damage_before_a_later_record_is_corrupt_with_the_offset_and_changes_nothing) {
+    commit(0, {}, 1);
+    for (std::uint64_t i = 0; i < 4; ++i)
+        commit({}, {i}, i + 2);
+    crash();
+    for (std::size_t damaged = 0; damaged < 4; ++damaged) {
+        for (std::uint64_t at : {0U, 24U, 33U, 90U, 97U}) {
+            flip_log(offsets_[damaged] + at);
+            const auto before = contents(k_path);
+            const auto log_before = contents(store::log_path(k_path));
+            auto outcome = recover();
+            ASSERT_FALSE(outcome) << damaged << " at " << at;
+            EXPECT_EQ(outcome.why().code, errc::corrupt);
+            EXPECT_EQ(outcome.why().offset, offsets_[damaged]);
+            EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+            EXPECT_EQ(contents(k_path), before);
+            EXPECT_EQ(contents(store::log_path(k_path)), log_before);
+            flip_log(offsets_[damaged] + at);
+        }
+    }
+    ASSERT_TRUE(recover());
+    expect_state(5);
+}
+
+// The size of a segment that was only just reserved may persist in part, and a record in flight may lie before that end as
+// a whole; but no record begins in such a segment.
+TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damage) {
+    commit(0, {}, 1);
+    record_builder builder;
+    const auto& page = memory_[0];
+    const format::change_range whole{0, k_page_bytes};
+    while (builder.record_bytes() <= format::k_log_segment_bytes)
+        builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
+    append(builder, store_->image_bytes());
+    states_.push_back(memory_);
+    const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
+    commit({}, {0}, 5);
+    log_.reset();
+    store_.reset();
+    const auto start = disk_.now();
+    for (const std::uint64_t rest : {k_sector_bytes / 2, std::uint64_t{100}}) { // without its padding, and not whole
+        edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + rest)); });
+        crash();
+        auto cut_off = recover();
+        ASSERT_FALSE(cut_off) << rest;
+        EXPECT_EQ(cut_off.why().code, errc::truncated);
+        EXPECT_EQ(cut_off.why().offset, end + rest);
+        store_.reset();
+        disk_.rewind(start);
+    }
+    for (const std::uint64_t rest : {std::uint64_t{0}, 100 * k_sector_bytes}) {
+        edit_log([&](os::file& file) {
+            ASSERT_TRUE(file.resize("test", end));
+            ASSERT_TRUE(file.resize("test", end + rest)); // zeros
+        });
+        crash();
+        auto outcome = recover();
+        ASSERT_TRUE(outcome) << outcome.why().message;
+        EXPECT_EQ(outcome->commits, 2U);
+        expect_state(2);
+        store_.reset();
+        disk_.rewind(start);
+    }
+}
+
+TEST_F(log_scan, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
+    commit(0, {}, 1);
+    crash();
+    ASSERT_TRUE(recover()); // clean, epoch 1
+    store_.reset();
+    std::vector<std::byte> old_heap(*(*disk_.open(k_path, os::access::read_only))->size());
+    ASSERT_TRUE((*disk_.open(k_path, os::access::read_only))->read(0, old_heap));
+    ASSERT_TRUE(reopen());
+    begin();
+    commit({}, {0}, 2);
+    crash();
+    store_.reset();
+    edit([&](os::file& file) {
+        ASSERT_TRUE(file.write("test", 0, old_heap));
+    }); // somebody restores an old copy of the heap alone
+    ASSERT_TRUE(reopen());
+    EXPECT_TRUE(store_->is_clean());
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+    }
+    EXPECT_EQ(check_clean(disk_, *store_).why().code, errc::corrupt);
+    EXPECT_TRUE(*disk_.exists(store::log_path(k_path)));
+}
+
+TEST_F(log_scan, a_record_with_features_of_a_newer_release_is_refused_as_such) {
+    commit(0, {}, 1);
+    commit({}, {0}, 2);
+    edit_log([&](os::file& file) {
+        std::vector<std::byte> record(k_sector_bytes);
+        ASSERT_TRUE(file.read(offsets_[1], record));
+        format::record_header header{};
+        std::memcpy(&header, record.data(), sizeof header);
+        header.features = 2;
+        header.checksum = 0;
+        auto payload = std::span(record).subspan(sizeof header, static_cast<std::size_t>(header.payload_bytes));
+        header.checksum = checksum64(payload, checksum64(std::as_bytes(std::span(&header, 1))));
+        std::memcpy(record.data(), &header, sizeof header);
+        ASSERT_TRUE(file.write("test", offsets_[1], record));
+    });
+    crash();
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::unsupported_format);
+    EXPECT_EQ(outcome.why().offset, offsets_[1]);
+}
+
+TEST_F(log_scan, a_missing_log_is_missing_and_a_foreign_one_foreign) {
+    commit(0, {}, 1);
+    crash();
+    store_.reset();
+    ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(k_path), "dir/elsewhere"));
+    ASSERT_TRUE(reopen());
+    EXPECT_EQ(recover().why().code, errc::log_missing);
+    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, 1, 1, 0600));
+    EXPECT_EQ(recover().why().code, errc::log_foreign);
+    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
+    ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(k_path)));
+    ASSERT_TRUE(recover());
+    expect_state(1);
+}
+
+TEST_F(log_scan, a_log_header_of_another_kind_or_format_is_damage) {
+    commit(0, {}, 1);
+    log_.reset();
+    for (const bool magic : {true, false}) {
+        edit_log([&](os::file& file) {
+            format::log_header header{};
+            ASSERT_TRUE(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
+            header.magic = format::k_log_magic;
+            header.format_version = magic ? 1 : 2;
+            header.magic[0] = static_cast<char>(header.magic[0] + (magic ? 1 : 0));
+            header.checksum =
+                checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
+            ASSERT_TRUE(file.write("test", 0, std::as_bytes(std::span(&header, 1))));
+        });
+        crash();
+        auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::corrupt);
+        EXPECT_EQ(outcome.why().offset, 0U);
+    }
+}
+
+TEST_F(log_scan, a_record_that_names_another_predecessor_or_heap_does_not_count) {
+    commit(0, {}, 1);
+    record_builder builder;
+    add_change(builder, 0);
+    const auto& super = store_->super();
+    ASSERT_TRUE(log_->append(builder.finish({super.uuid, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk)));
+    record_builder foreign;
+    add_change(foreign, 0);
+    auto uuid = super.uuid;
+    uuid[3] ^= 1;
+    ASSERT_TRUE(log_->append(foreign.finish({uuid, super.epoch, version_ + 1, chain_, 5}, k_chunk)));
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 1U);
+}
+
+TEST_F(log_scan, a_part_of_a_new_segment_without_a_record_is_no_damage) {
+    commit(0, {}, 1);
+    const std::uint64_t size = *log_->file().size();
+    edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", size + 100 * k_sector_bytes)); });
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 1U);
+    expect_state(1);
+}
+
+// A header is never torn (R6): before it was written it is zeros, or the file is shorter.
+TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_needs_one) {
+    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10}, 2 * k_sector_bytes}) {
+        SCOPED_TRACE(bytes);
+        const auto zeros = [&] {
+            auto file = std::move(*disk_.open_or_create(store::log_path(k_path), 0600));
+            ASSERT_TRUE(file->resize("test", 0));
+            ASSERT_TRUE(file->resize("test", bytes));
+        };
+        log_.reset();
+        zeros();
+        ASSERT_TRUE(reopen());
+        auto needed = recover();
+        ASSERT_FALSE(needed);
+        EXPECT_EQ(needed.why().code, errc::corrupt);
+        EXPECT_EQ(needed.why().offset, 0U);
+        ASSERT_TRUE(store_->publish(0, 0, store_->super().epoch, true)); // now it is not needed
+        ASSERT_TRUE(reopen());
+        EXPECT_TRUE(check_clean(disk_, *store_));
+        ASSERT_TRUE(recover());
+        EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
+        begin();
+    }
+}
+
+TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one) {
+    commit(0, {}, 1);
+    const auto earlier = contents(store::log_path(k_path));
+    crash();
+    ASSERT_TRUE(recover());
+    begin();
+    log_.reset();
+    edit_log([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, earlier)); });
+    ASSERT_TRUE(reopen());
+    auto outcome = recover();
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.why().code, errc::log_foreign);
+    const auto& super = store_->super();
+    ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch, true));
+    ASSERT_TRUE(reopen());
+    ASSERT_TRUE(recover()); // a clean one does without
+    expect_state(1);
+}
+
+} // namespace
+} // namespace remanence::log

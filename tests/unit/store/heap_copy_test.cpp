@@ -1,0 +1,78 @@
+#include "store/heap_copy.hpp"
+
+#include "support/failing_files.hpp"
+#include "unit/store/store_fixture.hpp"
+
+namespace remanence::store {
+namespace {
+
+class heap_copy : public store_on_disk {
+protected:
+    /// More than a megabyte without a page of zeros, then holes.
+    void SetUp() override {
+        store_on_disk::SetUp();
+        for (std::uint64_t chunk = 0; chunk < 20; ++chunk) {
+            ASSERT_NO_FATAL_FAILURE(commit_fresh(chunk, chunk));
+            for (std::uint64_t page = 1; page < k_chunk_pages; ++page)
+                ASSERT_NO_FATAL_FAILURE(fold(chunk * k_chunk_pages + page, page));
+        }
+        ASSERT_NO_FATAL_FAILURE(commit_fresh(40, 9, 5));
+        ASSERT_NO_FATAL_FAILURE(publish());
+    }
+    std::vector<std::byte> contents(const std::string& path) {
+        auto file = std::move(*disk_.open(path, os::access::read_only));
+        std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
+        EXPECT_TRUE(file->read(0, bytes));
+        return bytes;
+    }
+};
+
+TEST_F(heap_copy, has_the_same_bytes_whether_or_not_somebody_watches) {
+    const auto original = contents(k_path);
+    std::uint64_t told = 0;
+    std::uint64_t total = 0;
+    const copy_progress watch = [&](std::uint64_t done, std::uint64_t all) {
+        EXPECT_GE(done, told);
+        told = done;
+        total = all;
+    };
+    for (const copy_progress& progress : {watch, copy_progress()}) {
+        auto copied = copy_to_new(*store_, disk_, "dir/copy", progress);
+        ASSERT_TRUE(copied) << copied.why().message;
+        copied->reset();
+        EXPECT_TRUE(contents(new_path("dir/copy")) == original);
+        ASSERT_TRUE(disk_.remove("test", new_path("dir/copy")));
+    }
+    EXPECT_EQ(told, total);
+    EXPECT_EQ(total, original.size());
+}
+
+TEST_F(heap_copy, that_fails_at_any_call_says_so_and_leaves_no_file) {
+    const auto original = contents(k_path);
+    store_.reset();
+    test::failing_files files(disk_);
+    for (std::uint64_t n = 0;; ++n) {
+        auto opened = heap_file::open(files, k_path, os::access::read_only);
+        ASSERT_TRUE(opened);
+        files.fail_at(n, errc::io);
+        auto copied = copy_to_new(**opened, files, "dir/copy", {});
+        files.work_again();
+        if (files.failed().empty()) {
+            ASSERT_TRUE(copied) << copied.why().message;
+            EXPECT_GT(n, 10U);
+            break;
+        }
+        SCOPED_TRACE(files.failed());
+        ASSERT_FALSE(copied);
+        EXPECT_EQ(copied.why().code, errc::io);
+        EXPECT_EQ(contents(k_path), original);
+        if (*disk_.exists(new_path("dir/copy"))) { // it was not made, or not known to be ours
+            EXPECT_TRUE(files.failed().starts_with("try_lock") || files.failed().starts_with("is_at"));
+            EXPECT_EQ(contents(new_path("dir/copy")).size(), 0U);
+        }
+    }
+    EXPECT_TRUE(contents(new_path("dir/copy")) == original);
+}
+
+} // namespace
+} // namespace remanence::store

@@ -1,0 +1,106 @@
+#include "store/heap_verification.hpp"
+
+#include "unit/store/store_fixture.hpp"
+
+namespace remanence::store {
+namespace {
+
+class verification : public store_on_disk {};
+
+TEST_F(verification, a_flipped_bit_is_found_at_its_place_in_the_file) {
+    commit_fresh(0, 1, 3);
+    commit_fresh(1, 2);
+    publish();
+    const std::uint64_t home = store_->home_of(3 * k_page_bytes);
+    flip(home + 1234);
+    ASSERT_TRUE(reopen());
+    std::vector<std::byte> pages(k_chunk);
+    auto read = store_->read_pages(0, pages);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.why().code, errc::corrupt);
+    EXPECT_EQ(read.why().offset, home);
+    std::vector<std::uint64_t> found;
+    ASSERT_TRUE(verify(*store_, [&](const damage& d) { found.push_back(d.offset); }, {}));
+    EXPECT_EQ(found, std::vector<std::uint64_t>{home});
+    EXPECT_TRUE(store_->read_pages(k_chunk_pages, pages));
+}
+
+TEST_F(verification, a_bit_in_a_page_that_was_never_written_is_found_at_its_place) {
+    commit_fresh(0, 1);
+    commit_fresh(2, 2); // 1 was skipped: what lies there is not mapped
+    publish();
+    const std::uint64_t never_written = store_->home_of(5 * k_page_bytes);
+    const std::uint64_t skipped = store_->home_of(k_chunk);
+    flip(never_written + 77);
+    flip(skipped + 77);
+    ASSERT_TRUE(reopen());
+    std::vector<std::uint64_t> found;
+    ASSERT_TRUE(verify(*store_, [&](const damage& d) { found.push_back(d.offset); }, {}));
+    EXPECT_EQ(found, std::vector<std::uint64_t>{never_written});
+}
+
+TEST_F(verification, a_checksum_of_a_page_that_has_no_place_is_found_at_what_would_be_its_home) {
+    commit_fresh(0, 1);
+    commit_fresh(2, 2); // 1 was skipped
+    publish();
+    const auto super = store_->super();
+    const std::uint64_t skipped = k_chunk_pages + 3;
+    const std::uint64_t beyond = 3 * k_chunk_pages;
+    const std::vector<std::uint64_t> homes{store_->home_of(skipped * k_page_bytes),
+                                           store_->home_of(beyond * k_page_bytes)};
+    format::node_reference root{};
+    edit([&](os::file& file) {
+        checksum_table table(file, super.regions[0]);
+        for (const std::uint64_t page : {skipped, beyond})
+            ASSERT_TRUE(table.set(page, 77));
+        root = *table.write_changed();
+    });
+    edit_superblock(super.sequence % 2, [&](format::superblock& s) { s.regions[0].root = root; });
+    ASSERT_TRUE(reopen());
+    std::vector<damage> found;
+    auto checked = verify(*store_, [&](damage d) { found.push_back(std::move(d)); }, {});
+    ASSERT_TRUE(checked);
+    EXPECT_EQ(*checked, 4U);
+    ASSERT_EQ(found.size(), 2U);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(found[i].offset, homes[i]);
+        EXPECT_NE(found[i].what.find("no place"), std::string::npos) << found[i].what;
+    }
+    expect_model(); // it is nobody's page: reading goes by the map
+}
+
+TEST_F(verification, a_table_that_names_pages_beyond_its_region_is_found_and_the_others_are_checked) {
+    ASSERT_TRUE(store_->add_regions(3 * format::k_leaf_span)); // three leaves, and a root with places for 256
+    ASSERT_TRUE(store_->add_regions(store_->region_bytes() + 1));
+    commit_fresh(0, 1);
+    publish();
+    fold(1, 2); // the root goes to its second place; the first one has an older root now
+    publish();
+    const auto super = store_->super();
+    const format::region& region = super.regions[0];
+    ASSERT_EQ(region.root.slot, 1U);
+    const std::uint64_t places = region.table_offset + 3 * format::k_node_stride; // of the root: those of a fourth leaf
+    std::uint64_t sum = 0;
+    edit([&](os::file& file) {
+        std::vector<std::byte> older(format::k_node_bytes);
+        ASSERT_TRUE(file.read(places, older));
+        std::vector<std::byte> root(format::k_node_bytes);
+        ASSERT_TRUE(file.read(places + format::k_node_bytes, root));
+        const format::node_reference fourth{node_checksum(older), 0, 0};
+        std::memcpy(root.data() + 3 * sizeof fourth, &fourth, sizeof fourth);
+        ASSERT_TRUE(file.write("test", places + format::k_node_bytes, root));
+        sum = node_checksum(root);
+    });
+    edit_superblock(super.sequence % 2, [&](format::superblock& s) { s.regions[0].root.checksum = sum; });
+    ASSERT_TRUE(reopen());
+    std::vector<damage> found;
+    auto checked = verify(*store_, [&](damage d) { found.push_back(std::move(d)); }, {});
+    ASSERT_TRUE(checked);
+    EXPECT_EQ(*checked, 2U);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].offset, region.table_offset);
+    EXPECT_NE(found[0].what.find("beyond its region"), std::string::npos) << found[0].what;
+}
+
+} // namespace
+} // namespace remanence::store

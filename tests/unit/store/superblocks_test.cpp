@@ -1,0 +1,177 @@
+#include "store/superblocks.hpp"
+
+#include "unit/store/store_fixture.hpp"
+
+namespace remanence::store {
+namespace {
+
+class superblock_choice : public store_on_disk {};
+
+TEST_F(superblock_choice, the_newer_one_wins) {
+    commit_fresh(0, 1);
+    publish();
+    const auto sequence = store_->super().sequence;
+    publish();
+    ASSERT_TRUE(reopen());
+    EXPECT_EQ(store_->super().sequence, sequence + 1);
+    EXPECT_EQ(store_->super().checkpoint_version, version_);
+    EXPECT_FALSE(store_->other_superblock_damage());
+    expect_model();
+}
+
+TEST_F(superblock_choice, a_torn_newer_one_falls_back_to_the_older) {
+    commit_fresh(0, 1);
+    publish();
+    const auto older = store_->super();
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    for (std::uint64_t offset : {0U, 8U, 40U, 500U, 3000U, 4090U}) {
+        flip(place * format::k_superblock_bytes + offset);
+        ASSERT_TRUE(reopen()) << offset;
+        EXPECT_EQ(store_->super().sequence, older.sequence);
+        EXPECT_EQ(store_->other_superblock_damage(), place * format::k_superblock_bytes);
+        expect_model();
+        publish(); // and the next one goes to the damaged place, not over the valid one
+        EXPECT_EQ(store_->super().sequence, older.sequence + 1);
+        ASSERT_TRUE(reopen());
+        EXPECT_EQ(store_->super().sequence, older.sequence + 1);
+    }
+}
+
+TEST_F(superblock_choice, both_damaged_is_corrupt_with_the_offset) {
+    publish();
+    flip(100);
+    flip(format::k_superblock_bytes + 100);
+    auto opened = reopen();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.why().code, errc::corrupt);
+    EXPECT_EQ(opened.why().offset, 0U);
+    EXPECT_EQ(opened.why().path, k_path);
+}
+
+TEST_F(superblock_choice, one_copied_to_the_other_place_is_not_taken_for_valid) {
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    format::superblock newest = store_->super();
+    edit([&](os::file& file) {
+        ASSERT_TRUE(file.write("test", (1 - place) * format::k_superblock_bytes, std::as_bytes(std::span(&newest, 1))));
+    });
+    ASSERT_TRUE(reopen());
+    EXPECT_EQ(store_->other_superblock_damage(), (1 - place) * format::k_superblock_bytes);
+}
+
+// Every 8 bytes of the superblock, changed in several ways, with a checksum that fits: opening refuses it, or whatever
+// is done afterwards stays within the file and ends. (I7)
+TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refused_or_harmless) {
+    for (std::uint64_t chunk : {0U, 3U, 70U, 200U})
+        commit_fresh(chunk, chunk + 1);
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::superblock good = store_->super();
+    constexpr std::uint64_t k_used = offsetof(format::superblock, regions) + 4 * sizeof(format::region);
+    std::uint64_t refused = 0;
+    std::uint64_t harmless = 0;
+    for (std::uint64_t at = 8; at < k_used; at += 4) {
+        for (std::uint32_t value : {0U, 1U, 0x1000U, 0x7fffffffU, 0x80000000U, ~0U}) {
+            edit_superblock(place, [&](format::superblock& s) {
+                s = good;
+                std::memcpy(reinterpret_cast<std::byte*>(&s) + at, &value, sizeof value);
+            });
+            auto opened = reopen();
+            if (!opened) {
+                ++refused;
+                EXPECT_TRUE(opened.why().code == errc::corrupt || opened.why().code == errc::unsupported_format ||
+                            opened.why().code == errc::truncated)
+                    << at << ": " << opened.why().message;
+                continue;
+            }
+            ++harmless;
+            std::uint64_t covered = 0;
+            for (const extent& e : store_->extents()) {
+                ASSERT_EQ(e.heap.offset, covered) << at << " = " << value;
+                covered = e.heap.end();
+            }
+            ASSERT_EQ(covered, store_->image_bytes());
+            std::vector<std::byte> page(k_page_bytes);
+            for (std::uint64_t p = 0; p < std::min<std::uint64_t>(store_->image_bytes() / k_page_bytes, 5000); p += 5) {
+                auto read = store_->read_pages(p, page);
+                if (!read) {
+                    EXPECT_NE(read.why().code, errc::io) << read.why().message;
+                }
+            }
+            std::uint64_t problems = 0;
+            auto verified = verify(*store_, [&](const damage&) { ++problems; }, [](std::uint64_t, std::uint64_t) {});
+            if (!verified) {
+                EXPECT_NE(verified.why().code, errc::io);
+            }
+        }
+    }
+    EXPECT_GT(refused, 100U);
+    EXPECT_GT(harmless, 0U);
+}
+
+TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_is_refused) {
+    ASSERT_TRUE(store_->add_regions(k_chunk));
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::region first = store_->super().regions[0];
+    for (const std::uint64_t offset : {std::uint64_t{0}, format::k_superblock_bytes, first.table_offset,
+                                       first.home_offset, first.table_offset - 4096}) {
+        edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = offset; });
+        auto opened = reopen();
+        ASSERT_FALSE(opened) << offset;
+        EXPECT_EQ(opened.why().code, errc::corrupt);
+        EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
+        EXPECT_NE(opened.why().message.find("chunk map"), std::string::npos) << opened.why().message;
+    }
+    edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = first.home_offset + first.bytes; });
+    EXPECT_TRUE(reopen());
+}
+
+TEST_F(superblock_choice, neither_valid_and_one_of_a_newer_format_is_unsupported) {
+    store_.reset();
+    edit_superblock(0, [](format::superblock& s) { s.magic[1] = 'x'; });
+    edit_superblock(1, [](format::superblock& s) { s.format_version = 7; }, false);
+    auto opened = reopen();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.why().code, errc::unsupported_format);
+    EXPECT_NE(opened.why().message.find("format 7"), std::string::npos) << opened.why().message;
+}
+
+TEST_F(superblock_choice, neither_valid_and_one_without_a_beginning_is_corrupt) {
+    store_.reset();
+    edit_superblock(0, [](format::superblock& s) { s.chunk_bytes = 1; }, false);
+    edit_superblock(1, [](format::superblock& s) { s.magic[1] = 'x'; });
+    EXPECT_EQ(reopen().why().code, errc::corrupt);
+    edit_superblock(0, [](format::superblock& s) { s.magic[1] = 'x'; });
+    EXPECT_EQ(reopen().why().code, errc::not_a_heap);
+}
+
+TEST_F(superblock_choice, regions_that_together_exceed_the_format_are_refused) {
+    ASSERT_TRUE(store_->add_regions(k_chunk));
+    const std::uint64_t place = store_->super().sequence % 2;
+    const auto with_second_region = [&](std::uint64_t bytes) {
+        edit_superblock(place, [&](format::superblock& s) {
+            format::region& first = s.regions[0];
+            first.bytes = k_heap_bytes_max / 2;
+            first.home_offset =
+                align_up(first.table_offset + checksum_table::file_bytes(first.bytes), format::k_home_alignment);
+            format::region& second = s.regions[1];
+            second.heap_offset = first.bytes;
+            second.bytes = bytes;
+            second.table_offset = first.home_offset + first.bytes;
+            second.home_offset =
+                align_up(second.table_offset + checksum_table::file_bytes(bytes), format::k_home_alignment);
+            s.region_count = 2;
+        });
+        return reopen();
+    };
+    auto fits = with_second_region(k_heap_bytes_max / 2);
+    EXPECT_TRUE(fits) << fits.why().message;
+    auto exceeds = with_second_region(k_heap_bytes_max / 2 + format::k_region_alignment);
+    ASSERT_FALSE(exceeds);
+    EXPECT_EQ(exceeds.why().code, errc::corrupt);
+    EXPECT_EQ(exceeds.why().offset, place * format::k_superblock_bytes);
+}
+
+} // namespace
+} // namespace remanence::store
