@@ -90,7 +90,7 @@ void heap_impl::abandon_write() noexcept {
         try {
             if (!options.read_only)
                 (void)engine->rollback(); // a failure poisons, so the next commit reports it
-        } catch (const std::bad_alloc&) { // this one, too
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
         }
         doomed = false;
     }
@@ -123,7 +123,7 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
             if (impl->options.commit_at_close && !impl->options.read_only)
                 (void)impl->engine->commit();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
-        } catch (const std::bad_alloc&) { // neither
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }
     }
     delete impl;
