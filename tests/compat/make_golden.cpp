@@ -12,7 +12,9 @@
 
 namespace {
 
-using namespace remanence;
+namespace compat = remanence::compat;
+namespace os = remanence::os;
+namespace sample = remanence::sample;
 
 void keep(os::simulated_disk& disk, const char* path, const std::string& as) {
     auto file = std::move(*disk.open(path, os::access::read_only));
