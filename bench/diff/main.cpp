@@ -1,0 +1,213 @@
+// What the comparison of two pages costs, with each kernel, beside memcmp.
+#include <harness.hpp>
+
+#include "base/units.hpp"
+#include "view/diff.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+namespace remanence {
+namespace {
+
+constexpr std::string_view k_purpose =
+    R"(Compares pairs of 4 KiB pages, seconds per pair: equal ones, ones that differ in
+one word, at another place in each pair, and ones that differ in all words; with each kernel that the machine supports, and
+with memcmp (equal ones only, since it stops at the first difference). The pairs lie in the first-level cache, in the
+second, or in memory, where they are taken in random order. A kernel's ranges are collected and counted.
+)";
+
+struct workload {
+    std::string name;
+    std::size_t pairs;
+    std::size_t rounds; // over all pairs, in one timing
+};
+
+const std::vector<workload>& all_workloads() {
+    static const std::vector<workload> all = {
+        {"warm, first level", 2, 20'000}, {"warm, second level", 24, 2'000}, {"cold", 64 * KiB, 1}};
+    return all;
+}
+
+constexpr int k_timings = 5; // the median of them is handed over
+constexpr const char* k_memcmp = "memcmp";
+
+/// Pairs of pages, in small pages as the views of stored chunks are; both of a pair with the same contents.
+class page_pairs {
+public:
+    explicit page_pairs(std::size_t count) : before_(map(count)), after_(map(count)), order_(count) {
+        for (std::size_t at = 0; at < count * k_page_bytes; at += sizeof(std::uint64_t)) {
+            const std::uint64_t word = random_();
+            std::memcpy(before_ + at, &word, sizeof word);
+        }
+        std::memcpy(after_, before_, count * k_page_bytes);
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::shuffle(order_.begin(), order_.end(), random_);
+    }
+    page_pairs(const page_pairs&) = delete;
+    page_pairs& operator=(const page_pairs&) = delete;
+    ~page_pairs() {
+        ::munmap(before_, order_.size() * k_page_bytes);
+        ::munmap(after_, order_.size() * k_page_bytes);
+    }
+
+    void change_one_word() {
+        for (std::size_t i = 0; i < order_.size(); ++i)
+            flip(i * k_page_bytes + random_() % k_page_bytes);
+    }
+    void change_all_words() {
+        std::memcpy(after_, before_, order_.size() * k_page_bytes);
+        for (std::size_t at = 0; at < order_.size() * k_page_bytes; at += sizeof(std::uint64_t))
+            flip(at);
+    }
+
+    [[nodiscard]] std::size_t count() const { return order_.size(); }
+    /// Calls with the two pages of each pair, always in the same random order.
+    template <class F>
+    void for_each(const F& function) const {
+        for (const std::size_t i : order_)
+            function(before_ + i * k_page_bytes, after_ + i * k_page_bytes);
+    }
+
+private:
+    static std::byte* map(std::size_t pages) {
+        void* const got =
+            ::mmap(nullptr, pages * k_page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (got == MAP_FAILED)
+            throw std::runtime_error("no memory");
+        ::madvise(got, pages * k_page_bytes, MADV_NOHUGEPAGE);
+        return static_cast<std::byte*>(got);
+    }
+    void flip(std::size_t at) { after_[at] ^= std::byte{1}; }
+
+    std::mt19937_64 random_{1};
+    std::byte* before_;
+    std::byte* after_;
+    std::vector<std::size_t> order_;
+};
+
+double seconds_per_pair(const workload& work, const std::function<void()>& compare_all) {
+    std::vector<double> timings;
+    compare_all(); // unmeasured: warms what can be warm
+    for (int i = 0; i < k_timings; ++i) {
+        const bench::stopwatch watch;
+        for (std::size_t round = 0; round < work.rounds; ++round)
+            compare_all();
+        timings.push_back(watch.seconds() / static_cast<double>(work.rounds * work.pairs));
+    }
+    return bench::median(timings);
+}
+
+/// `ranges` and `bytes` are what each pair must give.
+void measure_kernel(const view::diff_kernel& kernel, const workload& work, const page_pairs& pairs, const char* op,
+                    std::size_t ranges, std::size_t bytes) {
+    std::vector<format::change_range> found;
+    std::size_t wrong = 0;
+    const double seconds = seconds_per_pair(work, [&] {
+        pairs.for_each([&](const std::byte* before, const std::byte* after) {
+            found.clear();
+            view::diff_pages(kernel, before, after, found);
+            wrong += std::size_t{found.size() != ranges || (ranges != 0 && found.front().bytes != bytes)};
+        });
+    });
+    if (wrong != 0)
+        throw std::runtime_error(std::string(kernel.name) + " finds wrong differences");
+    bench::hand_over({op, seconds});
+}
+
+void measure_memcmp(const workload& work, const page_pairs& pairs) {
+    // Through a pointer, as a kernel is called, and so that no compiler knows what it does.
+    int (*volatile const compare)(const void*, const void*, std::size_t) = std::memcmp;
+    std::size_t wrong = 0;
+    const double seconds = seconds_per_pair(work, [&] {
+        pairs.for_each([&](const std::byte* before, const std::byte* after) {
+            wrong += std::size_t{compare(before, after, k_page_bytes) != 0};
+        });
+    });
+    if (wrong != 0)
+        throw std::runtime_error("memcmp finds differences");
+    bench::hand_over({"unchanged", seconds});
+}
+
+void run_child(const std::string& system, const workload& work) {
+    page_pairs pairs(work.pairs);
+    if (system == k_memcmp) {
+        measure_memcmp(work, pairs);
+        return;
+    }
+    for (const view::diff_kernel& kernel : view::diff_kernels()) {
+        if (kernel.name != system)
+            continue;
+        measure_kernel(kernel, work, pairs, "unchanged", 0, 0);
+        pairs.change_one_word();
+        measure_kernel(kernel, work, pairs, "one word", 1, view::k_diff_unit_bytes);
+        pairs.change_all_words();
+        measure_kernel(kernel, work, pairs, "all words", 1, k_page_bytes);
+    }
+}
+
+std::vector<std::string> all_systems() {
+    std::vector<std::string> systems{k_memcmp};
+    for (const view::diff_kernel& kernel : view::diff_kernels()) {
+        if (kernel.is_supported)
+            systems.emplace_back(kernel.name);
+        else
+            std::printf("%s is left out: this machine does not support it\n", kernel.name);
+    }
+    return systems;
+}
+
+void run_parent(const bench::options& chosen) {
+    std::printf("%s", bench::machine_facts(chosen.dir).c_str());
+    std::vector<std::string> systems = all_systems();
+    std::erase_if(systems, [&](const std::string& system) { return !bench::is_wanted(system, chosen.only); });
+    std::fflush(stdout);
+    bench::report report("diff");
+    for (unsigned run = 0; run < chosen.runs; ++run) {
+        for (const workload& work : all_workloads()) {
+            if (!bench::is_wanted(work.name, chosen.workloads))
+                continue;
+            for (std::size_t i = 0; i < systems.size(); ++i) {
+                const std::string& system = systems[(run + i) % systems.size()];
+                for (const bench::measurement& result : bench::run_child({system, work.name}))
+                    report.add(system, work.name, work.pairs, result);
+            }
+        }
+    }
+    report.print(k_memcmp);
+    if (!chosen.json.empty())
+        report.write_json(chosen.json);
+}
+
+int run(int count, char* words[]) {
+    const bench::options chosen = bench::parse_options(count, words, k_purpose);
+    if (chosen.child.empty()) {
+        run_parent(chosen);
+        return 0;
+    }
+    for (const workload& work : all_workloads()) {
+        if (work.name == chosen.child.at(1))
+            run_child(chosen.child.at(0), work);
+    }
+    return 0;
+}
+
+} // namespace
+} // namespace remanence
+
+int main(int count, char* words[]) {
+    try {
+        return remanence::run(count, words);
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "diff: %s\n", reason.what());
+        return 1;
+    }
+}
