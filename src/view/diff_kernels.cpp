@@ -49,8 +49,8 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
     constexpr std::size_t k_vector = sizeof(__m256i);
     constexpr std::size_t k_group = 4 * k_vector;
     std::uint64_t any = 0;
-    for (std::uint64_t& mask : masks) {
-        mask = 0;
+    for (std::uint64_t& each : masks) {
+        std::uint64_t mask = 0;
         for (std::size_t at = 0; at < k_mask_bytes; at += k_group, before += k_group, after += k_group) {
             const __m256i a = avx2_same(before, after);
             const __m256i b = avx2_same(before + k_vector, after + k_vector);
@@ -61,7 +61,7 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
                 mask |= (avx2_bits(a) | avx2_bits(b) << 4 | avx2_bits(c) << 8 | avx2_bits(d) << 12)
                         << at / k_diff_unit_bytes;
         }
-        any |= mask;
+        any |= each = mask;
     }
     return any != 0;
 }
@@ -69,13 +69,13 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
 [[gnu::target("avx512f")]] bool compare_avx512(const std::byte* before, const std::byte* after, diff_masks& masks) {
     constexpr std::size_t k_vector = sizeof(__m512i);
     std::uint64_t any = 0;
-    for (std::uint64_t& mask : masks) {
-        mask = 0;
+    for (std::uint64_t& each : masks) {
+        std::uint64_t mask = 0;
         for (std::size_t at = 0; at < k_mask_bytes; at += k_vector, before += k_vector, after += k_vector) {
             const __mmask8 bits = _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(before), _mm512_loadu_si512(after));
             mask |= std::uint64_t{bits} << at / k_diff_unit_bytes;
         }
-        any |= mask;
+        any |= each = mask;
     }
     return any != 0;
 }
