@@ -33,12 +33,16 @@ struct workload {
 
 const std::vector<workload>& all_workloads() {
     static const std::vector<workload> all = {
-        {"warm, first level", 2, 100'000}, {"warm, second level", 24, 5'000}, {"cold", 32 * KiB, 1}};
+        {"warm, first level", 2, 10'000}, {"warm, second level", 24, 500}, {"cold", 32 * KiB, 1}};
     return all;
 }
 
-constexpr int k_timings = 5; // the median of them is handed over
+constexpr int k_timings = 15; // of each system, in turn; the median of them is handed over
 constexpr const char* k_memcmp = "memcmp";
+
+constexpr const char* k_unchanged = "unchanged";
+constexpr const char* k_one_word = "one word";
+constexpr const char* k_all_words = "all words";
 
 /// Pairs of pages, in small pages as the views of stored chunks are; both of a pair with the same contents.
 class page_pairs {
@@ -64,12 +68,10 @@ public:
             flip(i * k_page_bytes + random_() % k_page_bytes);
     }
     void change_all_words() {
-        std::memcpy(after_, before_, order_.size() * k_page_bytes);
         for (std::size_t at = 0; at < order_.size() * k_page_bytes; at += sizeof(std::uint64_t))
             flip(at);
     }
 
-    [[nodiscard]] std::size_t count() const { return order_.size(); }
     /// Calls with the two pages of each pair, always in the same random order.
     template <class F>
     void for_each(const F& function) const {
@@ -94,91 +96,88 @@ private:
     std::vector<std::size_t> order_;
 };
 
-double seconds_per_pair(const workload& work, const std::function<void()>& compare_all) {
-    std::vector<double> timings;
-    compare_all(); // unmeasured: warms what can be warm
-    for (int i = 0; i < k_timings; ++i) {
-        const bench::stopwatch watch;
-        for (std::size_t round = 0; round < work.rounds; ++round)
-            compare_all();
-        timings.push_back(watch.cpu_seconds() / static_cast<double>(work.rounds * work.pairs));
-    }
-    return bench::median(timings);
-}
+/// Compares all pairs once; throws when the result is wrong.
+using comparison = std::function<void()>;
 
-/// `ranges` and `bytes` are what each pair must give.
-void measure_kernel(const view::diff_kernel& kernel, const workload& work, const page_pairs& pairs, const char* op,
-                    std::size_t ranges, std::size_t bytes) {
-    std::vector<format::change_range> found;
-    std::size_t wrong = 0;
-    const double seconds = seconds_per_pair(work, [&] {
+comparison with_kernel(const view::diff_kernel& kernel, const page_pairs& pairs, const std::string& change) {
+    const std::size_t ranges = change == k_unchanged ? 0 : 1;
+    const std::size_t bytes = change == k_all_words ? k_page_bytes : view::k_diff_unit_bytes;
+    return [&kernel, &pairs, ranges, bytes, found = std::vector<format::change_range>()]() mutable {
+        std::size_t wrong = 0;
         pairs.for_each([&](const std::byte* before, const std::byte* after) {
             found.clear();
             view::diff_pages(kernel, before, after, found);
-            wrong += std::size_t{found.size() != ranges || (ranges != 0 && found.front().bytes != bytes)};
+            wrong += std::size_t{found.size() != ranges || (ranges == 1 && found[0].bytes != bytes)};
         });
-    });
-    if (wrong != 0)
-        throw std::runtime_error(std::string(kernel.name) + " finds wrong differences");
-    bench::hand_over({op, seconds});
+        if (wrong != 0)
+            throw std::runtime_error(std::string(kernel.name) + " finds wrong differences");
+    };
 }
 
-void measure_memcmp(const workload& work, const page_pairs& pairs) {
-    // Through a pointer, as a kernel is called, and so that no compiler knows what it does.
-    int (*volatile const compare)(const void*, const void*, std::size_t) = std::memcmp;
-    std::size_t wrong = 0;
-    const double seconds = seconds_per_pair(work, [&] {
+comparison with_memcmp(const page_pairs& pairs) {
+    return [&pairs] {
+        // Through a pointer, as a kernel is called, and so that no compiler knows what it does.
+        int (*volatile const compare)(const void*, const void*, std::size_t) = std::memcmp;
+        std::size_t wrong = 0;
         pairs.for_each([&](const std::byte* before, const std::byte* after) {
             wrong += std::size_t{compare(before, after, k_page_bytes) != 0};
         });
-    });
-    if (wrong != 0)
-        throw std::runtime_error("memcmp finds differences");
-    bench::hand_over({"unchanged", seconds});
+        if (wrong != 0)
+            throw std::runtime_error("memcmp finds differences");
+    };
 }
 
-void run_child(const std::string& system, const workload& work) {
+double seconds_per_pair(const workload& work, const comparison& compare_all) {
+    const bench::stopwatch watch;
+    for (std::size_t round = 0; round < work.rounds; ++round)
+        compare_all();
+    return watch.cpu_seconds() / static_cast<double>(work.rounds * work.pairs);
+}
+
+/// All systems take turns over the same pages, since a shared processor's speed changes from one moment to the next.
+/// Hands over a measurement for each, named after it.
+void run_child(const workload& work, const std::string& change, const std::vector<std::string>& wanted) {
     page_pairs pairs(work.pairs);
-    if (system == k_memcmp) {
-        measure_memcmp(work, pairs);
-        return;
-    }
-    for (const view::diff_kernel& kernel : view::diff_kernels()) {
-        if (kernel.name != system)
-            continue;
-        measure_kernel(kernel, work, pairs, "unchanged", 0, 0);
+    if (change == k_one_word)
         pairs.change_one_word();
-        measure_kernel(kernel, work, pairs, "one word", 1, view::k_diff_unit_bytes);
+    if (change == k_all_words)
         pairs.change_all_words();
-        measure_kernel(kernel, work, pairs, "all words", 1, k_page_bytes);
-    }
-}
 
-std::vector<std::string> all_systems() {
-    std::vector<std::string> systems{k_memcmp};
+    std::vector<std::pair<std::string, comparison>> systems;
+    if (change == k_unchanged && bench::is_wanted(k_memcmp, wanted))
+        systems.emplace_back(k_memcmp, with_memcmp(pairs));
     for (const view::diff_kernel& kernel : view::diff_kernels()) {
-        if (kernel.is_supported)
-            systems.emplace_back(kernel.name);
-        else
-            std::printf("%s is left out: this machine does not support it\n", kernel.name);
+        if (kernel.is_supported && bench::is_wanted(kernel.name, wanted))
+            systems.emplace_back(kernel.name, with_kernel(kernel, pairs, change));
     }
-    return systems;
+    std::vector<std::vector<double>> seconds(systems.size());
+    for (const auto& [name, compare_all] : systems)
+        compare_all(); // unmeasured: warms what can be warm
+    for (int i = 0; i < k_timings; ++i) {
+        for (std::size_t s = 0; s < systems.size(); ++s)
+            seconds[s].push_back(seconds_per_pair(work, systems[s].second));
+    }
+    for (std::size_t s = 0; s < systems.size(); ++s)
+        bench::hand_over({systems[s].first, bench::median(seconds[s])});
 }
 
 void run_parent(const bench::options& chosen) {
     std::printf("%s", bench::machine_facts(chosen.dir).c_str());
-    std::vector<std::string> systems = all_systems();
-    std::erase_if(systems, [&](const std::string& system) { return !bench::is_wanted(system, chosen.only); });
+    for (const view::diff_kernel& kernel : view::diff_kernels()) {
+        if (!kernel.is_supported)
+            std::printf("%s is left out: this machine does not support it\n", kernel.name);
+    }
     std::fflush(stdout);
     bench::report report("diff");
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const workload& work : all_workloads()) {
             if (!bench::is_wanted(work.name, chosen.workloads))
                 continue;
-            for (std::size_t i = 0; i < systems.size(); ++i) {
-                const std::string& system = systems[(run + i) % systems.size()];
-                for (const bench::measurement& result : bench::run_child({system, work.name}))
-                    report.add(system, work.name, work.pairs, result);
+            for (const char* const change : {k_unchanged, k_one_word, k_all_words}) {
+                std::vector<std::string> words{work.name, change};
+                words.insert(words.end(), chosen.only.begin(), chosen.only.end());
+                for (const bench::measurement& result : bench::run_child(words))
+                    report.add(result.op, work.name, work.pairs, {change, result.seconds});
             }
         }
     }
@@ -194,8 +193,8 @@ int run(int count, char* words[]) {
         return 0;
     }
     for (const workload& work : all_workloads()) {
-        if (work.name == chosen.child.at(1))
-            run_child(chosen.child.at(0), work);
+        if (work.name == chosen.child.at(0))
+            run_child(work, chosen.child.at(1), {chosen.child.begin() + 2, chosen.child.end()});
     }
     return 0;
 }
