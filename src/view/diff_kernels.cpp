@@ -67,14 +67,30 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
     return any != 0;
 }
 
+[[gnu::target("avx512f")]] __m512i avx512_difference(const std::byte* before, const std::byte* after) {
+    return _mm512_xor_si512(_mm512_loadu_si512(before), _mm512_loadu_si512(after));
+}
+
+[[gnu::target("avx512f")]] std::uint64_t avx512_bits(__m512i difference) {
+    return _mm512_test_epi64_mask(difference, difference);
+}
+
+// As compare_avx2 does it.
 [[gnu::target("avx512f")]] bool compare_avx512(const std::byte* before, const std::byte* after, diff_masks& masks) {
     constexpr std::size_t k_vector = sizeof(__m512i);
+    constexpr std::size_t k_group = 4 * k_vector;
     std::uint64_t any = 0;
     for (std::uint64_t& each : masks) {
         std::uint64_t mask = 0;
-        for (std::size_t at = 0; at < k_mask_bytes; at += k_vector, before += k_vector, after += k_vector) {
-            const __mmask8 bits = _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(before), _mm512_loadu_si512(after));
-            mask |= std::uint64_t{bits} << at / k_diff_unit_bytes;
+        for (std::size_t at = 0; at < k_mask_bytes; at += k_group, before += k_group, after += k_group) {
+            const __m512i a = avx512_difference(before, after);
+            const __m512i b = avx512_difference(before + k_vector, after + k_vector);
+            const __m512i c = avx512_difference(before + 2 * k_vector, after + 2 * k_vector);
+            const __m512i d = avx512_difference(before + 3 * k_vector, after + 3 * k_vector);
+            const __m512i all = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+            if (avx512_bits(all) != 0) [[unlikely]]
+                mask |= (avx512_bits(a) | avx512_bits(b) << 8 | avx512_bits(c) << 16 | avx512_bits(d) << 24)
+                        << at / k_diff_unit_bytes;
         }
         any |= each = mask;
     }

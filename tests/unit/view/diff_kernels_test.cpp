@@ -18,7 +18,8 @@ namespace remanence::view {
 
 namespace {
 
-using page = std::vector<std::byte>; // of exactly 4 KiB, so that the address sanitizer sees who reads beyond it
+using page_contents =
+    std::vector<std::byte>; // of exactly 4 KiB, so that the address sanitizer sees who reads beyond it
 
 constexpr std::size_t k_units = k_page_bytes / k_diff_unit_bytes;
 
@@ -39,14 +40,14 @@ diff_masks units_from(std::size_t first, std::size_t count) {
     return masks;
 }
 
-page random_page(std::mt19937_64& random) {
-    page bytes(k_page_bytes);
+page_contents random_page(std::mt19937_64& random) {
+    page_contents bytes(k_page_bytes);
     for (std::byte& each : bytes)
         each = static_cast<std::byte>(random());
     return bytes;
 }
 
-void flip_bit(page& bytes, std::size_t bit) { bytes[bit / 8] ^= std::byte{1} << bit % 8; }
+void flip_bit(page_contents& bytes, std::size_t bit) { bytes[bit / 8] ^= std::byte{1} << bit % 8; }
 
 class every_diff_kernel : public testing::TestWithParam<const diff_kernel*> {
 protected:
@@ -71,15 +72,15 @@ protected:
 
 TEST_P(every_diff_kernel, finds_nothing_in_equal_pages) {
     for (int round = 0; round < 100; ++round) {
-        const page before = random_page(random_);
-        const page after(before.begin(), before.end()); // elsewhere
+        const page_contents before = random_page(random_);
+        const page_contents after(before.begin(), before.end()); // elsewhere
         ASSERT_NO_FATAL_FAILURE(expect_masks(before.data(), after.data(), {}));
     }
 }
 
 TEST_P(every_diff_kernel, finds_each_single_bit) {
-    const page before = random_page(random_);
-    page after = before;
+    const page_contents before = random_page(random_);
+    page_contents after = before;
     for (std::size_t bit = 0; bit < k_page_bytes * 8; ++bit) {
         flip_bit(after, bit);
         const diff_masks wanted = units_from(bit / (8 * k_diff_unit_bytes), 1);
@@ -89,13 +90,13 @@ TEST_P(every_diff_kernel, finds_each_single_bit) {
 }
 
 TEST_P(every_diff_kernel, finds_each_single_unit_that_did_not_change) {
-    const page before = random_page(random_);
-    page after = before;
+    const page_contents before = random_page(random_);
+    page_contents after = before;
     for (std::byte& each : after)
         each = ~each;
     for (std::size_t unit = 0; unit < k_units; ++unit) {
         const std::size_t at = unit * k_diff_unit_bytes;
-        page all_but_one = after;
+        page_contents all_but_one = after;
         std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(at), k_diff_unit_bytes,
                     all_but_one.begin() + static_cast<std::ptrdiff_t>(at));
         diff_masks wanted = units_from(0, k_units);
@@ -106,11 +107,11 @@ TEST_P(every_diff_kernel, finds_each_single_unit_that_did_not_change) {
 
 // The ranges, too: a run that crosses from one mask to the next is one range.
 TEST_P(every_diff_kernel, finds_runs_of_units_from_anywhere_to_anywhere) {
-    const page before = random_page(random_);
+    const page_contents before = random_page(random_);
     for (const std::size_t count :
          {2U, 3U, 7U, 8U, 9U, 15U, 16U, 17U, 63U, 64U, 65U, 127U, 128U, 129U, 256U, 448U, 511U, 512U}) {
         for (std::size_t first = 0; first + count <= k_units; ++first) {
-            page after = before;
+            page_contents after = before;
             for (std::size_t unit = first; unit < first + count; ++unit)
                 flip_bit(after, unit * 8 * k_diff_unit_bytes + random_() % (8 * k_diff_unit_bytes));
             ASSERT_NO_FATAL_FAILURE(expect_masks(before.data(), after.data(), units_from(first, count)));
@@ -128,8 +129,8 @@ TEST_P(every_diff_kernel, agrees_with_the_definition_and_scalar_at_every_density
     for (const double density : {0.002, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.998, 1.0}) {
         std::bernoulli_distribution is_changed(density);
         for (int round = 0; round < 300; ++round) {
-            const page before = random_page(random_);
-            page after = before;
+            const page_contents before = random_page(random_);
+            page_contents after = before;
             for (std::size_t unit = 0; unit < k_units; ++unit) {
                 if (is_changed(random_))
                     flip_bit(after, unit * 8 * k_diff_unit_bytes + random_() % (8 * k_diff_unit_bytes));
@@ -145,8 +146,8 @@ TEST_P(every_diff_kernel, agrees_with_the_definition_and_scalar_at_every_density
 
 TEST_P(every_diff_kernel, takes_pages_at_any_address) {
     for (std::size_t shift = 0; shift < 64; ++shift) {
-        page before = random_page(random_);
-        page after = before;
+        page_contents before = random_page(random_);
+        page_contents after = before;
         flip_bit(after, random_() % (k_page_bytes * 8));
         const diff_masks wanted = definition(before.data(), after.data());
         before.insert(before.begin(), shift, std::byte{1});
