@@ -163,7 +163,7 @@ double stopwatch::process_cpu_seconds() {
 }
 
 void hand_over(const measurement& result) {
-    std::printf("%.9f\t%s", result.seconds, result.op.c_str());
+    std::printf("%.9g\t%s", result.seconds, result.op.c_str());
     for (const auto& [key, value] : result.more)
         std::printf("\t%s\t%.9g", key.c_str(), value);
     std::printf("\n");

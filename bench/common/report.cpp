@@ -11,10 +11,10 @@ namespace bench {
 namespace {
 
 /// Four significant digits at most, without exponents, since people compare columns.
-std::string for_people(double seconds) {
+std::string for_people(double value) {
     std::array<char, 64> text;
-    const int decimals = seconds >= 100 ? 1 : seconds >= 0.1 ? 3 : seconds >= 0.01 ? 4 : 6;
-    std::snprintf(text.data(), text.size(), "%.*f", decimals, seconds);
+    const int decimals = value >= 100 ? 1 : value >= 0.1 ? 3 : value >= 0.01 ? 4 : 6;
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
     return text.data();
 }
 
@@ -93,16 +93,19 @@ void report::print_workload(const std::string& workload, const std::string& refe
     std::vector<std::string> ops;
     std::uint64_t entries = 0;
     std::size_t runs = 0;
+    double longest = 0;
     for (const row& one : rows_) {
         if (one.workload != workload)
             continue;
+        longest = std::max(longest, median(one.seconds()));
         add_once(systems, one.system);
         add_once(ops, one.op);
         entries = one.entries;
         runs = std::max(runs, one.runs.size());
     }
-    std::printf("\n%s: %llu entries, median of %zu runs, seconds\n", workload.c_str(),
-                static_cast<unsigned long long>(entries), runs);
+    const bool is_short = longest < 1e-4;
+    std::printf("\n%s: %llu entries, median of %zu runs, %s\n", workload.c_str(),
+                static_cast<unsigned long long>(entries), runs, is_short ? "nanoseconds" : "seconds");
     std::printf("%-34s", "");
     for (const std::string& op : ops)
         std::printf(" %*s", static_cast<int>(std::max<std::size_t>(op.size(), 10)), op.c_str());
@@ -115,7 +118,7 @@ void report::print_workload(const std::string& workload, const std::string& refe
             const std::size_t width = std::max<std::size_t>(op.size(), 10) + 1;
             const row* const one = find(system, workload, op);
             const row* const base = find(reference, workload, op);
-            const std::string value = one == nullptr ? "-" : for_people(median(one->seconds()));
+            const std::string value = one == nullptr ? "-" : for_people(median(one->seconds()) * (is_short ? 1e9 : 1));
             std::printf("%*s", static_cast<int>(width), value.c_str());
             std::string relative;
             if (one != nullptr && base != nullptr && one != base)

@@ -1,51 +1,37 @@
 #include "view/diff.hpp"
 
-#include "base/units.hpp"
-
+#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 
 namespace remanence::view {
 
-namespace {
-
-constexpr std::size_t k_unit = sizeof(std::uint64_t);
-constexpr std::size_t k_block_units = 64; // one bit each in a 64-bit mask
-
-// Bit i is set when unit i of the block differs. Plain enough for the compiler to vectorise.
-std::uint64_t difference_mask(const std::byte* before, const std::byte* after) {
-    if (std::memcmp(before, after, k_block_units * k_unit) == 0)
-        return 0;
-    std::uint64_t mask = 0;
-    for (std::size_t i = 0; i < k_block_units; ++i) {
-        std::uint64_t a = 0;
-        std::uint64_t b = 0;
-        std::memcpy(&a, before + i * k_unit, k_unit);
-        std::memcpy(&b, after + i * k_unit, k_unit);
-        mask |= std::uint64_t{a != b} << i;
-    }
-    return mask;
+void diff_pages(const std::byte* before, const std::byte* after, std::vector<format::change_range>& ranges) {
+    static const diff_kernel& best = *std::ranges::find_if(diff_kernels(), &diff_kernel::is_supported);
+    diff_pages(best, before, after, ranges);
 }
 
-} // namespace
-
-void diff_pages(const std::byte* before, const std::byte* after, std::vector<format::change_range>& ranges) {
+void diff_pages(const diff_kernel& kernel, const std::byte* before, const std::byte* after,
+                std::vector<format::change_range>& ranges) {
+    diff_masks masks;
+    if (!kernel.compare(before, after, masks))
+        return;
     const std::size_t first_range = ranges.size();
-    for (std::size_t block = 0; block < k_page_bytes; block += k_block_units * k_unit) {
-        std::uint64_t mask = difference_mask(before + block, after + block);
-        std::size_t at = 0;
+    for (std::size_t m = 0; m < k_diff_masks; ++m) {
+        std::uint64_t mask = masks[m];
+        std::size_t unit = m * k_diff_units_per_mask;
         while (mask != 0) {
             auto skip = static_cast<std::size_t>(std::countr_zero(mask));
             auto run = static_cast<std::size_t>(std::countr_one(mask >> skip));
-            std::size_t offset = block + (at + skip) * k_unit;
+            std::size_t offset = (unit + skip) * k_diff_unit_bytes;
+            std::size_t bytes = run * k_diff_unit_bytes;
             if (ranges.size() > first_range && std::size_t{ranges.back().offset} + ranges.back().bytes == offset) {
-                ranges.back().bytes = static_cast<std::uint16_t>(ranges.back().bytes + run * k_unit);
+                ranges.back().bytes = static_cast<std::uint16_t>(ranges.back().bytes + bytes);
             } else {
-                ranges.push_back({static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(run * k_unit)});
+                ranges.push_back({static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(bytes)});
             }
-            at += skip + run;
-            mask = skip + run == 64 ? 0 : mask >> (skip + run);
+            unit += skip + run;
+            mask = skip + run == k_diff_units_per_mask ? 0 : mask >> (skip + run);
         }
     }
 }
