@@ -14,4 +14,7 @@ std::uint64_t checksum64(std::span<const std::byte> bytes, std::uint64_t seed = 
 /// Checksum of one 4 KiB page: 32 bits, never 0, since 0 stands for a page that was never written and reads as zeros.
 std::uint32_t page_checksum(std::span<const std::byte> page);
 
+/// Whether all of its bytes are zero. `page`: 4 KiB at most.
+bool is_all_zeros(std::span<const std::byte> page);
+
 } // namespace remanence

@@ -1,7 +1,8 @@
 #include "store/heap_copy.hpp"
 
+#include "base/checksum.hpp"
+
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace remanence::store {
@@ -80,19 +81,16 @@ result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& 
     auto file = begin_new(files, path, *mode);
     if (!file)
         return file.error();
-    static const std::vector<std::byte> zeros(static_cast<std::size_t>(k_page_bytes));
     std::uint64_t at = 0;
     auto write = [&](std::span<const std::byte> piece) -> result<void> {
         for (std::size_t i = 0; i < piece.size();) {
-            auto is_zero = [&](std::size_t page) {
-                return std::memcmp(piece.data() + page, zeros.data(), zeros.size()) == 0;
-            };
+            auto is_zero = [&](std::size_t page) { return is_all_zeros(piece.subspan(page, k_page_bytes)); };
             std::size_t end = i;
             while (end < piece.size() && !is_zero(end))
-                end += zeros.size();
+                end += k_page_bytes;
             if (end > i)
                 REM_TRY((*file)->write("store: copy", at + i, piece.subspan(i, end - i)));
-            i = end + (end < piece.size() ? zeros.size() : 0);
+            i = end + (end < piece.size() ? k_page_bytes : 0);
         }
         at += piece.size();
         return {};

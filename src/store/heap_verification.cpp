@@ -150,7 +150,7 @@ private:
             for (std::uint64_t page = begin; page < end; ++page) {
                 const std::uint64_t at = (page - begin) * k_page_bytes;
                 const auto zeros = std::span(bytes).subspan(static_cast<std::size_t>(at), k_page_bytes);
-                if (std::any_of(zeros.begin(), zeros.end(), [](std::byte b) { return b != std::byte{0}; }))
+                if (!is_all_zeros(zeros))
                     found_({"page " + std::to_string(page) + " was never written, but is not all zeros", home + at});
             }
         }

@@ -4,6 +4,7 @@
 #include "log/recovery.hpp"
 #include "log/scan.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -499,6 +500,10 @@ result<verification> engine::verify() {
             }
         }
     }
+    // The allocator's state says how far its structures reach. Where it is damaged, that may be the whole address range.
+    const auto is_of_state = [&](const store::damage& d) { return d.offset == store_->home_of(0); };
+    if (store_->image_bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
+        return report;
     std::lock_guard allocation(allocation_);
     allocator_->check_invariants([&](std::uint64_t offset, std::string_view what) {
         report.problems.push_back(

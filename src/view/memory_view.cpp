@@ -17,11 +17,6 @@ constexpr std::uint64_t k_huge_pages_from = 2 * MiB;   // smaller heaps stay sma
 constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
 constexpr std::uint64_t k_read_bytes = 256 * KiB;      // of the image at one go
 
-bool all_zero(const std::byte* page) {
-    static const std::byte zeros[k_page_bytes] = {};
-    return std::memcmp(page, zeros, k_page_bytes) == 0;
-}
-
 unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
     std::string reason = why.message;
     if (why.code == errc::base_taken) {
@@ -192,7 +187,7 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
             continue;
         }
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
-            if (all_zero(base() + at))
+            if (is_all_zeros({base() + at, k_page_bytes}))
                 continue; // what was never written reads as zeros anyway
             if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
                 changes.fresh.push_back({chunk, std::vector<std::uint32_t>(store_.chunk_pages())});

@@ -377,7 +377,7 @@ std::vector<workload> engine_workloads() {
         {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}, .cost = 4},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}, .cuts_short = true},
-        {.name = "debris", .open = engine_with(k_roomy), .phases = {debris}, .cuts_short = true, .cost = 2},
+        {.name = "debris", .open = engine_with(k_roomy), .phases = {debris}, .cuts_short = true, .cost = 5},
         {.name = "copied", .open = copied_engine(small_heap_options()), .phases = {copied}},
         {.name = "removed_roots", .open = engine_with(k_roomy), .phases = {removed_roots}},
         {.name = "failing_device_ext4",

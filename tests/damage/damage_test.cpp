@@ -132,7 +132,8 @@ TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
     ASSERT_NE(where, areas.end());
     const std::uint64_t bits = 8 * where->bytes();
     const std::uint64_t tries = std::min(bits, bits_for_each_area());
-    const std::uint64_t seed = std::random_device{}();
+    const char* given = std::getenv("REMANENCE_SEED");
+    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
     std::mt19937_64 random(seed);
     std::uniform_int_distribution<std::uint64_t> any(0, bits - 1);
     tally found;
@@ -143,7 +144,7 @@ TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
         flip.bytes[0] ^= std::byte{1} << bit % 8;
         found.add(tested.try_with(flip), flip);
     }
-    std::cout << "seed " << seed << ", " << tries << " of " << bits << " bits\n";
+    std::cout << "seed " << seed << " (REMANENCE_SEED), " << tries << " of " << bits << " bits\n";
     found.print(name);
 }
 

@@ -150,7 +150,7 @@ private:
                 s.numbers.resize(90'000);
                 throw enough();
             });
-        } catch (const enough&) {
+        } catch (const enough&) { // NOLINT(bugprone-empty-catch): thrown for the rollback alone
         }
         if (s.serial != 3)
             h.commit(); // a rollback that failed has poisoned the heap, and this says so

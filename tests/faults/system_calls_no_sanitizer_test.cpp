@@ -52,7 +52,8 @@ int strike(const char* call, bool can_be_short = false) {
 } // namespace
 } // namespace remanence::faults
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
+// NOLINTBEGIN(bugprone-reserved-identifier, bugprone-macro-parentheses, readability-identifier-naming): the linker's names,
+// and a type as a macro's argument
 #define REM_WRAP_AS(name, call, type, parameters, arguments)                                                           \
     extern "C" type __real_##name parameters;                                                                          \
     extern "C" type __wrap_##name parameters {                                                                         \
@@ -105,7 +106,7 @@ extern "C" void* __wrap_mmap(void* where, std::size_t bytes, int rights, int fla
     }
 REM_WRAP_TRANSFER(pread, void)
 REM_WRAP_TRANSFER(pwrite, const void)
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier, bugprone-macro-parentheses, readability-identifier-naming)
 
 namespace remanence::faults {
 namespace {

@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         for (std::uint64_t i = 1; i <= 40'000; ++i)
             numbers.push_back(i);
         for (int i = 0; i < 100; ++i)
-            names.emplace(rem::string("a name that does not fit into a string ") + std::to_string(i).c_str(), "value");
+            names.emplace(rem::string("a name that does not fit into a string ").append(std::to_string(i)), "value");
     });
     heap.write([&] { counter = 6; });
     heap.write([&] { counter = 7; });

@@ -288,6 +288,30 @@ TEST_F(engine_on_disk, what_lies_where_nothing_is_stored_does_not_become_content
     EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
 }
 
+// Else a rotten bit could make the check read the descriptors of a heap of terabytes.
+TEST_F(engine_on_disk, verify_does_not_follow_a_damaged_state_of_the_allocator) {
+    open();
+    put(1, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    constexpr std::uint64_t k_home = 64 * KiB; // of the heap's first page
+    {
+        auto file = std::move(*disk_.open(k_path, os::access::read_write));
+        const std::uint32_t pages = 1; // of section 20
+        ASSERT_TRUE(file->write("test",
+                                k_home + offsetof(format::heap_header, allocator) +
+                                    offsetof(format::alloc_state, used_pages) + 20 * sizeof pages,
+                                std::as_bytes(std::span(&pages, 1))));
+    }
+    open();
+    auto report = engine_->verify();
+    ASSERT_TRUE(report);
+    ASSERT_EQ(report->problems.size(), 1U);
+    EXPECT_EQ(report->problems.front().offset, k_home);
+    EXPECT_EQ(report->blocks_checked, 0U);
+}
+
 TEST_F(engine_on_disk, damage_of_the_allocators_state_names_file_and_byte) {
     open();
     put(1, 1);
