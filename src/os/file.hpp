@@ -89,6 +89,7 @@ public:
     /// regular file.
     virtual result<std::unique_ptr<file>> open(const std::string& path, access mode) = 0;
     /// Opens for reading and writing, creating an empty file with permission bits `mode` (less the umask) when absent.
+    /// What a symbolic link leads to is not opened.
     virtual result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) = 0;
     virtual result<bool> exists(const std::string& path) = 0;
     /// Renames atomically; errc::exists, and nothing done, when `to` is there already.

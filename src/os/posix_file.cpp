@@ -268,7 +268,7 @@ public:
     }
 
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override {
-        return open_with(path, O_RDWR | O_CREAT, mode);
+        return open_with(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode);
     }
 
     result<bool> exists(const std::string& path) override {

@@ -83,9 +83,9 @@ heap_file::heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, c
 }
 
 result<void> heap_file::check_length() const {
-    if (super_.image_bytes == 0)
+    if (image_bytes_ == 0)
         return {};
-    const std::uint64_t needed = home_of(super_.image_bytes - 1) + 1;
+    const std::uint64_t needed = home_of(image_bytes_ - 1) + 1;
     if (file_bytes_ >= needed)
         return {};
     return fail(errc::truncated,

@@ -121,6 +121,8 @@ public:
     /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
     /// anything is done that relies on it. Nothing after the first time.
     result<void> confirm();
+    /// errc::truncated when the file ends before the image does: that of the superblock, and of the chunks accepted since.
+    result<void> check_length() const;
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
 
@@ -128,7 +130,6 @@ private:
     heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling);
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode);
-    result<void> check_length() const;
     result<void> read_map();
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;

@@ -1,4 +1,4 @@
-// Files that rot: every bit flipped, every sector zeroed, every sector and every page replaced by what it held earlier.
+// Files that rot: bits flipped, every sector zeroed, every sector and every page replaced by what it held earlier.
 // REMANENCE_DAMAGE_BITS: how many bits to flip in each area of the files, or "all". Outcomes are counted and printed.
 #include "subject.hpp"
 

@@ -468,11 +468,19 @@ class copy(RemTest):
             "copy.rem",
             code=ERROR,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
-            restore_signals=False,  # Python ignores SIGXFSZ, and so must rem
         )
         self.assertIn(b"File too large", done.stderr)
         self.assertEqual(self.read(self.path("copy.rem")), b"precious")
         self.assertEqual(sorted(os.listdir(self.directory)), ["book.rem", "copy.rem"])
+
+    def test_to_where_the_heaps_own_log_belongs_is_refused(self):
+        self.make()
+        before = self.read(self.path("book.rem"))
+        for force in [[], ["--force"]]:
+            done = self.rem("copy", *force, "book.rem", "book.rem-log", code=ERROR)
+            self.assertIn(b"redo log", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["book.rem"])
+        self.assertEqual(self.read(self.path("book.rem")), before)
 
     def test_to_a_full_disk_leaves_nothing_behind(self):
         self.make()

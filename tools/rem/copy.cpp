@@ -58,6 +58,9 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
     const bool is_there = checked(files.exists(to));
     if (is_there && checked(heap.store().file().is_at(to)))
         refuse(errc::exists, fmt::format("{} and {} are the same file.", heap.path(), to), to);
+    if (to == store::log_path(real_path(heap.path())))
+        refuse(errc::exists, fmt::format("{} is where the redo log of {} belongs. Name another file.", to, heap.path()),
+               to);
     if (is_there && !force)
         refuse(errc::exists, fmt::format("{} exists. Name another file, or replace it with --force.", to), to);
     std::unique_ptr<os::file> old;
@@ -117,6 +120,7 @@ int copy(const std::string& file, const std::string& to, bool force) {
             std::signal(signal, SIG_IGN); // nohup
     }
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write()
+    std::signal(SIGXFSZ, SIG_IGN); // and so is a file beyond the process's limit
     auto heap = inspect(file);
     if (!heap->problems().empty())
         fail_with(heap->problems().front()); // a copy must not make damage look whole

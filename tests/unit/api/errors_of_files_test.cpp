@@ -311,6 +311,29 @@ TEST(truncated, a_log_that_is_needed_and_cut_off_is_refused_and_kept) {
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
+// Its last commits are chunks that only the log knows of, so the superblock does not say how long it must be.
+TEST(truncated, a_heap_that_needs_its_log_is_refused_and_both_are_kept) {
+    temp_dir dir;
+    {
+        heap h = heap::create(dir / "running", small_heap());
+        auto& all = h.root<vector<std::uint64_t>>("all");
+        h.write([&] { all.assign(100'000, 7); });
+        fs::copy_file(dir / "running", dir / "h");
+        fs::copy_file(log_of(dir / "running"), log_of(dir / "h"));
+    }
+    fs::copy_file(dir / "h", dir / "saved");
+    const auto log = read_file(log_of(dir / "h"));
+    for (std::uintmax_t left = 70'000; left < 800'000; left += 4096) {
+        fs::resize_file(dir / "h", left);
+        EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::truncated, dir / "h", "ends at byte")) << left;
+        EXPECT_EQ(fs::file_size(dir / "h"), left);
+        EXPECT_EQ(read_file(log_of(dir / "h")), log);
+        fs::copy_file(dir / "saved", dir / "h", fs::copy_options::overwrite_existing);
+    }
+    heap h = heap::open_existing(dir / "h", small_heap());
+    EXPECT_EQ(*h.find_root<vector<std::uint64_t>>("all"), vector<std::uint64_t>(100'000, 7));
+}
+
 TEST(truncated, a_long_log_that_is_cut_off_among_its_records_is_refused_too) {
     temp_dir dir;
     {

@@ -173,6 +173,9 @@ TEST_F(posix_file, what_is_no_regular_file_is_not_opened) {
             EXPECT_EQ(files_.open(name, mode).why().code, errc::not_a_heap) << name;
         EXPECT_EQ(files_.open_or_create(name, 0644).why().code, errc::not_a_heap) << name;
     }
+    open_or_create("file");
+    ASSERT_EQ(::symlink(path("file").c_str(), path("link").c_str()), 0);
+    EXPECT_FALSE(files_.open_or_create(path("link"), 0644));
     EXPECT_EQ(files_.open(path("missing"), access::read_only).why().code, errc::not_found);
     EXPECT_FALSE(*files_.exists(path("missing")));
     EXPECT_TRUE(files_.remove("test", path("missing")));
