@@ -23,7 +23,7 @@ test_options& options() {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_states_default = 75'000; // of each workload; about a million in all
+constexpr std::uint64_t k_states_default = 30'000; // of each workload; dearer ones less
 #else
 constexpr std::uint64_t k_states_default = 400; // sanitizers and debug builds are slow
 #endif
