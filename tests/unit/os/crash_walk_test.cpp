@@ -112,6 +112,39 @@ TEST(crash_walk, after_a_failed_sync_a_later_one_does_not_save_the_writes_before
     EXPECT_EQ(sectors_of(disk), "0b");
 }
 
+TEST(crash_walk, a_write_before_a_failed_sync_leaves_what_the_file_system_leaves) {
+    struct {
+        failed_sync how;
+        const char* cached;  // after the failure
+        const char* durable; // after the next sync
+    } constexpr k_all[] = {
+        {failed_sync::ext4, "ab", "c0"}, {failed_sync::xfs, "ab", "c"}, {failed_sync::btrfs, "a", "c"}};
+    for (const auto& [how, cached, durable] : k_all) {
+        SCOPED_TRACE(static_cast<int>(how));
+        simulated_disk disk;
+        disk.set_after_failed_sync(how);
+        const auto start = disk.now();
+        {
+            auto file = std::move(*disk.open_or_create("dir/file", 0600));
+            ASSERT_TRUE(disk.sync_directory("directory", "dir/file"));
+            ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(512, 'a'))));
+            ASSERT_TRUE(file->sync("s"));
+            ASSERT_TRUE(file->write("w", 512, bytes_of(std::string(512, 'b')))); // makes the file longer
+            disk.fail_at(0, errc::io);
+            ASSERT_FALSE(file->sync("s"));
+            EXPECT_EQ(sectors_of(disk), cached);
+            ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(512, 'c'))));
+            ASSERT_TRUE(file->sync("s"));
+        }
+        const auto trace = disk.take_trace();
+        disk.rewind(start);
+        crash_walk walk(disk, trace);
+        walk.advance_to(static_cast<std::uint32_t>(trace.size()));
+        walk.build_synced();
+        EXPECT_EQ(sectors_of(disk), durable);
+    }
+}
+
 TEST(crash_walk, a_rename_is_durable_with_its_directory_and_brings_the_data_that_was_synced) {
     simulated_disk disk;
     const auto start = disk.now();
