@@ -1,6 +1,7 @@
 #include "os/simulated_contents.hpp"
 
 #include "base/assert.hpp"
+#include "base/checksum.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,7 +34,10 @@ void simulated_contents::make_room(std::uint64_t end) {
     REM_CHECK(got != MAP_FAILED);
     bytes_ = static_cast<std::byte*>(got);
     capacity_ = grown;
-    has_data_.resize(static_cast<std::size_t>(grown / k_page_bytes));
+    const auto pages = static_cast<std::size_t>(grown / k_page_bytes);
+    has_data_.resize(pages);
+    page_hashes_.resize(pages);
+    is_changed_.resize(pages);
 }
 
 int simulated_contents::descriptor(std::uint64_t end) {
@@ -74,6 +78,7 @@ void simulated_contents::write(std::uint64_t offset, std::span<const std::byte> 
     std::memcpy(bytes_ + offset, bytes.data(), bytes.size());
     for (std::uint64_t page = offset / k_page_bytes; page * k_page_bytes < offset + bytes.size(); ++page)
         has_data_[static_cast<std::size_t>(page)] = true;
+    note_changed({offset, bytes.size()});
 }
 
 void simulated_contents::zero(byte_range range) {
@@ -81,6 +86,7 @@ void simulated_contents::zero(byte_range range) {
         if (!data)
             return;
         std::memset(bytes_ + begin, 0, end - begin);
+        note_changed({begin, end - begin});
         for (std::uint64_t page = align_up(begin, k_page_bytes); page + k_page_bytes <= end; page += k_page_bytes)
             has_data_[static_cast<std::size_t>(page / k_page_bytes)] = false;
     });
@@ -93,6 +99,28 @@ std::vector<byte_range> simulated_contents::data_within(byte_range range) const 
             found.push_back({begin, end - begin});
     });
     return found;
+}
+
+void simulated_contents::note_changed(byte_range range) {
+    for (std::uint64_t page = range.offset / k_page_bytes; page * k_page_bytes < range.end(); ++page) {
+        if (is_changed_[static_cast<std::size_t>(page)])
+            continue;
+        is_changed_[static_cast<std::size_t>(page)] = true;
+        changed_pages_.push_back(page);
+    }
+}
+
+std::uint64_t simulated_contents::fingerprint() {
+    for (const std::uint64_t page : changed_pages_) {
+        const auto index = static_cast<std::size_t>(page);
+        const std::span<const std::byte> bytes(bytes_ + page * k_page_bytes, k_page_bytes);
+        const std::uint64_t hash = has_data_[index] && !is_all_zeros(bytes) ? checksum64(bytes, page) : 0;
+        fingerprint_ += hash - page_hashes_[index];
+        page_hashes_[index] = hash;
+        is_changed_[index] = false;
+    }
+    changed_pages_.clear();
+    return fingerprint_;
 }
 
 } // namespace remanence::os

@@ -29,9 +29,12 @@ public:
     [[nodiscard]] std::vector<byte_range> data_within(byte_range range) const;
     /// For mapping; whatever is mapped lies below `end` from now on.
     int descriptor(std::uint64_t end);
+    /// Of all bytes: equal for equal contents, whatever are holes. Costs a hash of each page changed since the last call.
+    [[nodiscard]] std::uint64_t fingerprint();
 
 private:
     void make_room(std::uint64_t end);
+    void note_changed(byte_range range);
     /// Calls f(begin, end, is_data) for the parts of the range that are data, or holes, as a whole.
     template <class F>
     void for_each_run(byte_range range, F f) const;
@@ -40,6 +43,11 @@ private:
     std::byte* bytes_ = nullptr; // all of the memfd
     std::uint64_t capacity_ = 0; // its size
     std::vector<bool> has_data_; // by page; a hole's memory is zeros
+
+    std::uint64_t fingerprint_ = 0;           // the sum of the pages' hashes
+    std::vector<std::uint64_t> page_hashes_;  // 0 for a page of zeros
+    std::vector<std::uint64_t> changed_pages_; // since the last fingerprint
+    std::vector<bool> is_changed_;            // by page: it is in that list
 };
 
 } // namespace remanence::os

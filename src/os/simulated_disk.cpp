@@ -1,12 +1,15 @@
 #include "os/simulated_disk.hpp"
 
 #include "base/assert.hpp"
+#include "base/checksum.hpp"
 #include "os/simulated_contents.hpp"
 #include "os/simulated_file.hpp"
 #include "os/simulated_inode.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 namespace remanence::os {
@@ -215,6 +218,15 @@ void simulated_disk::rot(const std::string& path, std::uint64_t offset, std::byt
     inode_of(number).contents->read(offset, {&byte, 1});
     byte ^= mask;
     inode_of(number).fill(offset, {&byte, 1});
+}
+
+std::uint64_t simulated_disk::fingerprint() const {
+    std::uint64_t print = 0;
+    for (const auto& [path, number] : entries_) {
+        const std::array<std::uint64_t, 3> file{print, inodes_[number]->size, inodes_[number]->contents->fingerprint()};
+        print = checksum64(std::as_bytes(std::span(path)), checksum64(std::as_bytes(std::span(file))));
+    }
+    return print;
 }
 
 std::map<std::string, std::uint64_t> simulated_disk::files() const {

@@ -80,6 +80,9 @@ public:
     [[nodiscard]] failed_sync after_failed_sync() const { return after_failed_sync_; }
     /// S5: inverts the bits of `mask` in one byte of a file. Not recorded; rewind() undoes it.
     void rot(const std::string& path, std::uint64_t offset, std::byte mask);
+    /// Of the names, sizes and bytes of all files: equal for equal disks, and different ones have the same once in 2⁶⁴.
+    /// Costs a hash of each page changed since the last call.
+    [[nodiscard]] std::uint64_t fingerprint() const;
     /// Names and sizes of all files.
     [[nodiscard]] std::map<std::string, std::uint64_t> files() const;
     /// The files together may take up this much, in blocks of 4 KiB; a hole takes up nothing. Set it before the first

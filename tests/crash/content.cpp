@@ -1,6 +1,7 @@
 #include "content.hpp"
 
 #include "base/assert.hpp"
+#include "base/checksum.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -33,12 +34,20 @@ std::uint64_t content::bytes() const {
 void content::erase(std::size_t index) {
     const block gone = blocks_[index];
     blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(index));
-    pieces_.erase(pieces_.lower_bound(gone.offset), pieces_.lower_bound(gone.offset + gone.bytes));
+    erase(pieces_.lower_bound(gone.offset), pieces_.lower_bound(gone.offset + gone.bytes));
 }
+
+void content::erase(pieces::const_iterator first, pieces::const_iterator last) {
+    for (auto each = first; each != last; ++each)
+        fingerprint_ -= fingerprint_of(*each);
+    pieces_.erase(first, last);
+}
+
+std::uint64_t content::fingerprint_of(const pieces::value_type& each) { return checksum64(*each.second, each.first); }
 
 void content::erase_root() {
     REM_CHECK(blocks_.empty());
-    pieces_.erase(root_);
+    erase(pieces_.lower_bound(root_), pieces_.upper_bound(root_));
     root_ = 0;
 }
 
@@ -49,13 +58,16 @@ void content::write(std::uint64_t offset, std::span<const std::byte> bytes) {
         const std::uint64_t end = at->first + at->second->size();
         if (offset < end) {
             REM_CHECK(offset + bytes.size() <= end);
+            fingerprint_ -= fingerprint_of(*at);
             auto changed = std::make_shared<std::vector<std::byte>>(*at->second);
             std::copy(bytes.begin(), bytes.end(), changed->begin() + static_cast<std::ptrdiff_t>(offset - at->first));
             at->second = std::move(changed);
+            fingerprint_ += fingerprint_of(*at);
             return;
         }
     }
-    pieces_.emplace(offset, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
+    at = pieces_.emplace(offset, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end())).first;
+    fingerprint_ += fingerprint_of(*at);
 }
 
 std::optional<std::string> content::difference(const std::byte* base) const {

@@ -66,6 +66,8 @@ public:
     void erase(std::size_t index);
     /// The program wrote these bytes there. A piece is written whole first; later writes lie within one piece.
     void write(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// Equal for equal contents; different ones have the same once in 2⁶⁴.
+    [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
     /// How the memory differs from what it must be; nothing when it does not.
     [[nodiscard]] std::optional<std::string> difference(const std::byte* base) const;
     /// Whether [offset, offset+bytes) meets memory that is in use.
@@ -73,7 +75,12 @@ public:
 
 private:
     using piece = std::shared_ptr<const std::vector<std::byte>>;
-    std::map<std::uint64_t, piece> pieces_; // by heap offset, disjoint
+    using pieces = std::map<std::uint64_t, piece>; // by heap offset, disjoint
+    static std::uint64_t fingerprint_of(const pieces::value_type& each);
+    void erase(pieces::const_iterator first, pieces::const_iterator last);
+
+    pieces pieces_;
+    std::uint64_t fingerprint_ = 0; // the sum of the pieces'; blocks and root are among them
     std::vector<block> blocks_;
     std::uint64_t root_ = 0;
 };

@@ -1,11 +1,14 @@
 #include "explorer.hpp"
 
 #include "base/assert.hpp"
+#include "base/checksum.hpp"
 #include "os/crash_walk.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <span>
+#include <unordered_map>
 #include <utility>
 
 namespace remanence::crash {
@@ -93,8 +96,8 @@ private:
                 budget[level] = std::min(budget[level], states.count());
             left -= budget[level];
         }
-        try_states(0, operations, promises, states, budget, tested_.name + '#' + std::to_string(phase),
-                   [] { return std::string(); });
+        (void)try_states(0, operations, promises, states, budget, tested_.name + '#' + std::to_string(phase),
+                         [] { return std::string(); });
         if (phase + 1 == tested_.phases.size())
             return;
 
@@ -127,8 +130,8 @@ private:
                 report_.sites.emplace(operation.where.name(), os::name_of(operation.what));
     }
 
-    /// `budget`: states to be tried from here on, of this level and of those below.
-    void try_states(std::size_t level, const trace& operations, const std::vector<promise>& promises,
+    /// `budget`: states to be tried from here on, of this level and of those below. Returns what was not used of it.
+    budgets try_states(std::size_t level, const trace& operations, const std::vector<promise>& promises,
                     const crash_states& states, budgets budget, const std::string& prefix,
                     const std::function<std::string()>& before) {
         report_.levels[level].possible += states.count();
@@ -151,8 +154,18 @@ private:
                                    : "  and then these of the recovery:\n") +
                        excerpt(operations, tried.position, walk.pending(), kept);
             };
-            try_state(level, promises[tried.position], kept.kind, below, prefix + ':' + tried.name(), describe);
+            const budgets unused =
+                try_state(level, promises[tried.position], kept.kind, below, prefix + ':' + tried.name(), describe);
+            for (std::size_t i = level + 1; i < due.size(); i++) // the next state gets it
+                due[i] += unused[i] * chosen.size();
         }
+        budgets unused = budget;
+        if (!chosen.empty()) {
+            unused[level] -= std::min<std::uint64_t>(chosen.size(), unused[level]);
+            for (std::size_t i = level + 1; i < due.size(); i++)
+                unused[i] = due[i] / chosen.size();
+        }
+        return unused;
     }
 
     /// The one state on the way to the one that is asked for.
@@ -169,31 +182,43 @@ private:
         return {asked};
     }
 
+    /// Returns what was not used of `below`.
     template <class Describe>
-    void try_state(std::size_t level, const promise& given, state_class kind, const budgets& below,
-                   const std::string& name, const Describe& describe) {
+    budgets try_state(std::size_t level, const promise& given, state_class kind, const budgets& below,
+                      const std::string& name, const Describe& describe) {
+        const bool goes_on = how_.only.empty() ? level + 1 < how_.levels && below[level + 1] > 0 : how_.only != name;
+        level_counts& counts = report_.levels[level];
+        const std::array<std::uint64_t, 2> identity{disk_.fingerprint(), given.fingerprint()};
+        const auto [earlier, is_new] = tried_.try_emplace(checksum64(std::as_bytes(std::span(identity))));
+        verdict& known = earlier->second;
+        if (!is_new && how_.only.empty() && (!goes_on || known.gone_on_from)) {
+            counts.tried[static_cast<std::size_t>(kind)][static_cast<std::size_t>(known.how)]++;
+            return below;
+        }
         history found{given};
         trace recovery;
         try {
-            recovery = check(level, given, kind, found, name);
+            recovery = check(given, found, name, known.how);
         } catch (const violation& broken) {
             throw violation(std::string(broken.what()) + '\n' + describe());
         }
-        const bool goes_on = how_.only.empty() ? level + 1 < how_.levels && below[level + 1] > 0 : how_.only != name;
+        counts.different += is_new ? 1U : 0U;
+        counts.tried[static_cast<std::size_t>(kind)][static_cast<std::size_t>(known.how)]++;
         if (!goes_on)
-            return;
+            return below;
+        known.gone_on_from = true;
 
         // What this recovery found is the most that a later one may find while nobody has seen it.
         if (found[1].in_flight == given.acknowledged) {
             found[0].in_flight = given.acknowledged;
             found[0].in_flight_content = given.acknowledged_content;
         }
-        try_states(level + 1, recovery, promises_by_position(recovery, found),
-                   crash_states(recovery, tested_.after_failed_sync, how_.seed), below, name, describe);
+        return try_states(level + 1, recovery, promises_by_position(recovery, found),
+                          crash_states(recovery, tested_.after_failed_sync, how_.seed), below, name, describe);
     }
 
     /// The disk is as the loss left it, and is so again afterwards. Returns what opening and one more commit did.
-    trace check(std::size_t level, const promise& given, state_class kind, history& past, const std::string& name) {
+    trace check(const promise& given, history& past, const std::string& name, outcome& how) {
         name_state(name);
         const bool absent = !*disk_.exists(session::k_path);
         const auto start = disk_.now();
@@ -203,14 +228,13 @@ private:
             session program(disk_, tested_.open, past, how_.seed ^ (given.acknowledged << 8));
             program.open();
             const std::uint64_t version = program.opened().version();
-            outcome how = outcome::in_flight;
+            how = outcome::in_flight;
             if (absent)
                 how = outcome::absent;
             else if (!given.created)
                 how = outcome::created;
             else if (version == given.acknowledged)
                 how = outcome::acknowledged;
-            report_.levels[level].tried[static_cast<std::size_t>(kind)][static_cast<std::size_t>(how)]++;
             program.verify();
 
             program.change_anything();
@@ -238,6 +262,11 @@ private:
     generator random_;
     os::simulated_disk disk_;
     std::uint64_t runs_ = 0; // of phases, in all
+    struct verdict {
+        outcome how = outcome::acknowledged;
+        bool gone_on_from = false; // the states of its recovery were tried, too
+    };
+    std::unordered_map<std::uint64_t, verdict> tried_; // by a hash of disk and promise
     exploration_report report_;
 };
 
@@ -264,6 +293,7 @@ std::uint64_t level_counts::of(state_class which) const {
 
 void level_counts::operator+=(const level_counts& other) {
     possible += other.possible;
+    different += other.different;
     for (std::size_t i = 0; i < k_state_classes; i++)
         for (std::size_t j = 0; j < k_outcomes; j++)
             tried[i][j] += other.tried[i][j];
@@ -274,7 +304,8 @@ std::string exploration_report::summary(std::string_view name) const {
     for (std::size_t i = 0; i < levels.size(); i++) {
         const level_counts& at = levels[i];
         text += "  level " + std::to_string(i + 1) + ": " + std::to_string(at.states()) + " of " +
-                std::to_string(at.possible) + " states tried: last acknowledged commit " +
+                std::to_string(at.possible) + " states tried, " + std::to_string(at.different) +
+                " of them unlike any before: last acknowledged commit " +
                 std::to_string(at.of(outcome::acknowledged)) + ", the one in flight " +
                 std::to_string(at.of(outcome::in_flight)) + ", created unacknowledged " +
                 std::to_string(at.of(outcome::created)) + ", absent " + std::to_string(at.of(outcome::absent)) +

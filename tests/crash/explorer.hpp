@@ -3,6 +3,9 @@
 // States of level 1 are those of the workload. From each, the store is opened and goes on for one commit; the states of
 // that trace are level 2, and so on: up to three recoveries are cut short in turn, before a fourth one. A full name is "workload#phase:state",
 // ":state" for each further level behind it; a state is "position/number", and the seed belongs to it.
+//
+// Many states are equal: what was lost had been overwritten, or two recoveries did the same. A state whose disk and
+// promise equal those of an earlier one counts as tried with the same outcome, and is not opened again.
 #pragma once
 
 #include "crash_states.hpp"
@@ -60,6 +63,7 @@ inline constexpr std::size_t k_outcomes = 4;
 /// How the states of one level ended.
 struct level_counts {
     std::uint64_t possible = 0; // states there were
+    std::uint64_t different = 0; // of those tried, unlike all before them
     std::array<std::array<std::uint64_t, k_outcomes>, k_state_classes> tried{};
     [[nodiscard]] std::uint64_t states() const;
     [[nodiscard]] std::uint64_t of(outcome which) const;

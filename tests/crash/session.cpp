@@ -1,9 +1,12 @@
 #include "session.hpp"
 
 #include "base/assert.hpp"
+#include "base/checksum.hpp"
 #include "base/units.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 namespace remanence::crash {
@@ -16,6 +19,13 @@ void require(result<void> done, const char* what) {
 }
 
 } // namespace
+
+std::uint64_t promise::fingerprint() const {
+    const auto of = [](const std::shared_ptr<const content>& each) { return each ? each->fingerprint() : 0; };
+    const std::array<std::uint64_t, 5> parts{created ? 1U : 0U, acknowledged, in_flight, of(acknowledged_content),
+                                             of(in_flight_content)};
+    return checksum64(std::as_bytes(std::span(parts)));
+}
 
 session::session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
     : files_(disk), disk_(&disk), open_(std::move(open)), past_(past), random_(seed) {}

@@ -35,6 +35,9 @@ struct promise {
     std::shared_ptr<const content> acknowledged_content{}; // null, both: the version that creation makes; not known yet
     std::shared_ptr<const content> in_flight_content{};
 
+    /// Equal for equal promises.
+    [[nodiscard]] std::uint64_t fingerprint() const;
+
     static promise of(std::uint64_t version, const std::shared_ptr<const content>& holds) {
         return {true, version, version, holds, holds};
     }
