@@ -72,12 +72,31 @@ TEST(explorer, notices_known_mistakes) {
     EXPECT_NE(violation_of({.forgets_rollback = true}), "");
 }
 
-TEST(explorer, notices_a_recovery_that_must_not_be_cut_short_only_at_the_second_level) {
-    const auto opens_once = [](session& program) {
-        program.open();
-        program.change_anything();
-        program.commit();
+void opens_once(session& program) {
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
+TEST(explorer, tries_an_equal_disk_again_when_something_else_was_promised) {
+    const workload tested{.name = "toy", .open = toy(), .phases = {opens_once}};
+    const auto without_records = [](trace operations) {
+        std::erase_if(operations, [](const auto& each) { return each.where.name() == toy_sites::k_record; });
+        return operations;
     };
+    const auto report = explore(tested, {.levels = 1, .performed = without_records});
+    EXPECT_NE(report.violation.find("acknowledged commit lost"), std::string::npos) << report.violation;
+}
+
+TEST(explorer, tells_how_many_states_were_different) {
+    const auto report = explore(toy_workload(), {.states = 4000});
+    for (const level_counts& level : report.levels) {
+        EXPECT_GT(level.different, 10U);
+        EXPECT_LT(level.different, level.states());
+    }
+}
+
+TEST(explorer, notices_a_recovery_that_must_not_be_cut_short_only_at_the_second_level) {
     const workload tested{.name = "toy", .open = toy({.rewrites_to_recover = true}), .phases = {opens_once}};
     EXPECT_EQ(explore(tested, {.levels = 1}).violation, "");
     EXPECT_NE(explore(tested, {}).violation, "");

@@ -80,7 +80,7 @@ TEST(inspection_after_power_loss, tells_what_the_next_open_finds) {
     for (workload each : engine_workloads()) {
         SCOPED_TRACE(each.name);
         each.open = inspected(std::move(each.open), count);
-        const auto report = explore(each, {.seed = options().seed, .states = 150});
+        const auto report = explore(each, {.seed = options().seed, .states = 400});
         EXPECT_EQ(report.violation, "");
         if (HasFailure())
             break;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,8 +151,14 @@ TEST(simulated_disk, rewinding_random_operations_restores_every_byte) {
     const auto random = [](std::uint64_t below) { return static_cast<std::uint64_t>(std::rand()) % below; };
     simulated_disk disk;
     disk.limit_space(4 * MiB); // so that the accounting is undone as well
+    std::map<std::string, std::uint64_t> fingerprints;
+    std::set<std::uint64_t> different;
     for (int round = 0; round < 40; round++) {
         const std::string before = text_of(disk, "f");
+        fingerprints.emplace(before, disk.fingerprint());
+        different.insert(disk.fingerprint());
+        ASSERT_EQ(disk.fingerprint(), fingerprints[before]);
+        ASSERT_EQ(different.size(), fingerprints.size());
         const std::uint64_t used = disk.space_used();
         const auto point = disk.now();
         {
@@ -179,6 +187,37 @@ TEST(simulated_disk, rewinding_random_operations_restores_every_byte) {
         ASSERT_EQ(text_of(disk, "f"), before);
         ASSERT_EQ(disk.space_used(), used);
     }
+    ASSERT_GT(different.size(), 10U);
+}
+
+TEST(simulated_disk, the_fingerprint_is_of_names_sizes_and_bytes) {
+    simulated_disk disk;
+    std::set<std::uint64_t> seen{disk.fingerprint()};
+    const auto is_new = [&] { return seen.insert(disk.fingerprint()).second; };
+    {
+        auto file = std::move(*disk.open_or_create("f", 0600));
+        EXPECT_TRUE(is_new());
+        ASSERT_TRUE(file->write("w", 5000, bytes_of("abc")));
+        EXPECT_TRUE(is_new());
+        ASSERT_TRUE(file->write("w", 5000, bytes_of("abd")));
+        EXPECT_TRUE(is_new());
+        ASSERT_TRUE(file->write("w", 5000, bytes_of("abc")));
+        EXPECT_FALSE(is_new());
+        const std::uint64_t before = disk.fingerprint();
+        ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(3000, '\0')))); // a hole before
+        EXPECT_EQ(disk.fingerprint(), before);
+        ASSERT_TRUE(file->resize("s", 5004));
+        EXPECT_TRUE(is_new());
+        ASSERT_TRUE(file->resize("s", 3 * k_page_bytes));
+        EXPECT_TRUE(is_new());
+        ASSERT_TRUE(file->punch("p", 0, 2 * k_page_bytes)); // the same page elsewhere
+        ASSERT_TRUE(file->write("w", 5000 + k_page_bytes, bytes_of("abc")));
+        EXPECT_TRUE(is_new());
+    }
+    ASSERT_TRUE(disk.rename_to_new("r", "f", "g"));
+    EXPECT_TRUE(is_new());
+    ASSERT_TRUE(disk.open_or_create("e", 0600));
+    EXPECT_TRUE(is_new());
 }
 
 TEST(simulated_disk, performing_a_trace_again_gives_the_same_files) {
