@@ -1,7 +1,6 @@
 // Redo log records in memory: building one, and reading one back as validated pieces. May use: base, format.
 #pragma once
 
-#include "base/result.hpp"
 #include "base/units.hpp"
 #include "format/log_record.hpp"
 
@@ -10,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace remanence::log {

@@ -1,6 +1,5 @@
 #include "store/checksum_table.hpp"
 
-#include "base/assert.hpp"
 #include "base/checksum.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "txn/engine.hpp"
 
-#include "base/assert.hpp"
 #include "log/recovery.hpp"
 #include "log/scan.hpp"
 

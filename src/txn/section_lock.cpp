@@ -2,7 +2,6 @@
 
 #include "base/assert.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace remanence::txn {

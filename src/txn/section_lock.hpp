@@ -2,7 +2,6 @@
 // sections nest. May use: base. Knows nothing of what the lock protects.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <shared_mutex>

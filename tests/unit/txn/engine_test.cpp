@@ -51,8 +51,18 @@ protected:
         ASSERT_TRUE(done) << done.why().message;
     }
     std::vector<std::byte> memory() { return {engine_->base(), engine_->base() + engine_->accessible_bytes()}; }
+    /// Closes the heap; then somebody else's hand writes into its file.
+    void close_and_write_into_file(std::uint64_t offset, std::span<const std::byte> bytes) {
+        auto closed = engine_->close();
+        ASSERT_TRUE(closed) << closed.why().message;
+        engine_.reset();
+        auto file = std::move(*disk_.open(k_path, os::access::read_write));
+        ASSERT_TRUE(file->write("test", offset, bytes));
+    }
 
     static constexpr std::uint64_t k_block = 300 * KiB;
+    static constexpr std::uint64_t k_home = 64 * KiB; // in the file, of the heap's first page
+    static constexpr std::uint64_t k_allocator = k_home + offsetof(format::heap_header, allocator);
     os::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
     std::uint64_t block_ = 0;
@@ -264,14 +274,9 @@ TEST_F(engine_on_disk, what_lies_where_nothing_is_stored_does_not_become_content
     open();
     put(1, 1);
     commit();
-    ASSERT_TRUE(engine_->close());
     const std::uint64_t stored = engine_->committed_bytes();
-    engine_.reset();
-    {
-        auto file = std::move(*disk_.open(k_path, os::access::read_write));
-        const std::vector<std::byte> rubbish(1 * MiB, std::byte{0xee});
-        ASSERT_TRUE(file->write("test", *file->size(), rubbish));
-    }
+    const std::vector<std::byte> rubbish(1 * MiB, std::byte{0xee});
+    ASSERT_NO_FATAL_FAILURE(close_and_write_into_file(disk_.files().at(k_path), rubbish));
     open();
     auto* grown = allocate(600 * KiB);
     const std::uint64_t at = offset(grown);
@@ -293,17 +298,10 @@ TEST_F(engine_on_disk, verify_does_not_follow_a_damaged_state_of_the_allocator) 
     open();
     put(1, 1);
     commit();
-    ASSERT_TRUE(engine_->close());
-    engine_.reset();
-    constexpr std::uint64_t k_home = 64 * KiB; // of the heap's first page
-    {
-        auto file = std::move(*disk_.open(k_path, os::access::read_write));
-        const std::uint32_t pages = 1; // of section 20
-        ASSERT_TRUE(file->write("test",
-                                k_home + offsetof(format::heap_header, allocator) +
-                                    offsetof(format::alloc_state, used_pages) + 20 * sizeof pages,
-                                std::as_bytes(std::span(&pages, 1))));
-    }
+    const std::uint32_t pages = 1; // of section 20
+    ASSERT_NO_FATAL_FAILURE(
+        close_and_write_into_file(k_allocator + offsetof(format::alloc_state, used_pages) + 20 * sizeof pages,
+                                  std::as_bytes(std::span(&pages, 1))));
     open();
     auto report = engine_->verify();
     ASSERT_TRUE(report);
@@ -316,21 +314,14 @@ TEST_F(engine_on_disk, damage_of_the_allocators_state_names_file_and_byte) {
     open();
     put(1, 1);
     commit();
-    ASSERT_TRUE(engine_->close());
-    engine_.reset();
-    constexpr std::uint64_t k_home = 64 * KiB; // of the heap's first page
-    constexpr std::uint64_t k_version =
-        offsetof(format::heap_header, allocator) + offsetof(format::alloc_state, version);
-    {
-        auto file = std::move(*disk_.open(k_path, os::access::read_write));
-        const std::uint32_t other = 77;
-        ASSERT_TRUE(file->write("test", k_home + k_version, std::as_bytes(std::span(&other, 1))));
-    }
+    const std::uint32_t other = 77;
+    ASSERT_NO_FATAL_FAILURE(close_and_write_into_file(k_allocator + offsetof(format::alloc_state, version),
+                                                      std::as_bytes(std::span(&other, 1))));
     auto opened = engine::open(disk_, k_path, open_mode::open_existing, {.reserve_bytes = 64 * MiB}, "abi");
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.why().code, errc::corrupt);
     EXPECT_EQ(opened.why().path, k_path);
-    EXPECT_EQ(opened.why().offset, k_home + offsetof(format::heap_header, allocator));
+    EXPECT_EQ(opened.why().offset, k_allocator);
     EXPECT_NE(opened.why().message.find(k_path), std::string::npos) << opened.why().message;
 }
 
