@@ -42,6 +42,9 @@ TEST_P(failing_allocations, lose_nothing_that_was_acknowledged) {
             unheard++;
             EXPECT_TRUE(allocations().was_optional) << "nobody heard of it";
         }
+        if (told.reason || told.found_by_verify) { // else it was std::bad_alloc
+            EXPECT_EQ(told.reason, errc::poisoned) << told.heard;
+        }
         ASSERT_EQ(check_what_is_left(where, told), "") << "heard: " << told.heard;
         if (!struck) {
             EXPECT_EQ(told.heard, "");

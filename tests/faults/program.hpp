@@ -2,8 +2,11 @@
 // error it hears of. What it leaves must be what was acknowledged, or what was being committed then.
 #pragma once
 
+#include <remanence/error.hpp>
+
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace remanence::faults {
@@ -14,11 +17,16 @@ struct story {
     bool copied = false;            // there is a copy of heap and log as they were while open, to be recovered
     std::uint64_t repeated = 0;     // commits that succeeded the second time, once there was space or memory
     std::string heard;              // what ended it; empty: nothing did
+    std::optional<errc> reason;     // of the error that it heard; none: a lack of memory, or verify() found problems
+    int os_error = 0;               // of that error
+    bool found_by_verify = false;   // that is what it heard
+    std::string wrong;              // what no failure of a call explains; empty: nothing
 };
 
-/// Runs the program in an empty directory. `repeats`: a commit that reports a lack of space or memory before anything
-/// was written is tried once more, and must succeed.
-story run_program(const std::filesystem::path& where, bool repeats);
+/// Runs the program in an empty directory. `once`: what fails does so once; so a commit that reports a lack of space or
+/// memory before anything was written is tried once more, and must succeed, and problems that verify() finds must be gone
+/// when it is called once more.
+story run_program(const std::filesystem::path& where, bool once);
 
 /// Opens what the program left, heap and copy, and uses it. Returns what is wrong; empty: nothing.
 std::string check_what_is_left(const std::filesystem::path& where, const story& told);
