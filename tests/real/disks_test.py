@@ -11,7 +11,6 @@ import errno
 import fcntl
 import functools
 import os
-import random
 import signal
 import struct
 import subprocess
@@ -112,9 +111,7 @@ class OnDisk:
 
     @classmethod
     def setUpClass(cls):
-        seed = int(os.environ.get("REMANENCE_SEED", random.SystemRandom().randrange(2**32)))
-        print(f"{cls.__name__}: seed {seed} (REMANENCE_SEED)", flush=True)
-        cls.random = random.Random(seed)
+        cls.random = seeded(cls.__name__)
 
     def setUp(self):
         self.disk = Disk(*self.KIND)

@@ -2,6 +2,7 @@
 
 import collections
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -34,6 +35,13 @@ def require_strace():
         raise unittest.SkipTest("strace may not trace here: " + tried.stderr.strip())
 
 
+def seeded(name):
+    """Random numbers for tests of that name."""
+    seed = int(os.environ.get("REMANENCE_SEED", random.SystemRandom().randrange(2**32)))
+    print(f"{name}: seed {seed} (REMANENCE_SEED)", flush=True)
+    return random.Random(seed)
+
+
 def make_work_directory(parent, name):
     """A directory for a workload, durable as far as the file system keeps its word."""
     work = os.path.join(parent, name)
@@ -45,6 +53,15 @@ def make_work_directory(parent, name):
         finally:
             os.close(descriptor)
     return work
+
+
+def require_direct_writes(directory):
+    """Elsewhere the program writes through the page cache what it would write directly."""
+    path = os.path.join(directory, "direct")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
+    except OSError as why:
+        raise unittest.SkipTest(f"the file system of {directory} knows no O_DIRECT: {why}")
 
 
 def operations_simulated(workload):
@@ -135,7 +152,7 @@ class RealTest(unittest.TestCase):
 FILE = r"\d+<//([^>]*)>"
 OPERATIONS = [(re.compile(call), line) for call, line in [
     (rf'pwrite64\({FILE}, ".*"(?:\.\.\.)?, (\d+), (\d+)\) += \2', r"write \1 \3 \2"),  # a short one is no match
-    (rf"f(?:data)?sync\({FILE}\) += 0", r"sync \1"),
+    (rf"(fdatasync|fsync)\({FILE}\) += 0", r"\1 \2"),
     (rf"ftruncate\({FILE}, (\d+)\) += 0", r"resize \1 \2"),
     (rf"fallocate\({FILE}, 0, (\d+), (\d+)\) += 0", r"reserve \1 \2 \3"),
     (rf"fallocate\({FILE}, FALLOC_FL_KEEP_SIZE\|FALLOC_FL_PUNCH_HOLE, (\d+), (\d+)\) += 0", r"punch \1 \2 \3"),
@@ -144,6 +161,8 @@ OPERATIONS = [(re.compile(call), line) for call, line in [
     (r'unlink\("([^"]*)"\) += 0', r"remove \1"),
     (r'write\(1<[^>]*>, "(\d .*)\\n", \d+\) += \d+', r"told \1"),
 ]]
+OPENED_FOR_DIRECT_WRITES = re.compile(r"openat\(.*O_DIRECT.*\) += (\d+)<")
+NUMBER = re.compile(r"\w+\((\d+)<")
 # Those that change no file, as far as the program makes them, and those that failed.
 HARMLESS = re.compile(
     r"(execve|access|newfstatat|pread64|read|close|fcntl|readlink|mkdir)\(|openat\((?!.*O_CREAT)|mmap\(.*MAP_PRIVATE|"
@@ -158,9 +177,15 @@ def operations_of(trace, directory):
     """What strace wrote, as the program prints the operations of the simulated disk."""
     root = os.path.realpath(directory) + "/"
     names = set()
+    direct = set()  # descriptors
     operations = []
     for line in trace:
         line = line.replace(root, "//")
+        if opened := OPENED_FOR_DIRECT_WRITES.match(line):
+            direct.add(opened[1])
+        used = NUMBER.match(line)
+        if used and line.startswith("close("):
+            direct.discard(used[1])
         matches = [match.expand(operation) for call, operation in OPERATIONS if (match := call.match(line))]
         if not matches:
             if ("//" in line or '"heaps' in line) and not HARMLESS.match(line):
@@ -171,7 +196,7 @@ def operations_of(trace, directory):
             continue
         names.difference_update(named[:1] if what in ("rename", "remove") else ())
         names.update(named[-1:] if what in ("rename", "create") else ())
-        operations.append(matches[0])
+        operations.append("write_direct " + " ".join(named) if what == "write" and used[1] in direct else matches[0])
     return operations
 
 

@@ -157,8 +157,6 @@ std::vector<std::string> lines_of(const trace& operations, const history& past) 
         switch (each.what) {
         case kind::write:
         case kind::write_direct:
-            lines.push_back(line_of("write", name, each.offset, each.bytes));
-            break;
         case kind::reserve:
         case kind::punch:
             lines.push_back(line_of(os::name_of(each.what), name, each.offset, each.bytes));
@@ -167,7 +165,7 @@ std::vector<std::string> lines_of(const trace& operations, const history& past) 
             lines.push_back(line_of("resize", name, each.bytes));
             break;
         case kind::sync:
-            lines.push_back(line_of("sync", name));
+            lines.push_back(line_of("fdatasync", name));
             break;
         case kind::create:
             name = each.path;
@@ -181,7 +179,7 @@ std::vector<std::string> lines_of(const trace& operations, const history& past) 
             lines.push_back(line_of("remove", each.path));
             break;
         case kind::sync_directory:
-            lines.push_back(line_of("sync", each.path));
+            lines.push_back(line_of("fsync", each.path));
             break;
         case kind::marker:
             lines.push_back(line_of("told", text_of(past[each.bytes], each.where)));
