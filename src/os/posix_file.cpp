@@ -129,15 +129,13 @@ public:
     }
 
     result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
-        int code = 0;
-        do {
-            code = ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-        } while (code == EINTR);
-        if (code == EOPNOTSUPP)
-            return reserve_by_writing(where, offset, bytes);
-        if (code != 0)
-            return system_failure(code, "cannot reserve space in", path_, offset);
-        return {};
+        auto before = size();
+        if (!before)
+            return before.error();
+        auto reserved = reserve_space(where, offset, bytes);
+        if (!reserved)
+            (void)resize(where, *before); // ext4 has reserved as much as there was; best effort
+        return reserved;
     }
 
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
@@ -226,6 +224,18 @@ private:
         direct_tried_ = true;
         std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
         direct_ = ::open(self.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+    }
+
+    result<void> reserve_space(site where, std::uint64_t offset, std::uint64_t bytes) {
+        int code = 0;
+        do {
+            code = ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+        } while (code == EINTR);
+        if (code == EOPNOTSUPP)
+            return reserve_by_writing(where, offset, bytes);
+        if (code != 0)
+            return system_failure(code, "cannot reserve space in", path_, offset);
+        return {};
     }
 
     // For file systems without fallocate: touch every block that may be a hole, contents kept.

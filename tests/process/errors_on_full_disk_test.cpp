@@ -172,6 +172,30 @@ TEST_F(errors_on_full_disk, a_log_that_cannot_grow) {
     EXPECT_EQ(h.find_root<numbers>("big")->back(), 3U);
 }
 
+// ext4 reserves as much as there is before it says that it is not enough.
+TEST_F(errors_on_full_disk, what_was_reserved_in_vain_is_given_back) {
+    make_heap(heap_path());
+    heap h = heap::open(heap_path(), small_heap());
+    auto& list = h.root<numbers>("big");
+    h.write([&] { list.assign(512 * KiB, 1); });
+    fill(1 * MiB);
+    const std::uint64_t before = free_bytes();
+    const auto log_before = fs::file_size(log_of(heap_path()));
+    ASSERT_GT(before, 800 * KiB);
+    auto got = error_of([&] { h.write([&] { list.assign(list.size(), 2); }); }); // a log of 5 MiB
+    EXPECT_TRUE(is_error(got, errc::no_space, log_of(heap_path()), "Make room on the disk"));
+    EXPECT_EQ(fs::file_size(log_of(heap_path())), log_before);
+    EXPECT_GT(free_bytes() + 256 * KiB, before);
+    for (std::size_t bytes = 2 * MiB; bytes <= 16 * MiB; bytes *= 2) { // fresh chunks, behind all others
+        got = error_of([&] { h.write([&] { h.root<numbers>("more").assign(bytes / 8, 3U); }); });
+        EXPECT_TRUE(is_error(got, errc::no_space, heap_path(), "Make room on the disk"));
+        EXPECT_GT(free_bytes() + 256 * KiB, before) << bytes;
+    }
+    make_room();
+    h.close();
+    EXPECT_TRUE(file_has_contents(heap_path()));
+}
+
 TEST_F(errors_on_full_disk, checkpoint_and_close_succeed_since_their_space_was_reserved) {
     make_heap(heap_path());
     heap h = heap::open(heap_path(), small_heap());
