@@ -137,6 +137,17 @@ std::uint64_t heap_file::layout_end() const {
     return end;
 }
 
+std::uint64_t heap_file::needed_end() const {
+    std::uint64_t end = format::k_first_table_offset;
+    for (std::size_t i = 0; i < super_.region_count; ++i)
+        end = std::max(end, super_.regions[i].table_offset + checksum_table::file_bytes(super_.regions[i].bytes));
+    if (image_bytes_ != 0)
+        end = std::max(end, home_of(image_bytes_ - 1) + 1);
+    for (const auto& area : {super_.map, next_map_area_})
+        end = std::max(end, area.area_offset + 2 * area.slot_bytes);
+    return end;
+}
+
 bool heap_file::is_stored(std::uint64_t chunk) const {
     return chunk * super_.chunk_bytes < image_bytes_ && !map_.is_zero(chunk);
 }
@@ -254,7 +265,8 @@ result<void> heap_file::reserve_places() {
         return {};
     REM_TRY(file_->reserve("store: reserve superblocks", 0, format::k_first_table_offset));
     if (next_map_area_.area_offset >= format::k_first_table_offset) {
-        REM_TRY(file_->reserve("store: reserve chunk map", next_map_area_.area_offset, 2 * next_map_area_.slot_bytes));
+        REM_TRY(file_->reserve("store: reserve chunk map again", next_map_area_.area_offset,
+                               2 * next_map_area_.slot_bytes));
     }
     places_reserved_ = true;
     return {};
@@ -274,7 +286,7 @@ result<void> heap_file::reserve_map(std::uint64_t fresh) {
     format::map_reference area = next_map_area_;
     area.area_offset = layout_end();
     area.slot_bytes = align_up(2 * bytes, k_page_bytes);
-    REM_TRY(file_->reserve("store: reserve chunk map", area.area_offset, 2 * area.slot_bytes));
+    REM_TRY(file_->reserve("store: reserve larger chunk map", area.area_offset, 2 * area.slot_bytes));
     file_bytes_ = std::max(file_bytes_, area.area_offset + 2 * area.slot_bytes);
     next_map_area_ = area; // I8: the old area is left alone
     return {};
@@ -399,9 +411,11 @@ result<void> heap_file::write_superblock(superblock next) {
 }
 
 result<void> heap_file::discard_unstored() {
-    if (file_bytes_ > layout_end()) {
-        REM_TRY(file_->resize("store: discard", layout_end()));
-        file_bytes_ = layout_end();
+    // I5: also since a longer file may be so in the page cache only, when the sync after an extension failed. A commit
+    // that relied on it would be lost.
+    if (const std::uint64_t end = needed_end(); file_bytes_ > end) {
+        REM_TRY(file_->resize("store: cut off unstored", end));
+        file_bytes_ = end;
     }
     auto discard = [&](std::uint64_t from, std::uint64_t to) -> result<void> {
         while (from < to) {
@@ -409,7 +423,7 @@ result<void> heap_file::discard_unstored() {
             std::uint64_t end = std::min(to, r.heap_offset + r.bytes);
             std::uint64_t home = home_of(from);
             if (home < file_bytes_)
-                REM_TRY(file_->punch("store: discard", home, std::min(end - from, file_bytes_ - home)));
+                REM_TRY(file_->punch("store: punch unstored", home, std::min(end - from, file_bytes_ - home)));
             from = end;
         }
         return {};

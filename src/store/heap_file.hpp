@@ -133,6 +133,8 @@ private:
     result<void> read_map();
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
+    /// Where the last part of the file ends that is in use.
+    [[nodiscard]] std::uint64_t needed_end() const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
 

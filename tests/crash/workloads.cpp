@@ -348,6 +348,24 @@ void debris(session& program) {
     }
 }
 
+/// Likewise, where chunks between others were skipped so far.
+void debris_in_gaps(session& program) {
+    begin(program);
+    program.add_sparse_block(6 * MiB, 2 * MiB, 100);
+    program.commit();
+    for (std::uint64_t n = 0;; n++) {
+        const std::uint64_t gap = (n + 1) * 64 * KiB + 8 * KiB;
+        program.poke(0, gap, 50 * KiB);
+        if (program.try_commit(n, session::cut::death))
+            break;
+        program.open();
+        program.poke(0, gap, 100);
+        program.commit();
+        program.close();
+        program.open();
+    }
+}
+
 /// On a heap that is a copy.
 void copied(session& program) {
     begin(program);
@@ -360,6 +378,20 @@ void copied(session& program) {
 
 void killed(session& program) { cut_short(program, session::cut::death); }
 void failing_device(session& program) { cut_short(program, session::cut::failure); }
+
+/// Commits that make the file longer fail at each operation; what they have written there, and how long the file is, may be
+/// lost although the next commits, which find it in the page cache, succeed.
+void failing_growth(session& program) {
+    begin(program);
+    for (std::uint64_t n = 0;; n++) {
+        program.add_sparse_block(150 * KiB, 70 * KiB, 100); // chunks whose last pages are zeros
+        if (program.try_commit(n, session::cut::failure))
+            break;
+        program.open();
+        program.add_sparse_block(150 * KiB, 70 * KiB, 100);
+        program.commit();
+    }
+}
 
 } // namespace
 
@@ -378,6 +410,11 @@ std::vector<workload> engine_workloads() {
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}, .cuts_short = true},
         {.name = "debris", .open = engine_with(k_roomy), .phases = {debris}, .cuts_short = true, .cost = 5},
+        {.name = "debris_in_gaps",
+         .open = engine_with(k_roomy),
+         .phases = {debris_in_gaps},
+         .cuts_short = true,
+         .cost = 5},
         {.name = "copied", .open = copied_engine(small_heap_options()), .phases = {copied}},
         {.name = "removed_roots", .open = engine_with(k_roomy), .phases = {removed_roots}},
         {.name = "failing_device_ext4",
@@ -395,6 +432,24 @@ std::vector<workload> engine_workloads() {
          .phases = {failing_device},
          .after_failed_sync = os::failed_sync::btrfs,
          .cuts_short = true},
+        {.name = "failing_growth_ext4",
+         .open = engine_with(k_roomy),
+         .phases = {failing_growth},
+         .after_failed_sync = os::failed_sync::ext4,
+         .cuts_short = true,
+         .cost = 5},
+        {.name = "failing_growth_xfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_growth},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true,
+         .cost = 5},
+        {.name = "failing_growth_btrfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_growth},
+         .after_failed_sync = os::failed_sync::btrfs,
+         .cuts_short = true,
+         .cost = 5},
         {.name = "crash_and_go_on",
          .open = engine_with(k_tight),
          .phases = {go_on, go_on, go_on_and_close},

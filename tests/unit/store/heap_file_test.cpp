@@ -73,11 +73,13 @@ TEST_F(heap_file_contents, discarding_frees_what_lies_between_and_behind_and_kee
     }
     ASSERT_TRUE(store_->discard_unstored());
     std::vector<std::byte> page(k_page_bytes);
-    for (std::uint64_t chunk : {4U, 20U}) {
-        ASSERT_TRUE(store_->file().read(store_->home_of(chunk * k_chunk), page));
-        EXPECT_EQ(page, std::vector<std::byte>(k_page_bytes)) << chunk;
-    }
+    ASSERT_TRUE(store_->file().read(store_->home_of(4 * k_chunk), page));
+    EXPECT_EQ(page, std::vector<std::byte>(k_page_bytes));
+    EXPECT_EQ(*store_->file().size(), store_->home_of(10 * k_chunk)); // and is extended again when it is needed
     expect_model();
+    const page_bytes again(78);
+    ASSERT_TRUE(store_->write_fresh(20 * k_chunk_pages, again.span()));
+    EXPECT_EQ(*store_->file().size(), store_->home_of(20 * k_chunk) + k_chunk);
 }
 
 TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_file) {
