@@ -1,10 +1,12 @@
 // Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more.
+#include "format/superblock.hpp"
 #include "golden.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -79,6 +81,12 @@ TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
         expect_sample(opened);
     }
     expect_it_works_on(path);
+}
+
+// Without a folder there would be no test above, and nobody would miss it.
+TEST(golden_formats, has_the_one_that_this_build_writes) {
+    const auto all = formats();
+    EXPECT_NE(std::find(all.begin(), all.end(), "format-" + std::to_string(format::k_format_version)), all.end());
 }
 
 INSTANTIATE_TEST_SUITE_P(formats, golden_files, testing::ValuesIn(formats()), [](const auto& instance) {
