@@ -2,8 +2,9 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
-#include "store/heap_file.hpp"
+#include "store/heap_creation.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -11,11 +12,11 @@ namespace remanence::log {
 
 namespace {
 
-result<void> write_zeros(os::file& file, std::uint64_t from, std::uint64_t to) {
+result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std::uint64_t to) {
     static const std::vector<std::byte> zeros(256 * KiB);
     while (from < to) {
         auto bytes = std::span(zeros).first(static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), to - from)));
-        REM_TRY(file.write("log: prepare segment", from, bytes));
+        REM_TRY(file.write(where, from, bytes));
         from += bytes.size();
     }
     return {};
@@ -32,8 +33,7 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
         return file.error();
     const std::uint64_t size = format::k_log_header_bytes + format::k_log_segment_bytes;
     auto build = [&]() -> result<void> {
-        REM_TRY((*file)->resize("log: create", 0));
-        REM_TRY((*file)->reserve("log: reserve first segment", 0, size));
+        REM_TRY((*file)->resize("log: empty", 0));
         format::log_header header{};
         header.magic = format::k_log_magic;
         header.format_version = 1;
@@ -43,12 +43,12 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
         header.checksum =
             checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
         REM_TRY((*file)->write("log: header", 0, std::as_bytes(std::span(&header, 1))));
-        REM_TRY(write_zeros(**file, format::k_log_header_bytes, size));
+        REM_TRY(write_zeros("log: zeros of first segment", **file, format::k_log_header_bytes, size));
         REM_TRY((*file)->sync("log: sync new log"));
         return files.sync_directory("log: sync directory of new log", path);
     };
     if (auto built = build(); !built) {
-        (void)files.remove("log: create", path); // best effort: the error at hand is the one that counts
+        (void)files.remove("log: remove failed log", path); // best effort: the error at hand is the one that counts
         return built.error();
     }
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size));
@@ -60,13 +60,10 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
         return {};
     std::uint64_t grown =
         align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
-    if (auto reserved = file_->reserve("log: reserve segments", size_, grown - size_); !reserved) {
-        (void)file_->resize("log: reserve segments", size_); // best effort: gives back what there was room for
-        return reserved.error();
-    }
+    REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
     // Written before use, so that later commits change no metadata; the record at hand writes its own part. Nothing
     // depends on these zeros being durable.
-    REM_TRY(write_zeros(*file_, end, grown));
+    REM_TRY(write_zeros("log: zeros of segments", *file_, end, grown));
     size_ = grown;
     return {};
 }

@@ -97,11 +97,12 @@ result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& 
     };
     auto build = [&]() -> result<void> {
         REM_TRY(copy_bytes(heap, write, progress));
-        REM_TRY((*file)->resize("store: copy", at)); // its end may be a hole
+        REM_TRY((*file)->resize("store: length of copy", at)); // its end may be a hole
         return (*file)->sync("store: sync copy");
     };
     if (auto built = build(); !built) {
-        (void)files.remove("store: copy", new_path(path)); // best effort: the error at hand is the one that counts
+        (void)files.remove("store: remove failed copy",
+                           new_path(path)); // best effort: the error at hand is the one that counts
         return built.error();
     }
     return file;

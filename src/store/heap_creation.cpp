@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 namespace remanence::store {
 
@@ -38,8 +37,8 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
         return mine.error();
     if (!*locked || !*mine)
         return in_use(path);
-    if (auto emptied = (*file)->resize("store: create", 0); !emptied) { // of what an interrupted creation left
-        (void)files.remove("store: create", building);                  // best effort, as below
+    if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // of what an interrupted creation left
+        (void)files.remove("store: remove file not emptied", building);         // best effort, as below
         return emptied.error();
     }
     return file;
@@ -98,10 +97,9 @@ result<void> create_empty(os::file_system& files, const std::string& path, const
     format::superblock& s = *first;
     const std::string building = new_path(path);
     auto build = [&]() -> result<void> {
-        REM_TRY((*file)->reserve("store: create", 0, format::k_first_table_offset));
         for (s.sequence = 0; s.sequence < format::k_superblock_count; ++s.sequence) {
             s.checksum = superblock_checksum(s, s.sequence);
-            REM_TRY((*file)->write("store: create", s.sequence * format::k_superblock_bytes,
+            REM_TRY((*file)->write("store: first superblocks", s.sequence * format::k_superblock_bytes,
                                    std::as_bytes(std::span(&s, 1))));
         }
         REM_TRY((*file)->sync("store: sync new heap"));
@@ -109,7 +107,8 @@ result<void> create_empty(os::file_system& files, const std::string& path, const
         return files.sync_directory("store: sync directory of new heap", path);
     };
     if (auto built = build(); !built) {
-        (void)files.remove("store: create", building); // best effort: the error at hand is the one that counts
+        (void)files.remove("store: remove failed heap",
+                           building); // best effort: the error at hand is the one that counts
         return built.error();
     }
     return {};

@@ -23,18 +23,23 @@ result<void> make_source(os::file_system& files, const std::string& path, const 
     return (*source)->close();
 }
 
-result<void> copy_heap(os::file_system& files, const std::string& from, const std::string& to) {
+} // namespace
+
+result<std::unique_ptr<os::file>> copy_heap_to_new(os::file_system& files, const std::string& from,
+                                                   const std::string& to) {
     auto heap = txn::inspection::open(files, from, {});
     if (!heap)
         return heap.error();
-    auto file = remanence::store::copy_to_new((*heap)->store(), files, to, {});
+    return remanence::store::copy_to_new((*heap)->store(), files, to, {});
+}
+
+result<void> copy_heap(os::file_system& files, const std::string& from, const std::string& to) {
+    auto file = copy_heap_to_new(files, from, to);
     if (!file)
         return file.error();
     REM_TRY(files.rename_to_new("rem: rename copy", remanence::store::new_path(to), to));
     return files.sync_directory("rem: sync directory of copy", to);
 }
-
-} // namespace
 
 open_function copied_engine(const txn::engine_options& options) {
     return [open = engine(options)](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {

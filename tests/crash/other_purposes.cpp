@@ -1,0 +1,348 @@
+#include "other_purposes.hpp"
+
+#include "copied_store.hpp"
+#include "engine_store.hpp"
+#include "format/log_record.hpp"
+#include "os/simulated_disk.hpp"
+#include "session.hpp"
+#include "store/heap_creation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace remanence::crash {
+
+namespace {
+
+const std::string k_heap = session::k_path;
+const std::string k_log = remanence::store::log_path(k_heap);
+const std::string k_copy = k_heap + "-copy";
+
+txn::engine_options without_checkpoints() {
+    auto options = small_heap_options();
+    options.log_limit_bytes = 64 * MiB; // no checkpoint but those that are asked for
+    return options;
+}
+
+void require(result<void> done, const std::string& what) {
+    if (!done)
+        throw violation(what + " failed: " + done.why().message);
+}
+
+/// A program with a heap on a disk that leaves out what is done at one site.
+class program {
+public:
+    explicit program(const std::string& dropped_site) { disk_.drop_at(dropped_site); }
+
+    [[nodiscard]] result<void> try_open(const std::string& path = k_heap) {
+        auto opened = engine(without_checkpoints())(disk_, path);
+        if (!opened)
+            return opened.error();
+        heap_ = std::move(*opened);
+        return {};
+    }
+    void open(const std::string& path = k_heap) { require(try_open(path), "open"); }
+    [[nodiscard]] result<void> try_commit() { return heap_->commit(); }
+    void commit() { require(try_commit(), "commit"); }
+    void checkpoint(const std::string& after) { require(heap_->checkpoint(), "checkpoint after " + after); }
+    void close() {
+        require(heap_->close(), "close");
+        heap_.reset();
+    }
+    void die() { heap_.reset(); }
+    void verify() {
+        auto problems = heap_->verify();
+        if (!problems)
+            throw violation("verify failed: " + problems.why().message);
+        if (!problems->empty())
+            throw violation("verify finds " + problems->front());
+    }
+
+    /// A block of which nothing is touched yet.
+    std::byte* allocate(std::uint64_t bytes) {
+        auto* block = static_cast<std::byte*>(heap_->allocate(bytes));
+        if (block == nullptr)
+            throw violation("cannot allocate " + std::to_string(bytes) + " bytes");
+        return block;
+    }
+    std::byte* add(std::uint64_t bytes) {
+        std::byte* block = allocate(bytes);
+        std::fill_n(block, bytes, std::byte{7});
+        return block;
+    }
+    /// Chunks between its pieces are skipped: they need entries in the chunk map.
+    std::byte* add_sparse(std::uint64_t bytes) {
+        std::byte* block = allocate(bytes);
+        for (std::uint64_t at = 0; at < bytes; at += 130 * KiB)
+            block[at] = std::byte{7};
+        return block;
+    }
+    os::simulated_disk& disk() { return disk_; }
+    std::vector<std::string> names() {
+        std::vector<std::string> found;
+        for (const auto& [name, bytes] : disk_.files())
+            found.push_back(name);
+        return found;
+    }
+
+private:
+    os::simulated_disk disk_;
+    std::unique_ptr<store> heap_;
+};
+
+// Room is reserved before a commit writes anything (I5).
+
+class program_on_full_disk : public program {
+public:
+    explicit program_on_full_disk(const std::string& dropped_site) : program(dropped_site) { make_room(); }
+
+    void make_room() { disk().limit_space(GiB); }
+    void take_all_room() { disk().limit_space(std::max(disk().space_used(), k_page_bytes)); }
+    /// Tried with a page more each time, until there is enough; before that, it says so.
+    template <class F>
+    void with_least_room(const std::string& what, F&& attempt) {
+        take_all_room();
+        for (std::uint64_t room = std::max(disk().space_used(), k_page_bytes);; room += k_page_bytes) {
+            disk().limit_space(room);
+            auto done = attempt();
+            if (done)
+                break;
+            if (done.why().code != errc::no_space)
+                throw violation(what + " on a full disk: " + done.why().message);
+        }
+        take_all_room();
+    }
+    void commit_and_fold(const std::string& what) {
+        with_least_room(what, [&] { return try_commit(); });
+        checkpoint(what);
+    }
+};
+
+void work_on_full_disk(const std::string& dropped) {
+    program_on_full_disk at_work(dropped);
+    at_work.with_least_room("creation", [&] { return at_work.try_open(); });
+    std::byte* block = at_work.add(300 * KiB);
+    at_work.commit_and_fold("fresh chunks");
+    block[5000] = std::byte{1};
+    at_work.commit_and_fold("a small commit");
+    block[5000] = std::byte{2};
+    at_work.commit_and_fold("another"); // to the other places of the checksums
+    at_work.add_sparse(400 * KiB);
+    at_work.commit_and_fold("a few skipped chunks");
+    std::byte* sparse = at_work.add_sparse(13 * MiB);
+    at_work.commit_and_fold("more skipped chunks than the chunk map's first place has entries for");
+    at_work.close();
+    at_work.make_room();
+    require(copy_heap(at_work.disk(), k_heap, k_copy), "copy");
+    at_work.open();
+    sparse[20 * KiB] = std::byte{1};
+    at_work.commit_and_fold("a page that was a hole");
+    std::byte* rewritten = at_work.add(1536 * KiB);
+    at_work.commit_and_fold("more fresh chunks");
+    std::fill_n(rewritten, 1536 * KiB, std::byte{8});
+    at_work.commit_and_fold("a record longer than the log");
+    block[5000] = std::byte{3};
+    at_work.commit();
+    at_work.die();
+    require(at_work.try_open(), "recovery on a full disk");
+    at_work.close();
+
+    at_work.open(k_copy); // it has holes where nothing but zeros was: in the other place of the chunk map, for one
+    at_work.add_sparse(400 * KiB);
+    at_work.commit_and_fold("a commit to the copy");
+    block[5000] = std::byte{4};
+    at_work.commit_and_fold("another to the copy");
+    at_work.close();
+}
+
+// What failed leaves nothing behind, and nor does what is done.
+
+void leave_only(program& at_work, const std::vector<std::string>& expected, const std::string& when) {
+    for (const std::string& name : at_work.names())
+        if (std::find(expected.begin(), expected.end(), name) == expected.end())
+            throw violation(name + " is left " + when);
+}
+
+/// At each operation in turn, a program's creation, first commit or copy fails. All that it may be repeated after is gone.
+void leave_nothing_behind(const std::string& dropped) {
+    for (std::uint64_t n = 0;; n++) {
+        program at_work(dropped);
+        at_work.disk().fail_at(n, errc::io);
+        auto created = at_work.try_open();
+        if (at_work.disk().failure_is_ahead())
+            break;
+        if (!created)
+            leave_only(at_work, {k_heap}, "when operation " + std::to_string(n) + " of creation failed");
+    }
+    for (std::uint64_t n = 0;; n++) {
+        program at_work(dropped);
+        at_work.open();
+        at_work.add(100);
+        at_work.disk().fail_at(n, errc::no_space);
+        auto committed = at_work.try_commit();
+        if (at_work.disk().failure_is_ahead())
+            break;
+        if (!committed && committed.why().code == errc::no_space)
+            leave_only(at_work, {k_heap}, "when operation " + std::to_string(n) + " of the first commit failed");
+    }
+    program at_work(dropped);
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    at_work.close();
+    leave_only(at_work, {k_heap}, "beside a closed heap");
+    for (std::uint64_t n = 0;; n++) {
+        at_work.disk().fail_at(n, errc::io);
+        auto copied = copy_heap_to_new(at_work.disk(), k_heap, k_copy);
+        const bool failed = !at_work.disk().failure_is_ahead();
+        at_work.disk().work_again();
+        if (!failed)
+            break;
+        if (!copied)
+            leave_only(at_work, {k_heap}, "when operation " + std::to_string(n) + " of a copy failed");
+    }
+}
+
+// A commit changes no metadata of the log: all but those that make the log longer overwrite what was written before.
+
+void overwrite_what_was_written(const std::string& dropped) {
+    program at_work(dropped);
+    at_work.open();
+    std::byte* block = at_work.add(2 * MiB);
+    at_work.commit();
+    std::fill_n(block, 1200 * KiB, std::byte{1});
+    at_work.commit(); // makes the log longer
+    const std::size_t before = at_work.disk().trace().size();
+    std::fill_n(block, 600 * KiB, std::byte{2});
+    at_work.commit();
+    const auto& trace = at_work.disk().trace();
+    for (std::size_t i = before; i < trace.size(); i++) {
+        if (trace[i].where != std::string_view("log: record"))
+            continue;
+        // Writes of the log follow each other; so those before that reach into the record reach all of it, or to its end.
+        std::uint64_t end = trace[i].offset;
+        for (bool grown = true; grown;) {
+            grown = false;
+            for (std::size_t j = 0; j < i; j++) {
+                const auto& earlier = trace[j];
+                if (earlier.is_write() && earlier.inode == trace[i].inode && earlier.offset <= end &&
+                    earlier.offset + earlier.bytes > end) {
+                    end = earlier.offset + earlier.bytes;
+                    grown = true;
+                }
+            }
+        }
+        if (end < trace[i].offset + trace[i].bytes)
+            throw violation("a record is the first to be written to byte " + std::to_string(end) + " of the log");
+        return;
+    }
+    throw violation("no record was written");
+}
+
+// A log that somebody else's hand put beside an open heap does not spoil that heap's own.
+
+std::vector<std::byte> bytes_of(os::file_system& files, const std::string& path) {
+    auto file = std::move(*files.open(path, os::access::read_only));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
+    require(file->read(0, bytes), "read " + path);
+    return bytes;
+}
+
+void put(os::file_system& files, const std::string& path, const std::vector<std::byte>& bytes) {
+    auto file = std::move(*files.open_or_create(path, 0600));
+    require(file->write("test", 0, bytes), "write " + path);
+}
+
+/// The heap is restored from an older copy and opened; then a log that was kept from a later session comes back, too.
+void begin_log_in_spite_of_old_one(const std::string& dropped) {
+    program at_work(dropped);
+    at_work.open();
+    std::byte* block = at_work.add(1 * MiB);
+    at_work.commit();
+    at_work.close();
+    const auto heap_before = bytes_of(at_work.disk(), k_heap);
+    at_work.open();
+    for (unsigned value = 1; value < 4; value++) { // more than one segment
+        std::fill_n(block, 900 * KiB, static_cast<std::byte>(value));
+        at_work.commit();
+    }
+    at_work.die();
+    const auto later_log = bytes_of(at_work.disk(), k_log);
+
+    program restored(dropped);
+    put(restored.disk(), k_heap, heap_before);
+    restored.open();
+    put(restored.disk(), k_log, later_log);
+    *block = std::byte{9};
+    restored.commit();
+    restored.die();
+    restored.open();
+    if (*block != std::byte{9})
+        throw violation("the commit is lost");
+}
+
+// What a copy that was cut short has left is no part of the next one.
+
+/// A copy is cut short; the next one under that name is of a heap that holds zeros where it held something.
+void copy_where_one_was_cut_short(const std::string& dropped) {
+    program at_work(dropped);
+    at_work.open();
+    std::byte* block = at_work.add(300 * KiB);
+    at_work.commit();
+    at_work.close();
+    if (!copy_heap_to_new(at_work.disk(), k_heap, k_copy)) // and never gets its name
+        throw violation("copy failed");
+    at_work.open();
+    std::fill_n(block, 200 * KiB, std::byte{0});
+    at_work.commit();
+    at_work.close();
+    require(copy_heap(at_work.disk(), k_heap, k_copy), "copy");
+    at_work.open(k_copy);
+    at_work.verify();
+}
+
+template <void (*Try)(const std::string&)>
+std::string broken_without(const std::string& site) {
+    try {
+        Try(site);
+        return {};
+    } catch (const violation& broken) {
+        return broken.what();
+    }
+}
+
+} // namespace
+
+const std::map<std::string, purpose>& other_purposes() {
+    static const purpose room{"a commit that has begun to write finds room, and so does the checkpoint after it",
+                              broken_without<work_on_full_disk>};
+    static const purpose nothing_left{"a call that failed, or a heap that is closed, leaves no other files behind",
+                                      broken_without<leave_nothing_behind>};
+    static const purpose written_ahead{"a commit overwrites what was written before, and changes no metadata",
+                                       broken_without<overwrite_what_was_written>};
+    static const purpose in_spite_of_old_log{"a log that comes back beside an open heap does not spoil the next one",
+                                             broken_without<begin_log_in_spite_of_old_one>};
+    static const purpose nothing_copied{"what an interrupted copy left is no part of the next one",
+                                        broken_without<copy_where_one_was_cut_short>};
+    static const std::map<std::string, purpose> all = {
+        {"store: reserve superblocks", room},
+        {"store: reserve chunk map again", room},
+        {"store: reserve pages", room},
+        {"store: reserve checksums", room},
+        {"log: reserve segments", room},
+        {"store: remove file not emptied", nothing_left},
+        {"store: remove failed heap", nothing_left},
+        {"store: remove failed copy", nothing_left},
+        {"log: remove failed log", nothing_left},
+        {"log: remove", nothing_left},
+        {"log: zeros of segments", written_ahead},
+        {"log: empty", in_spite_of_old_log},
+        {"store: empty new file", nothing_copied},
+    };
+    return all;
+}
+
+} // namespace remanence::crash
