@@ -76,8 +76,9 @@ private:
 
     verdict refused(const failure& why, const damage& done);
     // What is wrong; empty: nothing.
-    std::string use(txn::engine& opened, contents& holds);
-    std::string compare(const contents& expected);
+    std::string use(txn::engine& opened, const contents& holds, contents& added);
+    std::string compare(const contents& expected) { return compare(expected, {}); }
+    std::string compare(const contents& expected, const contents& added);
     bool looks_whole();
     [[nodiscard]] std::vector<std::byte> original(const damage& done) const;
 
