@@ -16,22 +16,24 @@ namespace remanence::damage {
 namespace {
 
 constexpr os::site k_site = "damage";
+constexpr std::uint64_t k_field_bytes = 256 * KiB; // less to read at each try; a chunk of it is still skipped
 
 } // namespace
 
 subject::subject(sample::ending how) {
-    sample::make(disk_, how, [&](heap& opened) {
+    const auto note = [&](heap& opened) {
         acknowledged_.resize(static_cast<std::size_t>(opened.version()));
         acknowledged_.back() = contents_of(opened);
-    });
+    };
+    sample::make(disk_, how, note, k_field_bytes);
     history_ = disk_.take_trace();
     intact_ = disk_.now();
     heap_bytes_ = read_file(sample::k_path);
     log_bytes_ = read_file(sample::k_log_path);
     if (!log_bytes_.empty())
         find_records();
-    if (auto violation = compare(acknowledged_.back()); !violation.empty())
-        throw std::logic_error("the sample itself: " + violation);
+    if (const auto as_made = compare(acknowledged_.back(), {}); !as_made.different.empty())
+        throw std::logic_error("the sample itself: " + as_made.different);
     disk_.rewind(intact_);
 }
 
@@ -197,12 +199,13 @@ verdict subject::try_with(const damage& done) {
     auto engine = std::move(*opened);
     std::string failed = use(*engine, expected, added);
     engine.reset();
+    const comparison after = compare(expected, added);
     if (failed.empty())
-        failed = compare(expected, added);
+        failed = after.different;
     if (!failed.empty() && !reported)
         found.violation = failed;
     // Reported damage may stand in the way of anything, but must not be made to look whole.
-    if (!failed.empty() && reported && looks_whole())
+    if (!failed.empty() && reported && after.looks_whole)
         found.violation = "damage that was reported became a silent one: " + failed;
     return found;
 }
@@ -222,32 +225,24 @@ verdict subject::refused(const failure& why, const damage& done) {
     if (!found.violation.empty())
         return found;
     write_file({done.path, done.offset, original(done)});
-    if (auto violation = compare(acknowledged_.back()); !violation.empty())
-        found.violation = "after it was refused (" + why.message + ") and repaired: " + violation;
+    if (const auto repaired = compare(acknowledged_.back(), {}); !repaired.different.empty())
+        found.violation = "after it was refused (" + why.message + ") and repaired: " + repaired.different;
     return found;
 }
 
-std::string subject::compare(const contents& expected, const contents& added) {
+subject::comparison subject::compare(const contents& expected, const contents& added) {
     auto opened = open();
     if (!opened)
-        return "it does not open: " + opened.why().message;
+        return {"it does not open: " + opened.why().message, false};
     auto report = (*opened)->verify();
     if (!report)
-        return "verify() failed: " + report.why().message;
+        return {"verify() failed: " + report.why().message, false};
     if (!report->problems.empty())
-        return "verify() found: " + report->problems.front().what;
+        return {"verify() found: " + report->problems.front().what, false};
     if ((*opened)->version() != std::max(expected.version, added.version))
-        return "it is version " + std::to_string((*opened)->version());
+        return {"it is version " + std::to_string((*opened)->version()), true};
     std::string different = difference(expected, **opened);
-    return different.empty() ? difference(added, **opened) : different;
-}
-
-bool subject::looks_whole() {
-    auto opened = open();
-    if (!opened)
-        return false;
-    auto report = (*opened)->verify();
-    return report && report->problems.empty();
+    return {different.empty() ? difference(added, **opened) : different, true};
 }
 
 // A program goes on: it takes memory, in chunks that are stored and in others, and commits and closes.
