@@ -1,6 +1,7 @@
 // Files that rot: bits flipped, every sector zeroed, every sector and every page replaced by what it held earlier.
-// REMANENCE_DAMAGE_BITS: how many bits to flip in each area of the files, or "all"; of all, REMANENCE_DAMAGE_SHARE=K/N
-// takes every Nth from bit K on, K from 0, so that N processes share the work. Outcomes are counted and printed.
+// REMANENCE_DAMAGE_BITS: how many bits to flip in each area of the files, or "all". REMANENCE_DAMAGE_SHARE=K/N: of all,
+// the Kth of N parts, K from 0, so that processes share the work; the first eighth is a bit of every byte, the next ones
+// another bit. Outcomes are counted and printed.
 #include "subject.hpp"
 
 #include "format/superblock.hpp"
@@ -158,15 +159,16 @@ TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
     const campaign chosen = chosen_campaign();
     const std::uint64_t bits = 8 * where->bytes();
     tally found;
-    const auto flip = [&](std::uint64_t bit) {
-        const std::uint64_t offset = where->byte_at(bit / 8);
+    const auto flip = [&](std::uint64_t n) {
+        const std::uint64_t byte = n % where->bytes();
+        const std::uint64_t offset = where->byte_at(byte);
         damage done{where->path, offset, bytes_at(tested, where->path, offset, 1)};
-        done.bytes[0] ^= std::byte{1} << bit % 8;
+        done.bytes[0] ^= std::byte{1} << (byte + n / where->bytes()) % 8;
         found.add(tested.try_with(done), done);
     };
     if (chosen.all || chosen.bits >= bits) {
-        for (std::uint64_t bit = chosen.share; bit < bits; bit += chosen.shares)
-            flip(bit);
+        for (std::uint64_t n = bits * chosen.share / chosen.shares; n < bits * (chosen.share + 1) / chosen.shares; ++n)
+            flip(n);
     } else {
         std::mt19937_64 random(chosen.seed);
         std::uniform_int_distribution<std::uint64_t> any(0, bits - 1);
