@@ -49,7 +49,9 @@ MINUTES ?= 60
 soak: ## attack the library for MINUTES (60) and print what was tried
 	@scripts/setup build tests
 	@$(call quiet_configure,release)
-	@cmake --build --preset release --target crash faults faults_system_calls_no_sanitizer process workload_program
+	@cmake --build --preset release --target crash damage faults faults_system_calls_no_sanitizer process workload_program
+	@$(call quiet_configure,asan-ubsan)
+	@cmake --build --preset asan-ubsan --target fuzzers
 	@scripts/soak $(MINUTES)
 
 bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
