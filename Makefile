@@ -42,7 +42,8 @@ coverage: ## run the tests of store and log in a coverage build; list the branch
 	@$(call quiet_configure,coverage)
 	@cmake --build --preset coverage --target $(COVERAGE_TESTS)
 	@find build/coverage -name '*.gcda' -delete
-	@ctest --preset coverage --output-log build/coverage/tests.log --quiet -R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' || { cat build/coverage/tests.log; exit 1; }
+	@REMANENCE_CRASH_STATES=2000 ctest --preset coverage --output-log build/coverage/tests.log --quiet \
+		-R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' -E notices_every_step || { cat build/coverage/tests.log; exit 1; }
 	@scripts/branch_coverage build/coverage store log
 
 MINUTES ?= 60
