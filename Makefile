@@ -42,14 +42,17 @@ coverage: ## run the tests of store and log in a coverage build; list the branch
 	@$(call quiet_configure,coverage)
 	@cmake --build --preset coverage --target $(COVERAGE_TESTS)
 	@find build/coverage -name '*.gcda' -delete
-	@ctest --preset coverage --output-log build/coverage/tests.log --quiet -R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' || { cat build/coverage/tests.log; exit 1; }
+	@REMANENCE_CRASH_STATES=2000 ctest --preset coverage --output-log build/coverage/tests.log --quiet \
+		-R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' -E notices_every_step || { cat build/coverage/tests.log; exit 1; }
 	@scripts/branch_coverage build/coverage store log
 
 MINUTES ?= 60
 soak: ## attack the library for MINUTES (60) and print what was tried
 	@scripts/setup build tests
 	@$(call quiet_configure,release)
-	@cmake --build --preset release --target crash faults faults_system_calls_no_sanitizer process workload_program
+	@cmake --build --preset release --target crash damage faults faults_system_calls_no_sanitizer process workload_program
+	@$(call quiet_configure,asan-ubsan)
+	@cmake --build --preset asan-ubsan --target fuzzers
 	@scripts/soak $(MINUTES)
 
 bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]

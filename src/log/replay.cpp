@@ -72,7 +72,7 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
     std::stable_sort(changes_.begin(), changes_.end(),
                      [](const page_reference& a, const page_reference& b) { return a.entry.page < b.entry.page; });
     constexpr std::size_t k_batch_pages = 256;
-    std::vector<std::byte> bytes(k_batch_pages * k_page_bytes);
+    std::vector<std::byte> bytes(std::min(k_batch_pages, changes_.size()) * k_page_bytes);
     std::vector<store::folded_page> batch;
     for (std::size_t i = 0; i < changes_.size();) {
         const std::uint64_t index = changes_[i].entry.page;

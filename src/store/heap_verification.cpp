@@ -101,13 +101,13 @@ private:
     }
 
     void check_pages() {
-        std::vector<std::byte> bytes(run_.size() * k_page_bytes);
+        const auto bytes = scratch(run_.size() * k_page_bytes);
         const std::uint64_t home = heap_.home_of(run_first_ * k_page_bytes);
         const auto read_at_once = heap_.file().read(home, bytes);
         bool told = static_cast<bool>(read_at_once); // else page by page, to say which
         const bool readable = told;
         for (std::size_t i = 0; i < run_.size(); ++i) {
-            const auto page = std::span(bytes).subspan(i * k_page_bytes, k_page_bytes);
+            const auto page = bytes.subspan(i * k_page_bytes, k_page_bytes);
             const std::uint64_t at = home + i * k_page_bytes;
             const std::string name = "page " + std::to_string(run_first_ + i);
             if (!heap_.is_stored((run_first_ + i) / heap_.chunk_pages())) {
@@ -132,7 +132,6 @@ private:
     // Pages of stored chunks that have no checksum are mapped like all others. Those of fresh chunks may have one that is
     // not in the table yet.
     void check_zeros(std::uint64_t first_page, std::uint64_t end_page) {
-        std::vector<std::byte> bytes;
         while (first_page < end_page) {
             const std::uint64_t chunk = first_page / heap_.chunk_pages();
             const std::uint64_t end = std::min(end_page, (chunk + 1) * heap_.chunk_pages());
@@ -141,7 +140,7 @@ private:
                 return;
             if (!heap_.is_stored(chunk) || heap_.unpublished().contains(chunk))
                 continue;
-            bytes.resize(static_cast<std::size_t>((end - begin) * k_page_bytes));
+            const auto bytes = scratch((end - begin) * k_page_bytes);
             const std::uint64_t home = heap_.home_of(begin * k_page_bytes);
             if (auto read = heap_.file().read(home, bytes); !read) {
                 found_({read.why().message, home});
@@ -149,16 +148,25 @@ private:
             }
             for (std::uint64_t page = begin; page < end; ++page) {
                 const std::uint64_t at = (page - begin) * k_page_bytes;
-                const auto zeros = std::span(bytes).subspan(static_cast<std::size_t>(at), k_page_bytes);
+                const auto zeros = bytes.subspan(static_cast<std::size_t>(at), k_page_bytes);
                 if (!is_all_zeros(zeros))
                     found_({"page " + std::to_string(page) + " was never written, but is not all zeros", home + at});
             }
         }
     }
 
+    /// Memory for what is read next; it is not worth clearing each time.
+    std::span<std::byte> scratch(std::uint64_t bytes) {
+        const auto wanted = static_cast<std::size_t>(bytes);
+        if (scratch_.size() < wanted)
+            scratch_ = std::vector<std::byte>(wanted);
+        return std::span(scratch_).first(wanted);
+    }
+
     heap_file& heap_;
     const std::function<void(damage)>& found_;
     const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
+    std::vector<std::byte> scratch_;
     std::uint64_t checked_ = 0;
     std::uint64_t run_first_ = 0;
     std::vector<std::uint32_t> run_; // checksums of consecutive pages of a region

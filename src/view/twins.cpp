@@ -25,16 +25,19 @@ std::byte* twins::allocate(std::uint64_t count) {
     if (block_pages_left_ < count) {
         for (; block_pages_left_ > 0; --block_pages_left_, next_ += k_page_bytes)
             free_.push_back(next_);
-        std::uint64_t pages = std::max(count, k_block_pages);
+        // A commit of few pages shall not pay for the zeros of a huge page.
+        const bool is_small = blocks_.empty() && count <= k_first_block_pages;
+        const std::uint64_t pages = is_small ? k_first_block_pages : align_up(count, k_block_pages);
         blocks_.reserve(blocks_.size() + 1);
         auto* block = static_cast<std::byte*>(
-            std::aligned_alloc(k_block_pages * k_page_bytes, align_up(pages, k_block_pages) * k_page_bytes));
+            std::aligned_alloc((is_small ? 1 : k_block_pages) * k_page_bytes, pages * k_page_bytes));
         if (block == nullptr)
             throw std::bad_alloc();
-        os::prefer_huge_pages(block, align_up(pages, k_block_pages) * k_page_bytes);
+        if (!is_small)
+            os::prefer_huge_pages(block, pages * k_page_bytes);
         blocks_.emplace_back(block);
         next_ = block;
-        block_pages_left_ = align_up(pages, k_block_pages);
+        block_pages_left_ = pages;
     }
     std::byte* pages = next_;
     next_ += count * k_page_bytes;

@@ -40,6 +40,7 @@ private:
     struct free_deleter {
         void operator()(std::byte* block) const;
     };
+    static constexpr std::uint64_t k_first_block_pages = 64;
     static constexpr std::uint64_t k_block_pages = 512; // 2 MiB: a huge page
 
     std::size_t chunk_pages_;

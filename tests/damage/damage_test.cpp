@@ -1,5 +1,7 @@
 // Files that rot: bits flipped, every sector zeroed, every sector and every page replaced by what it held earlier.
-// REMANENCE_DAMAGE_BITS: how many bits to flip in each area of the files, or "all". Outcomes are counted and printed.
+// REMANENCE_DAMAGE_BITS: how many bits to flip in each area of the files, or "all". REMANENCE_DAMAGE_SHARE=K/N: of all,
+// the Kth of N parts, K from 0, so that processes share the work; the first eighth is a bit of every byte, the next ones
+// another bit. Outcomes are counted and printed.
 #include "subject.hpp"
 
 #include "format/superblock.hpp"
@@ -9,9 +11,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <iomanip>
 #include <iostream>
+#include <numeric>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,11 +29,31 @@ constexpr std::uint64_t k_bits_default = 3000;
 constexpr std::uint64_t k_bits_default = 300; // sanitizers and debug builds are slow
 #endif
 
-std::uint64_t bits_for_each_area() {
-    const char* chosen = std::getenv("REMANENCE_DAMAGE_BITS");
-    if (chosen == nullptr)
-        return k_bits_default;
-    return std::string_view(chosen) == "all" ? ~std::uint64_t{0} : std::strtoull(chosen, nullptr, 10);
+/// Which bits of an area are flipped: random ones, or all of a share.
+struct campaign {
+    std::uint64_t bits = k_bits_default; // in each area
+    bool all = false;
+    std::uint64_t share = 0; // of `shares`
+    std::uint64_t shares = 1;
+    std::uint64_t seed = std::random_device{}();
+};
+
+campaign chosen_campaign() {
+    campaign chosen;
+    if (const char* bits = std::getenv("REMANENCE_DAMAGE_BITS"); bits != nullptr) {
+        chosen.all = std::string_view(bits) == "all";
+        chosen.bits = std::strtoull(bits, nullptr, 10);
+    }
+    if (const char* share = std::getenv("REMANENCE_DAMAGE_SHARE"); share != nullptr) {
+        char* rest = nullptr;
+        chosen.share = std::strtoull(share, &rest, 10);
+        chosen.shares = *rest == '/' ? std::strtoull(rest + 1, nullptr, 10) : 0;
+        if (!chosen.all || chosen.share >= chosen.shares)
+            throw std::invalid_argument("REMANENCE_DAMAGE_SHARE is K/N, K < N, and needs REMANENCE_DAMAGE_BITS=all");
+    }
+    if (const char* seed = std::getenv("REMANENCE_SEED"); seed != nullptr)
+        chosen.seed = std::strtoull(seed, nullptr, 10);
+    return chosen;
 }
 
 /// A part of a file whose bytes are of one kind.
@@ -98,11 +121,14 @@ public:
                           << k_outcome_names[static_cast<std::size_t>(each.how)] << "): " << each.violation;
         }
     }
-    void print(const std::string& name) const {
-        std::cout << std::left << std::setw(16) << name << std::right;
+    [[nodiscard]] std::uint64_t tries() const {
+        return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+    }
+    void print(const std::string& what) const {
+        std::cout << what << ':';
         for (std::size_t i = 0; i < counts_.size(); ++i)
-            std::cout << "  " << counts_[i] << ' ' << k_outcome_names[i];
-        std::cout << "  (" << names_the_place_ << " by the exact place, " << violations_ << " violations)\n";
+            std::cout << ' ' << counts_[i] << ' ' << k_outcome_names[i] << ',';
+        std::cout << ' ' << names_the_place_ << " by the exact place, " << violations_ << " violations\n";
     }
     [[nodiscard]] std::uint64_t count(outcome how) const { return counts_[static_cast<std::size_t>(how)]; }
 
@@ -130,22 +156,28 @@ TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
     const auto areas = areas_of(tested);
     const auto where = std::find_if(areas.begin(), areas.end(), [&](const area& each) { return each.name == name; });
     ASSERT_NE(where, areas.end());
+    const campaign chosen = chosen_campaign();
     const std::uint64_t bits = 8 * where->bytes();
-    const std::uint64_t tries = std::min(bits, bits_for_each_area());
-    const char* given = std::getenv("REMANENCE_SEED");
-    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::mt19937_64 random(seed);
-    std::uniform_int_distribution<std::uint64_t> any(0, bits - 1);
     tally found;
-    for (std::uint64_t i = 0; i < tries; ++i) {
-        const std::uint64_t bit = tries == bits ? i : any(random);
-        const std::uint64_t offset = where->byte_at(bit / 8);
-        damage flip{where->path, offset, bytes_at(tested, where->path, offset, 1)};
-        flip.bytes[0] ^= std::byte{1} << bit % 8;
-        found.add(tested.try_with(flip), flip);
+    const auto flip = [&](std::uint64_t n) {
+        const std::uint64_t byte = n % where->bytes();
+        const std::uint64_t offset = where->byte_at(byte);
+        damage done{where->path, offset, bytes_at(tested, where->path, offset, 1)};
+        done.bytes[0] ^= std::byte{1} << (byte + n / where->bytes()) % 8;
+        found.add(tested.try_with(done), done);
+    };
+    if (chosen.all || chosen.bits >= bits) {
+        for (std::uint64_t n = bits * chosen.share / chosen.shares; n < bits * (chosen.share + 1) / chosen.shares; ++n)
+            flip(n);
+    } else {
+        std::mt19937_64 random(chosen.seed);
+        std::uniform_int_distribution<std::uint64_t> any(0, bits - 1);
+        for (std::uint64_t i = 0; i < chosen.bits; ++i)
+            flip(any(random));
+        std::cout << "seed " << chosen.seed << " (REMANENCE_SEED)\n";
     }
-    std::cout << "seed " << seed << " (REMANENCE_SEED), " << tries << " of " << bits << " bits\n";
-    found.print(name);
+    found.print("flipped " + std::to_string(found.tries()) + " of " + std::to_string(bits) + " bits of " +
+                name_of(how) + ' ' + name);
 }
 
 std::vector<std::pair<sample::ending, std::string>> areas_of_all() {
@@ -169,7 +201,7 @@ protected:
         tally found;
         for (const damage& each : all)
             found.add(subject_.try_with(each), each);
-        found.print(name);
+        found.print(std::to_string(found.tries()) + ' ' + name + " of the " + name_of(GetParam()) + " heap");
         EXPECT_GT(found.count(outcome::refused), 0U); // else nothing was tried
     }
 

@@ -16,22 +16,24 @@ namespace remanence::damage {
 namespace {
 
 constexpr os::site k_site = "damage";
+constexpr std::uint64_t k_field_bytes = 256 * KiB; // less to read at each try; a chunk of it is still skipped
 
 } // namespace
 
 subject::subject(sample::ending how) {
-    sample::make(disk_, how, [&](heap& opened) {
+    const auto note = [&](heap& opened) {
         acknowledged_.resize(static_cast<std::size_t>(opened.version()));
         acknowledged_.back() = contents_of(opened);
-    });
+    };
+    sample::make(disk_, how, note, k_field_bytes);
     history_ = disk_.take_trace();
     intact_ = disk_.now();
     heap_bytes_ = read_file(sample::k_path);
     log_bytes_ = read_file(sample::k_log_path);
     if (!log_bytes_.empty())
         find_records();
-    if (auto violation = compare(acknowledged_.back()); !violation.empty())
-        throw std::logic_error("the sample itself: " + violation);
+    if (const auto as_made = compare(acknowledged_.back(), {}); !as_made.different.empty())
+        throw std::logic_error("the sample itself: " + as_made.different);
     disk_.rewind(intact_);
 }
 
@@ -66,6 +68,9 @@ std::string subject::difference(const contents& expected, const txn::engine& fou
 result<std::unique_ptr<txn::engine>> subject::open() {
     txn::engine_options options;
     options.reserve_bytes = 64 * MiB;
+    // Damage is the same to every tracker; these settings make a try cheaper.
+    options.tracker = os::tracker_choice::fallback;
+    options.core_dump = true;
     return txn::engine::open(disk_, sample::k_path, txn::open_mode::open_existing, options, detail::k_abi);
 }
 
@@ -190,16 +195,17 @@ verdict subject::try_with(const damage& done) {
     }
     if (!found.violation.empty())
         return found;
-    contents grown = expected;
+    contents added;
     auto engine = std::move(*opened);
-    std::string failed = use(*engine, grown);
+    std::string failed = use(*engine, expected, added);
     engine.reset();
+    const comparison after = compare(expected, added);
     if (failed.empty())
-        failed = compare(grown);
+        failed = after.different;
     if (!failed.empty() && !reported)
         found.violation = failed;
     // Reported damage may stand in the way of anything, but must not be made to look whole.
-    if (!failed.empty() && reported && looks_whole())
+    if (!failed.empty() && reported && after.looks_whole)
         found.violation = "damage that was reported became a silent one: " + failed;
     return found;
 }
@@ -219,51 +225,45 @@ verdict subject::refused(const failure& why, const damage& done) {
     if (!found.violation.empty())
         return found;
     write_file({done.path, done.offset, original(done)});
-    if (auto violation = compare(acknowledged_.back()); !violation.empty())
-        found.violation = "after it was refused (" + why.message + ") and repaired: " + violation;
+    if (const auto repaired = compare(acknowledged_.back(), {}); !repaired.different.empty())
+        found.violation = "after it was refused (" + why.message + ") and repaired: " + repaired.different;
     return found;
 }
 
-std::string subject::compare(const contents& expected) {
+subject::comparison subject::compare(const contents& expected, const contents& added) {
     auto opened = open();
     if (!opened)
-        return "it does not open: " + opened.why().message;
+        return {"it does not open: " + opened.why().message, false};
     auto report = (*opened)->verify();
     if (!report)
-        return "verify() failed: " + report.why().message;
+        return {"verify() failed: " + report.why().message, false};
     if (!report->problems.empty())
-        return "verify() found: " + report->problems.front().what;
-    if ((*opened)->version() != expected.version)
-        return "it is version " + std::to_string((*opened)->version());
-    return difference(expected, **opened);
-}
-
-bool subject::looks_whole() {
-    auto opened = open();
-    if (!opened)
-        return false;
-    auto report = (*opened)->verify();
-    return report && report->problems.empty();
+        return {"verify() found: " + report->problems.front().what, false};
+    if ((*opened)->version() != std::max(expected.version, added.version))
+        return {"it is version " + std::to_string((*opened)->version()), true};
+    std::string different = difference(expected, **opened);
+    return {different.empty() ? difference(added, **opened) : different, true};
 }
 
 // A program goes on: it takes memory, in chunks that are stored and in others, and commits and closes.
-std::string subject::use(txn::engine& opened, contents& holds) {
+std::string subject::use(txn::engine& opened, const contents& holds, contents& added) {
     std::optional<failure> why;
-    for (const std::uint64_t bytes : {std::uint64_t{40}, 5000 + k_page_bytes, 200 * KiB}) {
+    for (const std::uint64_t bytes : {std::uint64_t{40}, 5000 + k_page_bytes, 72 * KiB}) {
         auto* taken = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
         if (taken == nullptr)
             return "no memory: " + why->message;
         const auto offset = static_cast<std::uint64_t>(taken - opened.base());
-        for (const block& other : holds.blocks) {
-            if (offset < other.offset + other.bytes.size() && other.offset < offset + bytes)
-                return "a new block lies over one in use";
-        }
+        const auto is_in_its_way = [&](const block& other) {
+            return offset < other.offset + other.bytes.size() && other.offset < offset + bytes;
+        };
+        if (std::ranges::any_of(holds.blocks, is_in_its_way) || std::ranges::any_of(added.blocks, is_in_its_way))
+            return "a new block lies over one in use";
         std::fill_n(taken, std::min<std::uint64_t>(bytes, 6000), std::byte{0x5a}); // the rest stays untouched
-        holds.blocks.push_back({offset, {taken, taken + bytes}});
+        added.blocks.push_back({offset, {taken, taken + bytes}});
     }
     if (auto committed = opened.commit(); !committed)
         return "the next commit failed: " + committed.why().message;
-    holds.version = opened.version();
+    added.version = opened.version();
     if (auto closed = opened.close(); !closed)
         return "the next close failed: " + closed.why().message;
     return {};

@@ -24,7 +24,8 @@ enum class outcome {
     taken_for_torn, // of the last records of a log, all of those that are lost: cannot be told from a power loss before
                     // they were written, so that the contents are those of the commit before
 };
-inline constexpr std::array k_outcome_names{"refused", "reported", "recovered", "harmless", "taken for torn"};
+inline constexpr std::array k_outcome_names{"refused by the open", "found by verify", "recovered", "harmless",
+                                            "taken for torn"};
 
 /// Bytes of a file that are replaced.
 struct damage {
@@ -75,10 +76,15 @@ private:
     [[nodiscard]] bool meets_all_records_after(std::uint64_t version, const damage& done) const;
 
     verdict refused(const failure& why, const damage& done);
-    // What is wrong; empty: nothing.
-    std::string use(txn::engine& opened, contents& holds);
-    std::string compare(const contents& expected);
-    bool looks_whole();
+    /// What is wrong; empty: nothing.
+    std::string use(txn::engine& opened, const contents& holds, contents& added);
+    /// Of the heap, opened anew: how it differs from what is expected (empty: not at all), and whether it opens and
+    /// verify() finds nothing.
+    struct comparison {
+        std::string different;
+        bool looks_whole;
+    };
+    comparison compare(const contents& expected, const contents& added);
     [[nodiscard]] std::vector<std::byte> original(const damage& done) const;
 
     os::simulated_disk disk_;

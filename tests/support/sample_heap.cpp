@@ -14,7 +14,7 @@ namespace {
 constexpr int k_words = 60;
 constexpr std::uint64_t k_numbers = 1500;
 constexpr std::uint64_t k_more_numbers = 2500;
-constexpr std::uint64_t k_field_words = 320 * KiB / sizeof(std::uint64_t);
+constexpr std::uint64_t k_field_words = k_field_bytes / sizeof(std::uint64_t);
 
 heap_options small() {
     heap_options options;
@@ -42,6 +42,7 @@ std::uint64_t number(std::uint64_t i) { return i % 1000 + 1; }
 struct maker {
     heap& opened;
     const std::function<void(heap&)>& committed;
+    std::uint64_t field_words;
     dictionary& words = opened.root<dictionary>("dictionary");
     numbers& counts = opened.root<numbers>("numbers");
     field& land = opened.root<field>("field");
@@ -61,10 +62,10 @@ void maker::first_session() {
     for (std::uint64_t i = 0; i < k_numbers; ++i)
         counts.push_back(number(i));
     commit();
-    land.words = opened.get_allocator<std::uint64_t>().allocate(k_field_words);
-    land.count = k_field_words;
+    land.words = opened.get_allocator<std::uint64_t>().allocate(field_words);
+    land.count = field_words;
     land.words[0] = 1;
-    land.words[k_field_words - 1] = 2;
+    land.words[field_words - 1] = 2;
     commit();
     for (int i = 0; i < k_words; ++i) {
         if (is_removed(i))
@@ -92,7 +93,7 @@ void maker::second_session() {
     while (counts.size() < k_more_numbers) // moves to a larger block
         counts.push_back(number(counts.size()));
     commit();
-    land.words[k_field_words / 2] = 4; // a chunk that was skipped so far
+    land.words[field_words / 2] = 4; // a chunk that was skipped so far
     commit();
     counts[11] = 0;
     commit();
@@ -100,7 +101,9 @@ void maker::second_session() {
 
 } // namespace
 
-void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed) {
+void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed,
+          std::uint64_t field_bytes) {
+    const std::uint64_t field_words = field_bytes / sizeof(std::uint64_t);
     const detail::file_system_for_tests files(disk);
     const std::function<void(heap&)> observe = [&](heap& opened) {
         if (committed)
@@ -108,11 +111,11 @@ void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>
     };
     {
         heap opened = heap::create(k_path, small());
-        maker{opened, observe}.first_session();
+        maker{opened, observe, field_words}.first_session();
         opened.close();
     }
     heap opened = heap::open_existing(k_path, small());
-    maker{opened, observe}.second_session();
+    maker{opened, observe, field_words}.second_session();
     if (how == ending::closed)
         return opened.close();
     disk.die_at(0); // so that the destructor cannot close the files

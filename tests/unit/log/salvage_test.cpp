@@ -93,6 +93,26 @@ TEST_F(log_salvage, of_what_is_whole_is_a_recovery) {
     expect_state(3);
 }
 
+TEST_F(log_salvage, of_a_file_that_ends_before_what_the_log_tells_of_says_so_and_goes_on) {
+    commit(0, {}, 1);
+    commit(3, {0}, 2);
+    crash();
+    const std::uint64_t end = store_->home_of(3 * k_chunk) + k_page_bytes;
+    {
+        auto file = std::move(*disk_.open(k_path, os::access::read_write));
+        ASSERT_TRUE(file->resize("test", end));
+    }
+    ASSERT_TRUE(reopen());
+    EXPECT_EQ(recover().why().code, errc::truncated);
+    ASSERT_TRUE(reopen());
+    auto outcome = salvage();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 2U);
+    ASSERT_EQ(damage_.size(), 1U);
+    EXPECT_EQ(damage_[0].code, errc::truncated);
+    EXPECT_EQ(damage_[0].offset, end);
+}
+
 TEST_F(log_salvage, of_a_log_that_is_not_to_be_read_leaves_the_checkpoint) {
     commit(0, {}, 1);
     crash();
