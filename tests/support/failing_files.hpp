@@ -1,11 +1,12 @@
 // Files of which one call fails, of whatever kind: reads and questions too, which the simulated disk answers always. For
-// tests that fail the nth call, for every n, until a run succeeds.
+// tests that fail the nth call, for every n, until a run succeeds. Or something else happens before each call.
 #pragma once
 
 #include "os/file.hpp"
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ public:
         failed_.clear();
     }
     void work_again() { left_.reset(); }
+    /// Is called before each call.
+    void before_each(std::function<void()> happens) { before_each_ = std::move(happens); }
     /// Which call has failed since fail_at(); empty: none.
     [[nodiscard]] const std::string& failed() const { return failed_; }
 
@@ -100,6 +103,8 @@ private:
 
     template <class T, class F>
     result<T> call(const char* what, const std::string& path, F&& perform) {
+        if (before_each_)
+            before_each_();
         if (!left_ || (*left_)-- != 0)
             return perform();
         left_.reset();
@@ -115,6 +120,7 @@ private:
     }
 
     os::file_system& below_;
+    std::function<void()> before_each_;
     std::optional<std::uint64_t> left_;
     errc code_ = errc::io;
     std::string failed_;
