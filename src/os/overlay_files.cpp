@@ -180,6 +180,8 @@ result<void> overlay_files::rename_to_new(site, const std::string&, const std::s
     return makes_no_files(to);
 }
 
+result<void> overlay_files::rename_over(site, const std::string&, const std::string& to) { return makes_no_files(to); }
+
 result<void> overlay_files::remove(site, const std::string& path) {
     removed_.insert(path);
     return {};

@@ -293,6 +293,12 @@ public:
         return {};
     }
 
+    result<void> rename_over(site, const std::string& from, const std::string& to) override {
+        if (::rename(from.c_str(), to.c_str()) != 0)
+            return system_failure(errno, "cannot rename " + from + " to", to);
+        return {};
+    }
+
     result<void> remove(site, const std::string& path) override {
         if (::unlink(path.c_str()) == 0 || errno == ENOENT)
             return {};

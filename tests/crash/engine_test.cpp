@@ -50,7 +50,7 @@ workload named(const std::string& name) {
 /// The names of call sites in the sources of store, log and txn: the first argument of everything that changes a file.
 std::set<std::string> sites_in_sources() {
     const std::regex call(
-        R"re((?:write|write_direct|sync|resize|reserve|punch|rename_to_new|remove|sync_directory)\(\s*"([^"]+)")re");
+        R"re((?:write|write_direct|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]+)")re");
     std::set<std::string> found;
     for (const char* layer : {"store", "log", "txn"}) {
         for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace remanence::test {
@@ -25,8 +26,8 @@ public:
         failed_.clear();
     }
     void work_again() { left_.reset(); }
-    /// Is called before each call.
-    void before_each(std::function<void()> happens) { before_each_ = std::move(happens); }
+    /// Is called before each call, with its name.
+    void before_each(std::function<void(std::string_view)> happens) { before_each_ = std::move(happens); }
     /// Which call has failed since fail_at(); empty: none.
     [[nodiscard]] const std::string& failed() const { return failed_; }
 
@@ -41,6 +42,9 @@ public:
     }
     result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
         return call<void>("rename_to_new", from, [&] { return below_.rename_to_new(where, from, to); });
+    }
+    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+        return call<void>("rename_over", from, [&] { return below_.rename_over(where, from, to); });
     }
     result<void> remove(os::site where, const std::string& path) override {
         return call<void>("remove", path, [&] { return below_.remove(where, path); });
@@ -104,7 +108,7 @@ private:
     template <class T, class F>
     result<T> call(const char* what, const std::string& path, F&& perform) {
         if (before_each_)
-            before_each_();
+            before_each_(what);
         if (!left_ || (*left_)-- != 0)
             return perform();
         left_.reset();
@@ -120,7 +124,7 @@ private:
     }
 
     os::file_system& below_;
-    std::function<void()> before_each_;
+    std::function<void(std::string_view)> before_each_;
     std::optional<std::uint64_t> left_;
     errc code_ = errc::io;
     std::string failed_;

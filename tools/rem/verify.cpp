@@ -123,24 +123,25 @@ void print_json(const findings& found) {
 
 findings look_at(const std::string& file) {
     findings found;
+    const auto done = inspect(file, k_attempts_at_all, [&](txn::inspection& heap) -> result<void> {
+        found = {};
+        progress_line progress("checking");
+        found.parts = checked(heap.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
+        found.roots = checked(types::list_roots(heap));
+        checked(types::survey_roots(heap, found.roots));
+        found.version = heap.version();
+        found.log_records = heap.log().commits;
+        found.torn_superblock = heap.torn_superblock();
+        found.problems = heap.problems();
+        if (found.problems.empty())
+            return {};
+        return unexpected(found.problems.front());
+    });
+    if (!done && !is_damage(done.why().code))
+        fail_with(done.why());
+    if (!done && found.problems.empty()) // not even a superblock is left
+        found.problems.push_back(done.why());
     found.path = real_path(file);
-    std::unique_ptr<txn::inspection> heap;
-    try {
-        heap = inspect(file);
-    } catch (const failed& nothing) { // not even a superblock is left
-        if (!is_damage(nothing.why.code))
-            throw;
-        found.problems.push_back(nothing.why);
-        return found;
-    }
-    progress_line progress("checking");
-    found.parts = checked(heap->check_all([&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
-    found.roots = checked(types::list_roots(*heap));
-    checked(types::survey_roots(*heap, found.roots));
-    found.version = heap->version();
-    found.log_records = heap->log().commits;
-    found.torn_superblock = heap->torn_superblock();
-    found.problems = heap->problems();
     return found;
 }
 

@@ -118,6 +118,15 @@ TEST_F(posix_file, rename_to_new_refuses_to_replace) {
     EXPECT_EQ(files_.sync_directory("test", path("missing/x")).why().code, errc::not_found);
 }
 
+TEST_F(posix_file, rename_over_replaces) {
+    ASSERT_TRUE(open_or_create("from")->write("test", 0, pattern(5)));
+    ASSERT_TRUE(open_or_create("to")->write("test", 0, pattern(7)));
+    ASSERT_TRUE(files_.rename_over("test", path("from"), path("to")));
+    EXPECT_FALSE(*files_.exists(path("from")));
+    EXPECT_EQ(*open_or_create("to")->size(), 5U);
+    EXPECT_EQ(files_.rename_over("test", path("from"), path("to")).why().code, errc::not_found);
+}
+
 TEST_F(posix_file, reserving_extends_with_zeros_and_keeps_contents) {
     auto f = open_or_create("f");
     ASSERT_TRUE(f->write("test", 0, pattern(100)));
