@@ -3,9 +3,11 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 from rem_support import DAMAGE, ERROR, MAKE_HEAP, OK, RECORDS_BEGIN, REM, SUPERBLOCK_BYTES, USAGE, RemTest, main
@@ -352,9 +354,86 @@ class no_heap(RemTest):
                 file.write(struct.pack("<I", 99))
         self.each("book.rem", "has format 99")
 
-    def test_in_use(self):
+
+class live_heap(RemTest):
+    def test_is_told_of_as_of_its_last_commit(self):
         self.hold()
-        self.each("book.rem", "is open elsewhere")
+        got = self.json("info", "--json", "book.rem")
+        self.assertEqual((got["version"], got["checkpoint_version"], got["clean"]), (10, 0, False))
+        self.assertIn("another program has it open", self.text("info", "book.rem")[0])
+        self.assertEqual([root["name"] for root in self.json("ls", "--json", "book.rem")["roots"]], ROOTS)
+        self.assertTrue(self.json("verify", "--json", "book.rem")["whole"])
+
+    def test_is_copied_and_left_alone(self):
+        self.hold()
+        before = self.state()
+        self.rem("copy", "book.rem", "copy.rem")
+        self.assertEqual(self.rem("copy", "book.rem", "-").stdout, self.read(self.path("copy.rem")))
+        after = self.state()
+        self.assertTrue(after.pop("copy.rem"))
+        self.assertEqual(after, before)
+        got = self.json("verify", "--json", "copy.rem")
+        self.assertEqual((got["whole"], got["version"], got["log_records_checked"]), (True, 10, 0))
+
+    def test_that_is_damaged_is_told_to_be_and_not_copied(self):
+        self.hold()
+        places = self.places
+        at = self.place_in_file(places["elements"] + 100_000)
+        self.flip(at)
+        before = self.state()
+        got = self.json("verify", "--json", "book.rem", code=DAMAGE)
+        self.assertEqual([problem["offset"] for problem in got["problems"]], [at // 4096 * 4096])
+        self.assertEqual({root["name"] for root in got["roots"] if root["state"] != "whole"}, {"numbers"})
+        self.rem("copy", "book.rem", "copy.rem", code=DAMAGE)
+        self.rem("copy", "book.rem", "-", code=DAMAGE)
+        self.assertEqual(self.state(), before)
+
+    def test_that_is_written_to_as_fast_as_possible_is_copied_whole(self):
+        """Each copy holds exactly one commit, none older than the last one acknowledged before the copy began."""
+        process = subprocess.Popen([MAKE_HEAP, self.heap, "busy"], stdout=subprocess.PIPE, text=True)
+        acknowledged = [0]
+
+        def listen():
+            for line in process.stdout:
+                acknowledged[0] = int(line)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+
+        def end():
+            process.kill()
+            process.wait()
+            listener.join()
+            process.stdout.close()
+
+        self.addCleanup(end)
+        while acknowledged[0] < 5:
+            time.sleep(0.01)
+        copied, given_up, later, looked_at = 0, 0, 0, 0
+        for _ in range(60):
+            before = acknowledged[0]
+            done = subprocess.run(
+                [REM, "copy", "--force", self.heap, self.path("copy.rem")], capture_output=True, text=True
+            )
+            if done.returncode == ERROR:
+                self.assertIn("faster than it can be read", done.stderr)
+                given_up += 1
+                continue
+            self.assertEqual((done.returncode, done.stderr), (OK, ""))
+            self.rem("verify", "copy.rem")
+            number = int(subprocess.run([MAKE_HEAP, self.path("copy.rem"), "same"], capture_output=True, check=True).stdout)
+            self.assertGreaterEqual(number, before)
+            copied += 1
+            later += number > before
+            seen = subprocess.run([REM, "verify", self.heap], capture_output=True, text=True)
+            self.assertIn(seen.returncode, (OK, ERROR), seen.stdout + seen.stderr)
+            looked_at += seen.returncode == OK
+        self.assertIsNone(process.poll(), "the writer noticed")
+        print(
+            f"{copied} copies of {acknowledged[0]} commits, {later} of one made meanwhile; {given_up} given up; "
+            f"{looked_at} verified while live"
+        )
+        self.assertGreater(copied, 30)
 
 
 class copy(RemTest):
@@ -516,9 +595,25 @@ class copy(RemTest):
     def test_goes_over_what_an_interrupted_one_left(self):
         self.make()
         with open(self.path("copy.rem-new"), "w") as file:
-            file.write("x" * 5_000_000)
+            file.write("\0" * 8192 + "x" * 5_000_000)
         self.rem("copy", "book.rem", "copy.rem")
         self.assertEqual(self.read(self.path("copy.rem")), self.read())
+
+    def test_goes_over_no_heap_and_no_file_of_somebody_else(self):
+        self.make()
+        self.make(name="other.rem")
+        for name in ("other.rem", os.path.basename(__file__)):
+            shutil.copy(self.path(name) if name == "other.rem" else __file__, self.path("copy.rem-new"))
+            before = self.read(self.path("copy.rem-new"))
+            self.assertIn("is in the way", self.text("copy", "book.rem", "copy.rem", code=ERROR)[1])
+            self.assertEqual(self.read(self.path("copy.rem-new")), before)
+
+    def test_to_where_another_heaps_log_belongs_is_refused(self):
+        self.make()
+        self.make(name="other.rem")
+        before = self.state()
+        self.assertIn("redo log", self.text("copy", "--force", "book.rem", "other.rem-log", code=ERROR)[1])
+        self.assertEqual(self.state(), before)
 
 
 class readers(RemTest):

@@ -34,29 +34,35 @@ void expect_signals(const std::string& building) {
     fail_with({code, std::move(message), path, os_error});
 }
 
+result<void> write_to_output(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(errc::io, fmt::format("cannot write to standard output: {}.", std::strerror(errno)), {}, errno);
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return {};
+}
+
+/// What went out cannot be taken back: another attempt only tells whether the first one met damage or a busy writer.
 void copy_to_output(txn::inspection& heap, bool& has_begun) {
-    if (has_begun)
+    const bool is_another = has_begun;
+    progress_line progress("copying");
+    checked(store::copy_bytes(
+        heap.store(),
+        [&](std::span<const std::byte> bytes) -> result<void> {
+            has_begun = true;
+            return is_another ? result<void>() : write_to_output(bytes);
+        },
+        [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+    if (is_another)
         refuse(errc::in_use,
-               fmt::format("{} was written to while it was copied, and what went to standard output cannot be taken "
-                           "back: it is not a whole copy. Copy to a file instead.",
+               fmt::format("{} was written to while it was copied: what went to standard output is not a whole copy. "
+                           "Copy to a file instead.",
                            heap.path()),
                heap.path());
-    auto write = [&has_begun](std::span<const std::byte> bytes) -> result<void> {
-        has_begun = true;
-        while (!bytes.empty()) {
-            const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n < 0)
-                return fail(errc::io, fmt::format("cannot write to standard output: {}.", std::strerror(errno)), {},
-                            errno);
-            bytes = bytes.subspan(static_cast<std::size_t>(n));
-        }
-        return {};
-    };
-    progress_line progress("copying");
-    checked(store::copy_bytes(heap.store(), write,
-                              [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
 }
 
 /// The file that is to be replaced, locked so that nobody opens it for writing meanwhile; null when there is none.

@@ -82,7 +82,9 @@ TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
     ASSERT_TRUE(copied);
     ASSERT_TRUE((*copied)->update(*store_, {}));
     ASSERT_NO_FATAL_FAILURE(fold(3, 77));
-    ASSERT_NO_FATAL_FAILURE(fold(4 * k_chunk_pages + 2, 0)); // a page that was not zeros becomes zeros
+    const std::vector<std::byte> zeros(k_page_bytes); // of a page that was not
+    const folded_page cleared{4 * k_chunk_pages + 2, zeros.data(), page_checksum(zeros)};
+    ASSERT_TRUE(store_->fold({&cleared, 1}));
     ASSERT_NO_FATAL_FAILURE(commit_fresh(30, 8));
     ASSERT_NO_FATAL_FAILURE(publish());
     ASSERT_TRUE((*copied)->update(*store_, {}));

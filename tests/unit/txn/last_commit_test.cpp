@@ -193,7 +193,7 @@ std::vector<deed> deeds() {
          }},
         {"two checkpoints that change the chunk map",
          [](writer& program) {
-             for (const unsigned page : {25U, 60U}) {
+             for (const unsigned page : {20U, 45U}) {
                  program.set(page, page);
                  EXPECT_TRUE(program.commit());
                  EXPECT_TRUE(program.checkpoint());
