@@ -70,8 +70,11 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
     auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
     if (!mine)
         return mine.error();
-    if (!*locked || !*mine)
-        return in_use(path);
+    if (!*locked || !*mine) {
+        return fail(
+            errc::in_use,
+            path + " is just being created: somebody else has " + building + " locked. Wait until that is done.", path);
+    }
     REM_TRY(check_is_debris(files, **file));
     if (auto emptied = (*file)->resize("store: create", 0); !emptied) { // of what an interrupted creation left
         (void)files.remove("store: create", building);                  // best effort, as below

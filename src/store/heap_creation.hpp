@@ -15,7 +15,7 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 
-/// errc::in_use, for whoever wants a lock that another one holds.
+/// errc::in_use, for whoever wants the lock of a heap that another one holds.
 unexpected in_use(const std::string& path);
 
 /// NAME-new, empty and locked: where a heap is built before it gets its name. What an interrupted creation or copy left

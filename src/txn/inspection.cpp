@@ -112,11 +112,8 @@ result<void> inspection::expect_same_superblocks(os::file_system& files) {
 
 // What one check found, another may find again, and say it in other words.
 void inspection::note(const failure& damage) {
-    const bool known = std::any_of(problems_.begin(), problems_.end(), [&](const failure& other) {
-        return damage.offset == error::k_no_offset ? other.message == damage.message
-                                                   : other.offset == damage.offset && other.path == damage.path;
-    });
-    if (!known)
+    const bool has_place = damage.offset != error::k_no_offset;
+    if (noted_.emplace(damage.offset, has_place ? damage.path : damage.message).second)
         problems_.push_back(damage);
 }
 

@@ -18,8 +18,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::txn {
@@ -112,6 +114,7 @@ private:
     std::optional<std::uint64_t> other_superblock_damage_;
     std::optional<std::uint64_t> torn_superblock_;
     std::vector<failure> problems_;
+    std::set<std::pair<std::uint64_t, std::string>> noted_; // offset and path of each; without offset, the message
     std::optional<os::reservation> place_;
     std::uint64_t accessible_ = 0;
     std::vector<bool> read_;       // pages of the image that are in memory

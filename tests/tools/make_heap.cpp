@@ -1,6 +1,7 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|large|reopen|busy|same
-// hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. large: 256 MiB of
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same
+// hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
+// an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
@@ -82,6 +83,12 @@ int main(int argc, char** argv) {
     }
     rem::heap heap = rem::heap::create(argv[1], {.chunk_bytes = 65536});
     if (end == "empty") {
+        heap.close();
+        return 0;
+    }
+    if (end == "names") { // U+009B, an umlaut, and a byte that is no UTF-8
+        heap.root<std::uint64_t>("late \xc2\x9b"
+                                 "31m \xc3\xa4 \x9b");
         heap.close();
         return 0;
     }

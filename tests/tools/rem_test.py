@@ -78,7 +78,12 @@ class ls(RemTest):
         out, _ = self.text("ls", "book.rem")
         self.assertNotIn("\x1b", out)
         self.assertIn('counter "\\x1b[31m"', out)
+        self.make_named()
+        self.assertIn("late \\xc2\\x9b31m \u00e4 \\x9b ", self.text("ls", "names.rem")[0])
         self.assertRegex(out, r"(?m)^names +56  rem::map<rem::string, rem::string>$")
+
+    def make_named(self):
+        subprocess.run([MAKE_HEAP, self.path("names.rem"), "names"], check=True)
 
     def test_lists_what_a_killed_program_committed(self):
         self.make("killed")
@@ -202,6 +207,28 @@ class damage(RemTest):
         self.assertEqual(got["roots"], [])
         for name in ("info", "ls"):
             self.assertIn("superblock", self.text(name, "book.rem", code=DAMAGE)[1])
+
+    def test_of_superblocks_that_are_zeros_or_do_not_agree_is_told(self):
+        self.make()
+        whole = self.read()
+        zeros = bytes(SUPERBLOCK_BYTES)
+        foreign = bytearray(whole[:SUPERBLOCK_BYTES])
+        foreign[8:12] = struct.pack("<I", 99)
+        damaged = bytearray(whole[SUPERBLOCK_BYTES : 2 * SUPERBLOCK_BYTES])
+        damaged[100] ^= 1
+        for first, second in ((zeros, zeros), (foreign, damaged), (foreign, zeros), (damaged, foreign)):
+            with open(self.heap, "wb") as file:
+                file.write(bytes(first) + bytes(second) + whole[2 * SUPERBLOCK_BYTES :])
+            self.assertEqual(self.json("verify", "--json", "book.rem", code=DAMAGE)["problems"][0]["offset"], 0)
+
+    def test_is_an_exit_code_even_if_it_cannot_be_told(self):
+        places = self.make()
+        self.flip(self.place_in_file(places["elements"]))
+        for words in (["verify"], ["verify", "--json"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([REM, *words, self.heap], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, DAMAGE)
+            self.assertIn(b"standard output", done.stderr)
 
     def test_of_the_checksum_table_is_told_where_it_is(self):
         self.make()
@@ -334,6 +361,16 @@ class no_heap(RemTest):
         with open(self.path("notes"), "w") as file:
             file.write("not a heap " * 1000)
         self.each("notes", "is not a heap")
+
+    def test_without_a_name(self):
+        for words in (["info"], ["ls"], ["verify"]):
+            self.assertIn("the name is empty", self.text(*words, "", code=USAGE)[1])
+
+    def test_too_long_a_name_and_links_in_a_circle(self):
+        self.each("x" * 300, "shorter name")
+        os.symlink("b", self.path("a"))
+        os.symlink("a", self.path("b"))
+        self.each("a", "symbolic link")
 
     def test_empty(self):
         open(self.path("empty"), "w").close()
@@ -495,6 +532,37 @@ class copy(RemTest):
                 done = subprocess.run([REM, *words], stdout=full, stderr=subprocess.PIPE, cwd=self.directory)
                 self.assertEqual(done.returncode, ERROR, words)
                 self.assertIn(b"standard output", done.stderr)
+
+    def test_of_the_help_to_a_full_output_is_an_error(self):
+        for words in (["--help"], ["--version"], ["copy", "--help"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([REM, *words], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, ERROR, words)
+            self.assertIn(b"standard output", done.stderr)
+
+    def test_that_somebody_makes_already_is_said_to_be_under_way(self):
+        subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
+        for _ in range(20):  # until the second comes in time
+            first = subprocess.Popen([REM, "copy", self.heap, "copy.rem"], cwd=self.directory)
+            while first.poll() is None and not self.size_of("copy.rem-new"):
+                time.sleep(0.0005)
+            first.send_signal(signal.SIGSTOP)
+            second = subprocess.run([REM, "copy", self.heap, "copy.rem"], cwd=self.directory, capture_output=True)
+            first.send_signal(signal.SIGCONT)
+            self.assertEqual(first.wait(), OK)
+            if b"just being created" in second.stderr:
+                break
+            os.remove(self.path("copy.rem"))
+        else:
+            self.fail("20 copies were done before another could meet them")
+        self.assertEqual(second.returncode, ERROR)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["book.rem", "copy.rem"])
+
+    def test_to_no_name_or_to_a_directory_is_refused(self):
+        self.make()
+        self.assertIn("the name is empty", self.text("copy", "book.rem", "", code=USAGE)[1])
+        self.assertIn("names a directory", self.text("copy", "book.rem", "missing/", code=ERROR)[1])
+        self.assertEqual(os.listdir(self.directory), ["book.rem"])
 
     def test_does_not_overwrite_unless_forced(self):
         self.make()

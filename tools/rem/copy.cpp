@@ -146,6 +146,8 @@ int copy(const std::string& file, const std::string& to, bool force) {
     }
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write()
     std::signal(SIGXFSZ, SIG_IGN); // and so is a file beyond the process's limit
+    if (to.ends_with('/'))
+        refuse(errc::not_a_heap, fmt::format("{} names a directory. Name a file.", to), to);
     std::optional<file_copy> copy;
     if (!to_output)
         copy.emplace(real_path(to), force);

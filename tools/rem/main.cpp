@@ -52,7 +52,7 @@ int print_findings(const std::string& file, const std::function<std::string(txn:
     });
     if (!done && !(damage && is_damage(done.why().code)))
         fail_with(done.why());
-    fmt::print("{}", text);
+    put(text);
     if (done)
         return exit_ok;
     fmt::print(stderr, "rem: {}\n", problem_text(*damage));
@@ -83,20 +83,21 @@ constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy --force book.rem backup.rem\n"
                                         "  rem copy book.rem - | ssh host 'cat > book.rem'";
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
     CLI::App app(k_about, "rem");
     app.set_version_flag("--version", "rem " REM_VERSION, "Print the version and exit");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.footer(k_exit_codes);
     app.require_subcommand(1);
 
+    const CLI::Validator is_name([](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, "");
     std::string file;
     std::string to;
     bool as_json = false;
     bool force = false;
     auto add = [&](const char* name, const char* about, const char* examples) {
         CLI::App* command = app.add_subcommand(name, about);
-        command->add_option("FILE", file, "The heap")->required()->type_name("");
+        command->add_option("FILE", file, "The heap")->required()->type_name("")->check(is_name);
         command->footer(std::string(examples) + "\n\n" + k_exit_codes);
         return command;
     };
@@ -108,7 +109,10 @@ int run(int argc, char** argv) {
     for (CLI::App* command : {info_command, ls_command, verify_command})
         add_json(command);
     auto* copy_command = add("copy", "Copy the last commit of a heap, which may be open for writing", k_copy_examples);
-    copy_command->add_option("TO", to, "The new file, or - for standard output")->required()->type_name("");
+    copy_command->add_option("TO", to, "The new file, or - for standard output")
+        ->required()
+        ->type_name("")
+        ->check(is_name);
     copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
 
     try {
@@ -118,16 +122,19 @@ int run(int argc, char** argv) {
         (void)app.exit(stop);
         return asked ? exit_ok : exit_usage;
     }
-    int code = exit_ok;
     try {
-        code = info_command->parsed()     ? info(file, as_json)
+        return info_command->parsed()     ? info(file, as_json)
                : ls_command->parsed()     ? ls(file, as_json)
                : verify_command->parsed() ? verify(file, as_json)
                                           : copy(file, to, force);
     } catch (const failed& stop) {
         fmt::print(stderr, "rem: {}\n", visible(stop.why.message));
-        code = is_damage(stop.why.code) ? exit_damage : exit_error;
+        return is_damage(stop.why.code) ? exit_damage : exit_error;
     }
+}
+
+int run(int argc, char** argv) {
+    const int code = run_command(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
         fmt::print(stderr, "rem: cannot write to standard output.\n");
         return code == exit_ok ? exit_error : code;
