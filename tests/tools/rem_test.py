@@ -307,6 +307,19 @@ class damage(RemTest):
         self.assertNotIn("whole", states.values())
         self.assertGreater(len(got["problems"]), 40_000 * 8 // 4096)
 
+    def test_by_truncation_of_a_heap_that_needs_its_log_is_told(self):
+        places = self.make("killed")
+        whole = self.read()
+        self.assertEqual(self.json("info", "--json", "book.rem")["checkpoint_version"], 0)  # all of it is in the log
+        for end in (self.place_in_file(places["elements"]) // 4096 * 4096, len(whole) - 4096):
+            os.truncate(self.heap, end)
+            got = self.check(end)
+            self.assertIn("ends at byte", got["problems"][0]["what"])
+            self.assertEqual(got["version"], 10)
+            self.rem("copy", "book.rem", "-", code=DAMAGE)
+            with open(self.heap, "wb") as file:
+                file.write(whole)
+
     def test_by_truncation_within_the_superblocks_is_told(self):
         self.make()
         os.truncate(self.heap, 100)
