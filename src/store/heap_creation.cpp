@@ -42,7 +42,8 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
         const format::superblock& s = places[i];
         if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})
             return refuse("no heap in the making");
-        const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0 || s.region_count != 0;
+        // The name is durable before the first session begins. A commit that failed before may have left a region.
+        const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0;
         if (is_valid(s, i) && has_contents)
             return refuse("a heap of its own, or a copy that was interrupted when it was complete");
     }
