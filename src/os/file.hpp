@@ -94,6 +94,8 @@ public:
     virtual result<bool> exists(const std::string& path) = 0;
     /// Renames atomically; errc::exists, and nothing done, when `to` is there already.
     virtual result<void> rename_to_new(site where, const std::string& from, const std::string& to) = 0;
+    /// Renames atomically; a file that is at `to` is gone then.
+    virtual result<void> rename_over(site where, const std::string& from, const std::string& to) = 0;
     /// Removes a file; no error when it is absent.
     virtual result<void> remove(site where, const std::string& path) = 0;
     /// Makes creations, renames and removals in the directory that holds `path` durable.

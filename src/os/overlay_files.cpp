@@ -101,7 +101,16 @@ public:
         return {};
     }
 
-    result<bool> try_lock(lock_kind) override { return below_->try_lock(lock_kind::shared); } // O1
+    result<bool> try_lock(lock_kind) override {
+        auto locked = below_->try_lock(lock_kind::shared); // O1
+        if (!locked || !*locked || !pages_.empty() || !holes_.empty())
+            return locked;
+        auto size = below_->size(); // whoever had the lock may have made the file longer since it was opened
+        if (!size)
+            return size.error();
+        size_ = visible_ = *size;
+        return true;
+    }
     void unlock() override { below_->unlock(); }
     result<void> map_private(void*, std::size_t, std::uint64_t, access) override {
         return fail(errc::not_supported, "cannot map " + path() + ": its changes are in memory only.", path());
@@ -170,6 +179,8 @@ result<bool> overlay_files::exists(const std::string& path) {
 result<void> overlay_files::rename_to_new(site, const std::string&, const std::string& to) {
     return makes_no_files(to);
 }
+
+result<void> overlay_files::rename_over(site, const std::string&, const std::string& to) { return makes_no_files(to); }
 
 result<void> overlay_files::remove(site, const std::string& path) {
     removed_.insert(path);

@@ -24,6 +24,7 @@ public:
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override;
     result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
+    result<void> rename_over(site where, const std::string& from, const std::string& to) override;
     result<void> remove(site where, const std::string& path) override;
     result<void> sync_directory(site where, const std::string& path) override;
 

@@ -44,6 +44,14 @@ unexpected system_failure(int code, const std::string& operation, const std::str
                     offset);
     case EEXIST:
         return fail(errc::exists, text("Choose another name, or open the existing file."), path, code, offset);
+    case ENAMETOOLONG:
+        return fail(errc::io, text("Choose a shorter name."), path, code, offset);
+    case ELOOP:
+        return fail(errc::io, text("Name the file itself, not a symbolic link."), path, code, offset);
+    case EMFILE:
+    case ENFILE:
+        return fail(errc::io, text("Close other files, or raise the limit (ulimit -n), and try again."), path, code,
+                    offset);
     case EISDIR:
         return fail(errc::not_a_heap, text("A heap is a file; name one."), path, code, offset);
     default:
@@ -73,10 +81,12 @@ public:
             if (n < 0)
                 return system_failure(errno, "cannot read", path_, offset + done);
             if (n == 0) {
+                auto known = size();
+                const std::uint64_t end = known ? std::min(*known, offset + done) : offset + done;
                 return fail(errc::truncated,
-                            "cannot read " + path_ + ": it ends at byte " + std::to_string(offset + done) +
+                            "cannot read " + path_ + ": it ends at byte " + std::to_string(end) +
                                 ", although more was written. Restore it from a copy.",
-                            path_, 0, offset + done);
+                            path_, 0, end);
             }
             done += static_cast<std::size_t>(n);
         }
@@ -300,6 +310,12 @@ public:
             return system_failure(errno, "cannot rename " + from + " to", to);
         if (::unlink(from.c_str()) != 0)
             return system_failure(errno, "cannot remove", from);
+        return {};
+    }
+
+    result<void> rename_over(site, const std::string& from, const std::string& to) override {
+        if (::rename(from.c_str(), to.c_str()) != 0)
+            return system_failure(errno, "cannot rename " + from + " to", to);
         return {};
     }
 

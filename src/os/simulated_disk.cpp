@@ -97,6 +97,14 @@ result<void> simulated_disk::rename_to_new(site where, const std::string& from, 
     return record({.what = kind::rename, .inode = number, .where = where, .path = from, .to = to});
 }
 
+result<void> simulated_disk::rename_over(site where, const std::string& from, const std::string& to) {
+    const std::scoped_lock guard(mutex_);
+    const std::uint32_t number = find(from);
+    if (number == k_no_inode)
+        return fail(errc::not_found, "no simulated file to rename", from, ENOENT);
+    return record({.what = kind::rename, .inode = number, .where = where, .path = from, .to = to});
+}
+
 result<void> simulated_disk::remove(site where, const std::string& path) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(path);

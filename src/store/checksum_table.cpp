@@ -119,6 +119,24 @@ result<void> checksum_table::reserve(std::uint64_t page) {
     return {};
 }
 
+result<void> checksum_table::take_over() {
+    for (std::size_t level = top() + 1; level-- > 0;) {
+        const std::uint64_t end = level == top() ? level_begin_[level] + 1 : level_begin_[level + 1];
+        for (std::uint64_t index = 0; index < end - level_begin_[level]; ++index) {
+            auto reference = reference_to(level, index);
+            if (!reference)
+                return reference.error();
+            if (reference->checksum == 0)
+                continue;
+            auto loaded = load(level, index);
+            if (!loaded)
+                return loaded.error();
+            (*loaded)->changed = true;
+        }
+    }
+    return {};
+}
+
 result<node_reference> checksum_table::write_changed() {
     for (std::size_t level = 0; level <= top(); ++level) {
         std::vector<std::uint64_t> changed;

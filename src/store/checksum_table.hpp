@@ -34,6 +34,9 @@ public:
     /// Writes what changed; durable after the next sync of the file. Returns the root for the superblock.
     result<format::node_reference> write_changed();
 
+    /// Reads all nodes; the next write_changed() writes them, changed or not. errc::corrupt.
+    result<void> take_over();
+
     /// Reads every node from the file and calls `damaged(file offset)` for each that cannot be read or fails its
     /// checksum; for every page with a checksum, in order, calls `page(index, checksum)`.
     void walk(const std::function<void(std::uint64_t)>& damaged,

@@ -29,6 +29,8 @@ public:
 
     [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
     [[nodiscard]] bool changed() const { return changed_; }
+    /// From now on it counts as changed, if it holds anything.
+    void take_over() { changed_ = changed_ || !exceptions_.empty(); }
 
     /// Writes the list to `slot` of the area; durable after the next sync. Returns the reference for the superblock.
     result<format::map_reference> write(os::file& file, format::map_reference area);

@@ -1,46 +1,78 @@
 #include "store/heap_copy.hpp"
 
 #include "base/checksum.hpp"
+#include "format/superblock.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 namespace remanence::store {
 
 namespace {
 
 constexpr std::uint64_t k_piece_bytes = 1 * MiB;
+constexpr std::uint64_t k_superblocks_bytes = format::k_superblock_count * format::k_superblock_bytes;
+
+/// Where a copy goes.
+class target {
+public:
+    target() = default;
+    target(const target&) = delete;
+    target& operator=(const target&) = delete;
+    virtual ~target() = default;
+    /// Whether the page at `at` of the file needs not be written, since it is there, or is a hole.
+    virtual bool has(std::uint64_t at, std::uint32_t checksum) = 0;
+    virtual result<void> write(std::uint64_t at, std::span<const std::byte> pages) = 0;
+};
 
 class copier {
 public:
-    copier(heap_file& heap, std::uint64_t end, const byte_sink& sink, const copy_progress& progress)
-        : heap_(heap), end_(end), sink_(sink), progress_(progress), piece_(static_cast<std::size_t>(k_piece_bytes)) {}
+    copier(heap_file& heap, std::uint64_t end, target& to, const copy_progress& progress)
+        : heap_(heap), end_(end), to_(to), progress_(progress), piece_(static_cast<std::size_t>(k_piece_bytes)) {}
 
-    /// Up to `to`: superblocks, chunk maps, checksum tables, and what lies between.
-    result<void> copy_as_it_is(std::uint64_t to) {
-        return copy(to, [&](std::span<std::byte> into) -> result<void> {
+    /// Up to `end`: superblocks, chunk maps, checksum tables, and what lies between.
+    result<void> copy_as_it_is(std::uint64_t end) {
+        return copy(end, [&](std::span<std::byte> into) -> result<void> {
             auto size = heap_.file().size();
             if (!size)
                 return size.error();
             const auto present = static_cast<std::size_t>(
                 std::min<std::uint64_t>(into.size(), std::max(*size, at_) - at_)); // the last page may be a part of one
             std::fill(into.begin() + static_cast<std::ptrdiff_t>(present), into.end(), std::byte{0});
-            return heap_.file().read(at_, into.first(present));
+            REM_TRY(heap_.file().read(at_, into.first(present)));
+            return to_.write(at_, into);
         });
     }
     result<void> copy_homes(const format::region& r) {
-        return copy(r.home_offset + r.bytes, [&](std::span<std::byte> into) {
-            return heap_.read_pages((r.heap_offset + (at_ - r.home_offset)) / k_page_bytes, into);
+        return copy(r.home_offset + r.bytes, [&](std::span<std::byte> into) -> result<void> {
+            const std::uint64_t first = (r.heap_offset + (at_ - r.home_offset)) / k_page_bytes;
+            const std::size_t count = into.size() / k_page_bytes;
+            for (std::size_t i = 0; i < count;) {
+                std::size_t end = i;
+                for (; end < count; ++end) { // the pages that are wanted
+                    auto checksum = heap_.checksum_of(first + end);
+                    if (!checksum)
+                        return checksum.error();
+                    if (to_.has(at_ + end * k_page_bytes, *checksum))
+                        break;
+                }
+                const auto wanted = into.subspan(i * k_page_bytes, (end - i) * k_page_bytes);
+                if (!wanted.empty()) {
+                    REM_TRY(heap_.read_pages(first + i, wanted));
+                    REM_TRY(to_.write(at_ + i * k_page_bytes, wanted));
+                }
+                i = end + 1;
+            }
+            return {};
         });
     }
 
 private:
     template <class F>
-    result<void> copy(std::uint64_t to, F&& read) {
-        for (to = std::min(to, end_); at_ < to;) {
-            auto part = std::span(piece_).first(static_cast<std::size_t>(std::min(k_piece_bytes, to - at_)));
-            REM_TRY(read(part));
-            REM_TRY(sink_(part));
+    result<void> copy(std::uint64_t end, F&& copy_piece) {
+        for (end = std::min(end, end_); at_ < end;) {
+            auto part = std::span(piece_).first(static_cast<std::size_t>(std::min(k_piece_bytes, end - at_)));
+            REM_TRY(copy_piece(part));
             at_ += part.size();
             if (progress_)
                 progress_(at_, end_);
@@ -51,21 +83,22 @@ private:
     heap_file& heap_;
     std::uint64_t at_ = 0;
     std::uint64_t end_;
-    const byte_sink& sink_;
+    target& to_;
     const copy_progress& progress_;
     std::vector<std::byte> piece_;
 };
 
-} // namespace
-
-result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress) {
+result<std::uint64_t> copy_end(heap_file& heap) {
     auto size = heap.file().size();
     if (!size)
         return size.error();
-    const std::uint64_t end = std::min(align_up(*size, k_page_bytes), heap.layout_end());
+    return std::min(align_up(*size, k_page_bytes), heap.layout_end());
+}
+
+result<void> copy_all(heap_file& heap, std::uint64_t end, target& to, const copy_progress& progress) {
     if (progress)
         progress(0, end);
-    copier all(heap, end, sink, progress);
+    copier all(heap, end, to, progress);
     for (std::size_t i = 0; i < heap.super().region_count; ++i) {
         REM_TRY(all.copy_as_it_is(heap.super().regions[i].home_offset));
         REM_TRY(all.copy_homes(heap.super().regions[i]));
@@ -73,39 +106,107 @@ result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progr
     return all.copy_as_it_is(heap.layout_end());
 }
 
+class stream final : public target {
+public:
+    explicit stream(const byte_sink& sink) : sink_(sink) {}
+    bool has(std::uint64_t, std::uint32_t) override { return false; }
+    result<void> write(std::uint64_t, std::span<const std::byte> pages) override { return sink_(pages); }
+
+private:
+    const byte_sink& sink_;
+};
+
+class new_file final : public target {
+public:
+    new_file(os::file& file, std::vector<std::uint32_t>& held, std::span<std::byte> superblocks)
+        : file_(file), held_(held), superblocks_(superblocks) {}
+
+    bool has(std::uint64_t at, std::uint32_t checksum) override { return held_[index(at)] == checksum; }
+
+    result<void> write(std::uint64_t at, std::span<const std::byte> pages) override {
+        if (at < superblocks_.size()) {
+            const std::size_t count = std::min<std::size_t>(pages.size(), superblocks_.size() - at);
+            std::copy_n(pages.begin(), count, superblocks_.begin() + static_cast<std::ptrdiff_t>(at));
+            at += count;
+            pages = pages.subspan(count);
+        }
+        for (std::size_t i = 0; i < pages.size();) {
+            std::size_t end = i;
+            while (end < pages.size() && !is_hole(at + end, pages.subspan(end, k_page_bytes)))
+                end += k_page_bytes;
+            if (end > i)
+                REM_TRY(file_.write("store: copy", at + i, pages.subspan(i, end - i)));
+            i = end + k_page_bytes;
+        }
+        return {};
+    }
+
+private:
+    static std::size_t index(std::uint64_t at) { return static_cast<std::size_t>(at / k_page_bytes); }
+    /// Whether it is one already, and may stay one; notes what is about to be written, else.
+    bool is_hole(std::uint64_t at, std::span<const std::byte> page) {
+        const std::uint32_t checksum = is_all_zeros(page) ? 0 : page_checksum(page);
+        return std::exchange(held_[index(at)], checksum) == 0 && checksum == 0;
+    }
+
+    os::file& file_;
+    std::vector<std::uint32_t>& held_;
+    std::span<std::byte> superblocks_;
+};
+
+} // namespace
+
+result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress) {
+    auto end = copy_end(heap);
+    if (!end)
+        return end.error();
+    stream to(sink);
+    return copy_all(heap, *end, to, progress);
+}
+
+result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_system& files, const std::string& path,
+                                                                  unsigned mode) {
+    auto file = begin_new(files, path, mode);
+    if (!file)
+        return file.error();
+    return std::unique_ptr<copy_in_progress>(new copy_in_progress(files, new_path(path), std::move(*file)));
+}
+
+copy_in_progress::~copy_in_progress() {
+    if (file_)
+        (void)files_.remove("store: remove failed copy", path_); // best effort: the error at hand is what counts
+}
+
+result<void> copy_in_progress::update(heap_file& heap, const copy_progress& progress) {
+    auto end = copy_end(heap);
+    if (!end)
+        return end.error();
+    const auto pages = static_cast<std::size_t>(*end / k_page_bytes);
+    held_.resize(std::max(held_.size(), pages));
+    superblocks_.resize(static_cast<std::size_t>(k_superblocks_bytes));
+    new_file to(*file_, held_, superblocks_);
+    REM_TRY(copy_all(heap, *end, to, progress));
+    REM_TRY(file_->resize("store: length of copy", *end)); // its end may be a hole
+    held_.resize(pages);
+    return {};
+}
+
+result<std::unique_ptr<os::file>> copy_in_progress::finish() {
+    REM_TRY(file_->write("store: superblocks of copy", 0, superblocks_));
+    REM_TRY(file_->sync("store: sync copy"));
+    return std::move(file_);
+}
+
 result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
                                               const copy_progress& progress) {
     auto mode = heap.file().permissions();
     if (!mode)
         return mode.error();
-    auto file = begin_new(files, path, *mode);
-    if (!file)
-        return file.error();
-    std::uint64_t at = 0;
-    auto write = [&](std::span<const std::byte> piece) -> result<void> {
-        for (std::size_t i = 0; i < piece.size();) {
-            auto is_zero = [&](std::size_t page) { return is_all_zeros(piece.subspan(page, k_page_bytes)); };
-            std::size_t end = i;
-            while (end < piece.size() && !is_zero(end))
-                end += k_page_bytes;
-            if (end > i)
-                REM_TRY((*file)->write("store: copy", at + i, piece.subspan(i, end - i)));
-            i = end + (end < piece.size() ? k_page_bytes : 0);
-        }
-        at += piece.size();
-        return {};
-    };
-    auto build = [&]() -> result<void> {
-        REM_TRY(copy_bytes(heap, write, progress));
-        REM_TRY((*file)->resize("store: length of copy", at)); // its end may be a hole
-        return (*file)->sync("store: sync copy");
-    };
-    if (auto built = build(); !built) {
-        (void)files.remove("store: remove failed copy",
-                           new_path(path)); // best effort: the error at hand is the one that counts
-        return built.error();
-    }
-    return file;
+    auto copy = copy_in_progress::begin(files, path, *mode);
+    if (!copy)
+        return copy.error();
+    REM_TRY((*copy)->update(heap, progress));
+    return (*copy)->finish();
 }
 
 } // namespace remanence::store

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace remanence::store {
 
@@ -18,12 +19,40 @@ using byte_sink = std::function<result<void>(std::span<const std::byte>)>;
 using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Hands over the whole file. Each page of the image is checked (errc::corrupt, with its place), and what was never
-/// committed comes as zeros. Precondition: the heap is clean, and nobody writes to it. O(file).
+/// committed comes as zeros. Precondition: the heap is clean, and its superblocks, tables and map do not change; pages
+/// may: one that is not as its checksum says is an error. O(file).
 result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress);
 
-/// Writes them to a new file NAME-new and syncs it; where it holds zeros it stays a hole. The file is locked as long as
-/// it is open, and the caller gives it its name. errc::no_space and every other failure leave no file behind, but for an
-/// empty one that could not be locked.
+/// A copy on its way: the new file NAME-new. Locked as long as this lives; removed with it, unless it was finished.
+class copy_in_progress {
+public:
+    /// Errors: those of begin_new().
+    static result<std::unique_ptr<copy_in_progress>> begin(os::file_system& files, const std::string& path,
+                                                           unsigned mode);
+    copy_in_progress(const copy_in_progress&) = delete;
+    copy_in_progress& operator=(const copy_in_progress&) = delete;
+    ~copy_in_progress();
+
+    /// Makes the file hold what copy_bytes() hands over, zeros as holes. It may be called again, after a failure or with
+    /// a later commit of the heap: pages that it holds already, by their checksums, are not read again. Until finish()
+    /// it has no superblocks, so that nobody takes it for a heap.
+    result<void> update(heap_file& heap, const copy_progress& progress);
+    /// Writes the superblocks and syncs. The caller gives the file its name, and holds the lock as long as he keeps it.
+    result<std::unique_ptr<os::file>> finish();
+
+private:
+    copy_in_progress(os::file_system& files, std::string path, std::unique_ptr<os::file> file)
+        : files_(files), path_(std::move(path)), file_(std::move(file)) {}
+
+    os::file_system& files_;
+    std::string path_;
+    std::unique_ptr<os::file> file_;  // null: finished
+    std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: it is zeros
+    std::vector<std::byte> superblocks_;
+};
+
+/// All of it at one go. errc::no_space and every other failure leave no file behind, but for an empty one that could not
+/// be locked.
 result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
                                               const copy_progress& progress);
 

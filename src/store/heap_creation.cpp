@@ -21,6 +21,41 @@ unexpected in_use(const std::string& path) {
         path);
 }
 
+namespace {
+
+/// Superblocks come first in a creation, and whole heaps without contents are nobody's loss; in a copy they come last.
+result<void> check_is_debris(os::file_system& files, os::file& file) {
+    const auto refuse = [&](const std::string& what) {
+        return fail(errc::exists,
+                    file.path() + " is in the way, where the new heap is to be built, and is " + what +
+                        ". Give it another name, or remove it if it is not wanted.",
+                    file.path());
+    };
+    auto size = file.size();
+    if (!size)
+        return size.error();
+    superblock_places places{};
+    const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(*size, sizeof places));
+    REM_TRY(file.read(0, std::as_writable_bytes(std::span(places)).first(present)));
+    for (std::uint64_t i = 0; i < places.size(); ++i) {
+        const format::superblock& s = places[i];
+        if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})
+            return refuse("no heap in the making");
+        // The name is durable before the first session begins. A commit that failed before may have left a region.
+        const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0;
+        if (is_valid(s, i) && has_contents)
+            return refuse("a heap of its own, or a copy that was interrupted when it was complete");
+    }
+    auto has_log = files.exists(log_path(file.path()));
+    if (!has_log)
+        return has_log.error();
+    if (*has_log)
+        return refuse("a heap with a redo log");
+    return {};
+}
+
+} // namespace
+
 result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
     const std::string building = new_path(path);
     auto file = files.open_or_create(building, mode);
@@ -35,8 +70,12 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
     auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
     if (!mine)
         return mine.error();
-    if (!*locked || !*mine)
-        return in_use(path);
+    if (!*locked || !*mine) {
+        return fail(
+            errc::in_use,
+            path + " is just being created: somebody else has " + building + " locked. Wait until that is done.", path);
+    }
+    REM_TRY(check_is_debris(files, **file));
     if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // of what an interrupted creation left
         (void)files.remove("store: remove file not emptied", building);         // best effort, as below
         return emptied.error();

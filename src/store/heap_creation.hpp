@@ -15,10 +15,12 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 
-/// errc::in_use, for whoever wants a lock that another one holds.
+/// errc::in_use, for whoever wants the lock of a heap that another one holds.
 unexpected in_use(const std::string& path);
 
-/// NAME-new, empty and locked: where a heap is built before it gets its name. errc::in_use when another process builds one.
+/// NAME-new, empty and locked: where a heap is built before it gets its name. What an interrupted creation or copy left
+/// there goes: a file that nobody has locked, that begins as a heap or with zeros, and is no heap with anything in it, nor
+/// has a log. errc::in_use when another process builds one; errc::exists, and nothing changed, for any other file.
 result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode);
 
 struct creation {

@@ -29,15 +29,18 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
 
 /// All of an open but what open_damaged() does not insist on.
 result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files, const std::string& path,
-                                                         os::access mode) {
+                                                         os::access mode, locking lock) {
     auto file = files.open(path, mode);
     if (!file)
         return file.error();
-    auto locked = (*file)->try_lock(mode == os::access::read_only ? os::lock_kind::shared : os::lock_kind::exclusive);
-    if (!locked)
-        return locked.error();
-    if (!*locked)
-        return in_use(path);
+    if (lock == locking::yes) {
+        auto locked =
+            (*file)->try_lock(mode == os::access::read_only ? os::lock_kind::shared : os::lock_kind::exclusive);
+        if (!locked)
+            return locked.error();
+        if (!*locked)
+            return in_use(path);
+    }
     auto size = (*file)->size();
     if (!size)
         return size.error();
@@ -48,7 +51,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
-    auto store = begin_open(files, path, mode);
+    auto store = begin_open(files, path, mode, locking::yes);
     if (!store)
         return store.error();
     REM_TRY((*store)->check_length());
@@ -57,8 +60,9 @@ result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& files, const std::string& path,
-                                                           const std::function<void(const failure&)>& damaged) {
-    auto store = begin_open(files, path, os::access::read_write);
+                                                           const std::function<void(const failure&)>& damaged,
+                                                           locking lock) {
+    auto store = begin_open(files, path, os::access::read_write, lock);
     if (!store)
         return store.error();
     if (auto long_enough = (*store)->check_length(); !long_enough)
@@ -407,6 +411,13 @@ result<void> heap_file::write_superblock(superblock next) {
     REM_TRY(file_->write("store: superblock", place * format::k_superblock_bytes, std::as_bytes(std::span(&next, 1))));
     REM_TRY(file_->sync("store: sync superblock"));
     super_ = next;
+    return {};
+}
+
+result<void> heap_file::take_over_structure() {
+    for (checksum_table& table : tables_)
+        REM_TRY(table.take_over());
+    map_.take_over();
     return {};
 }
 

@@ -49,10 +49,13 @@ public:
     /// Locks and validates. errc::in_use when somebody else holds it.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
 
+    enum class locking { yes, no };
     /// As open() for reading and writing, but goes on where the heap can still be looked at, and tells of what is wrong: a
     /// file that ends too early, a damaged chunk map. For files that keep changes to themselves (os/overlay_files.hpp).
+    /// Without the lock others may write meanwhile: what is read is checked, and may not fit together.
     static result<std::unique_ptr<heap_file>> open_damaged(os::file_system& files, const std::string& path,
-                                                           const std::function<void(const failure&)>& damaged);
+                                                           const std::function<void(const failure&)>& damaged,
+                                                           locking lock = locking::yes);
 
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] bool is_clean() const { return (super_.flags & format::k_flag_clean) != 0; }
@@ -123,13 +126,16 @@ public:
     result<void> confirm();
     /// errc::truncated when the file ends before the image does: that of the superblock, and of the chunks accepted since.
     result<void> check_length() const;
+    /// Reads all nodes of the checksum tables, and makes the next publish write them and the chunk map, changed or not:
+    /// then all that the new superblock names, but for pages, was written here. errc::corrupt. O(tables), in memory too.
+    result<void> take_over_structure();
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
 
 private:
     heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling);
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
-                                                         os::access mode);
+                                                         os::access mode, locking lock);
     result<void> read_map();
     result<void> write_superblock(format::superblock next);
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;

@@ -35,22 +35,34 @@ unexpected other_format(const std::string& path, std::uint32_t version, std::uin
 /// Why a file is no heap, or one that cannot be read, when neither superblock is valid.
 unexpected no_valid_superblock(const std::string& path, const superblock_places& places, std::uint64_t file_bytes) {
     auto has_magic = [](const superblock& s) { return s.magic == format::k_heap_magic; };
+    auto is_empty = [](const superblock& s) { return is_all_zeros(std::as_bytes(std::span(&s, 1))); };
+    if (file_bytes >= sizeof places && std::all_of(places.begin(), places.end(), is_empty)) {
+        return fail(errc::corrupt,
+                    path + " begins with " + std::to_string(sizeof places) +
+                        " bytes of zeros where a heap has its superblocks. Restore it from a copy, if it was a heap.",
+                    path, 0, 0);
+    }
     if (std::none_of(places.begin(), places.end(), has_magic)) {
         return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0,
                     0);
     }
-    // Its checksum may be another one.
-    for (const superblock& s : places) {
-        if (has_magic(s) && s.format_version != format::k_format_version)
-            return other_format(path, s.format_version, 0);
-    }
+    // Its checksum may be another one. Both say so, or one of them is damaged.
+    const std::uint32_t version = places[0].format_version;
+    if (std::all_of(places.begin(), places.end(), has_magic) && version != format::k_format_version &&
+        places[1].format_version == version)
+        return other_format(path, version, 0);
     if (file_bytes < sizeof places) {
         return fail(errc::truncated,
                     path + " ends at byte " + std::to_string(file_bytes) +
                         ", within its superblocks. Restore it from a copy.",
                     path, 0, file_bytes);
     }
-    return damaged_superblock(path, 0, "so is the other one: no checksum fits");
+    std::string what = "so is the other one: no checksum fits";
+    for (const superblock& s : places) {
+        if (has_magic(s) && s.format_version != format::k_format_version)
+            what += "; one says that it is of format " + std::to_string(s.format_version);
+    }
+    return damaged_superblock(path, 0, what);
 }
 
 // I7: a superblock with a fitting checksum may still have been made by an enemy.

@@ -98,6 +98,8 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         // Another process may have been first; with open_or_create that is as good.
         if (made.why().code != errc::exists || mode == open_mode::create)
             return made.error();
+        if (auto present = files_.exists(path); !present || !*present)
+            return made.error(); // something else is in the way
         place.reset();
     }
 

@@ -3,6 +3,7 @@
 #include "alloc/sections.hpp"
 #include "log/salvage.hpp"
 #include "store/heap_verification.hpp"
+#include "store/superblocks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,9 +18,26 @@ constexpr std::uint64_t k_read_bytes = 1 * MiB;
 
 result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, const std::string& path,
                                                      const inspection_progress& progress) {
+    return open_with(files, path, store::heap_file::locking::yes, progress);
+}
+
+// The superblock is read before the log and is the same after it. So no other one was written in between, the log did
+// not begin anew, and holds every commit that was acknowledged before.
+result<std::unique_ptr<inspection>> inspection::open_live(os::file_system& files, const std::string& path,
+                                                          const inspection_progress& progress) {
+    auto opened = open_with(files, path, store::heap_file::locking::no, progress);
+    if (!opened)
+        return opened.error();
+    REM_TRY((*opened)->expect_same_superblocks(files));
+    return opened;
+}
+
+result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files, const std::string& path,
+                                                          store::heap_file::locking lock,
+                                                          const inspection_progress& progress) {
     std::unique_ptr<inspection> opened(new inspection(files));
     auto note = [&](const failure& damage) { opened->note(damage); };
-    auto store = store::heap_file::open_damaged(opened->files_, path, note);
+    auto store = store::heap_file::open_damaged(opened->files_, path, note, lock);
     if (!store)
         return store.error();
     opened->store_ = std::move(*store);
@@ -28,6 +46,8 @@ result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, con
         return size.error();
     opened->file_bytes_ = *size;
     opened->super_ = opened->store_->super();
+    opened->live_ = lock == store::heap_file::locking::no;
+    opened->other_superblock_damage_ = opened->store_->other_superblock_damage();
     const std::string log_path = store::log_path(path);
     auto present = opened->files_.exists(log_path);
     if (!present)
@@ -42,7 +62,7 @@ result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, con
             return log_bytes.error();
         opened->log_.file_bytes = *log_bytes;
     }
-    if (auto damaged = opened->store_->other_superblock_damage()) {
+    if (auto damaged = opened->other_superblock_damage_) {
         if (opened->log_.present || !opened->store_->is_clean()) {
             opened->torn_superblock_ = damaged;
         } else {
@@ -52,23 +72,48 @@ result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, con
                   path, 0, *damaged});
         }
     }
+    if (opened->live_) {
+        if (auto taken = opened->store_->take_over_structure(); !taken) {
+            if (!is_damage(taken.why().code))
+                return taken.error();
+            note(taken.why());
+        }
+    }
     auto recovered = log::salvage(opened->files_, *opened->store_, note, progress);
     if (!recovered)
         return recovered.error();
     opened->log_.commits = recovered->commits;
     opened->log_.record_bytes = recovered->bytes;
+    if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
+        const format::superblock& super = opened->store_->super();
+        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true));
+    }
     REM_TRY(opened->make_memory(opened->store_->image_bytes()));
     opened->read_.resize(static_cast<std::size_t>(opened->store_->image_bytes() / k_page_bytes));
     return opened;
 }
 
+result<void> inspection::expect_same_superblocks(os::file_system& files) {
+    auto moved_on = [&] {
+        return fail(errc::in_use, path() + " is open elsewhere, and was written to while it was read. Try again.",
+                    path());
+    };
+    auto file = files.open(path(), os::access::read_only);
+    if (!file)
+        return moved_on();
+    auto size = (*file)->size();
+    if (!size)
+        return moved_on();
+    auto now = store::read_superblocks(**file, *size);
+    if (!now || now->super.checksum != super_.checksum || now->other_damage != other_superblock_damage_)
+        return moved_on();
+    return {};
+}
+
 // What one check found, another may find again, and say it in other words.
 void inspection::note(const failure& damage) {
-    const bool known = std::any_of(problems_.begin(), problems_.end(), [&](const failure& other) {
-        return damage.offset == error::k_no_offset ? other.message == damage.message
-                                                   : other.offset == damage.offset && other.path == damage.path;
-    });
-    if (!known)
+    const bool has_place = damage.offset != error::k_no_offset;
+    if (noted_.emplace(damage.offset, has_place ? damage.path : damage.message).second)
         problems_.push_back(damage);
 }
 

@@ -18,8 +18,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::txn {
@@ -39,7 +41,7 @@ struct inspected_parts {
     bool allocator = false; // whether it could be checked
 };
 
-/// While it lives nobody can open the heap for writing. One thread at a time.
+/// While it lives nobody can open the heap for writing, unless it is of a live heap. One thread at a time.
 class inspection final : public heap_bytes {
 public:
     /// Fails when nothing can be said of the heap: errc::in_use while it is open elsewhere, not_found, not_a_heap,
@@ -48,6 +50,14 @@ public:
     static result<std::unique_ptr<inspection>> open(os::file_system& files, const std::string& path,
                                                     const inspection_progress& progress);
 
+    /// As open(), without a lock, of a heap that somebody else is writing to: everything that its last commit names but
+    /// the pages is read at once, and kept in memory. A page that was overwritten since is damage to whoever reads it, so
+    /// damage is to be believed only if the heap did not move on meanwhile: see with_last_commit(). errc::in_use when it
+    /// moved on already. O(log and checksum tables).
+    static result<std::unique_ptr<inspection>> open_live(os::file_system& files, const std::string& path,
+                                                         const inspection_progress& progress);
+
+    [[nodiscard]] bool is_live() const { return live_; }
     /// The ruling superblock as the file has it.
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
@@ -86,6 +96,10 @@ public:
 
 private:
     explicit inspection(os::file_system& files) : files_(files) {}
+    static result<std::unique_ptr<inspection>> open_with(os::file_system& files, const std::string& path,
+                                                         store::heap_file::locking lock,
+                                                         const inspection_progress& progress);
+    result<void> expect_same_superblocks(os::file_system& files);
     result<void> make_memory(std::uint64_t bytes);
     result<void> check_allocator(inspected_parts& parts);
     result<void> read_metadata();
@@ -96,8 +110,11 @@ private:
     format::superblock super_{};
     std::uint64_t file_bytes_ = 0;
     inspected_log log_;
+    bool live_ = false;
+    std::optional<std::uint64_t> other_superblock_damage_;
     std::optional<std::uint64_t> torn_superblock_;
     std::vector<failure> problems_;
+    std::set<std::pair<std::uint64_t, std::string>> noted_; // offset and path of each; without offset, the message
     std::optional<os::reservation> place_;
     std::uint64_t accessible_ = 0;
     std::vector<bool> read_;       // pages of the image that are in memory

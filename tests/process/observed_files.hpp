@@ -86,6 +86,12 @@ public:
         observer_.ends(where);
         return done;
     }
+    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+        observer_.begins(where);
+        auto done = below_.rename_over(where, from, to);
+        observer_.ends(where);
+        return done;
+    }
     result<void> remove(os::site where, const std::string& path) override {
         observer_.begins(where);
         auto done = below_.remove(where, path);

@@ -1,14 +1,16 @@
 // Files of which one call fails, of whatever kind: reads and questions too, which the simulated disk answers always. For
-// tests that fail the nth call, for every n, until a run succeeds.
+// tests that fail the nth call, for every n, until a run succeeds. Or something else happens before each call.
 #pragma once
 
 #include "os/file.hpp"
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace remanence::test {
@@ -24,6 +26,8 @@ public:
         failed_.clear();
     }
     void work_again() { left_.reset(); }
+    /// Is called before each call, with its name.
+    void before_each(std::function<void(std::string_view)> happens) { before_each_ = std::move(happens); }
     /// Which call has failed since fail_at(); empty: none.
     [[nodiscard]] const std::string& failed() const { return failed_; }
 
@@ -38,6 +42,9 @@ public:
     }
     result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
         return call<void>("rename_to_new", from, [&] { return below_.rename_to_new(where, from, to); });
+    }
+    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+        return call<void>("rename_over", from, [&] { return below_.rename_over(where, from, to); });
     }
     result<void> remove(os::site where, const std::string& path) override {
         return call<void>("remove", path, [&] { return below_.remove(where, path); });
@@ -100,6 +107,8 @@ private:
 
     template <class T, class F>
     result<T> call(const char* what, const std::string& path, F&& perform) {
+        if (before_each_)
+            before_each_(what);
         if (!left_ || (*left_)-- != 0)
             return perform();
         left_.reset();
@@ -115,6 +124,7 @@ private:
     }
 
     os::file_system& below_;
+    std::function<void(std::string_view)> before_each_;
     std::optional<std::uint64_t> left_;
     errc code_ = errc::io;
     std::string failed_;

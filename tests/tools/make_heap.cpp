@@ -1,9 +1,12 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|large|reopen
-// hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. large: 256 MiB of
-// zeros and little else. reopen: opens the heap that is there, and closes it.
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same
+// hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
+// an odd name. large: 256 MiB of
+// zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
+// the same in each commit, and prints the number once it is committed. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +20,51 @@ std::uint64_t offset(const rem::heap& heap, const void* at) {
     return static_cast<std::uint64_t>(static_cast<const char*>(at) - static_cast<const char*>(heap.base()));
 }
 
+constexpr std::size_t k_numbers = 30'000;
+
+rem::heap open_when_free(const char* path) {
+    for (;;) {
+        try {
+            return rem::heap::open(path, {.chunk_bytes = 65536});
+        } catch (const rem::error& stop) {
+            if (stop.code() != rem::errc::in_use) // rem found it closed, and reads it
+                throw;
+        }
+    }
+}
+
+// Checkpoints all the time, grows now and then, and is closed and opened again.
+void write_as_fast_as_possible(const char* path) {
+    for (std::uint64_t n = 1;;) {
+        rem::heap heap = open_when_free(path);
+        auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
+        auto& grown = heap.root<rem::list<rem::string>>("grown");
+        for (int session = 0; session < 40; ++session, ++n) {
+            heap.write([&] {
+                for (std::uint64_t& number : numbers)
+                    number = n;
+                if (n % 7 == 0 && n < 5000)
+                    grown.emplace_back(std::size_t{20'000}, 'x');
+            });
+            std::printf("%ju\n", std::uintmax_t{n});
+            std::fflush(stdout);
+            if (n % 3 != 0)
+                heap.checkpoint();
+        }
+        heap.close();
+    }
+}
+
+/// 0: they are not all the same.
+std::uint64_t only_number(const char* path) {
+    const rem::heap heap = rem::heap::open_existing(path);
+    const auto* numbers = heap.find_root<rem::vector<std::uint64_t>>("numbers");
+    if (numbers == nullptr || numbers->size() != k_numbers)
+        return 0;
+    const std::uint64_t first = numbers->front();
+    return std::all_of(numbers->begin(), numbers->end(), [&](std::uint64_t each) { return each == first; }) ? first : 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -27,8 +75,20 @@ int main(int argc, char** argv) {
         rem::heap::open_existing(argv[1]).close();
         return 0;
     }
+    if (end == "busy")
+        write_as_fast_as_possible(argv[1]);
+    if (end == "same") {
+        std::printf("%ju\n", std::uintmax_t{only_number(argv[1])});
+        return 0;
+    }
     rem::heap heap = rem::heap::create(argv[1], {.chunk_bytes = 65536});
     if (end == "empty") {
+        heap.close();
+        return 0;
+    }
+    if (end == "names") { // U+009B, an umlaut, and a byte that is no UTF-8
+        heap.root<std::uint64_t>("late \xc2\x9b"
+                                 "31m \xc3\xa4 \x9b");
         heap.close();
         return 0;
     }

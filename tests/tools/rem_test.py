@@ -3,9 +3,11 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 from rem_support import DAMAGE, ERROR, MAKE_HEAP, OK, RECORDS_BEGIN, REM, SUPERBLOCK_BYTES, USAGE, RemTest, main
@@ -76,7 +78,12 @@ class ls(RemTest):
         out, _ = self.text("ls", "book.rem")
         self.assertNotIn("\x1b", out)
         self.assertIn('counter "\\x1b[31m"', out)
+        self.make_named()
+        self.assertIn("late \\xc2\\x9b31m \u00e4 \\x9b ", self.text("ls", "names.rem")[0])
         self.assertRegex(out, r"(?m)^names +56  rem::map<rem::string, rem::string>$")
+
+    def make_named(self):
+        subprocess.run([MAKE_HEAP, self.path("names.rem"), "names"], check=True)
 
     def test_lists_what_a_killed_program_committed(self):
         self.make("killed")
@@ -201,6 +208,28 @@ class damage(RemTest):
         for name in ("info", "ls"):
             self.assertIn("superblock", self.text(name, "book.rem", code=DAMAGE)[1])
 
+    def test_of_superblocks_that_are_zeros_or_do_not_agree_is_told(self):
+        self.make()
+        whole = self.read()
+        zeros = bytes(SUPERBLOCK_BYTES)
+        foreign = bytearray(whole[:SUPERBLOCK_BYTES])
+        foreign[8:12] = struct.pack("<I", 99)
+        damaged = bytearray(whole[SUPERBLOCK_BYTES : 2 * SUPERBLOCK_BYTES])
+        damaged[100] ^= 1
+        for first, second in ((zeros, zeros), (foreign, damaged), (foreign, zeros), (damaged, foreign)):
+            with open(self.heap, "wb") as file:
+                file.write(bytes(first) + bytes(second) + whole[2 * SUPERBLOCK_BYTES :])
+            self.assertEqual(self.json("verify", "--json", "book.rem", code=DAMAGE)["problems"][0]["offset"], 0)
+
+    def test_is_an_exit_code_even_if_it_cannot_be_told(self):
+        places = self.make()
+        self.flip(self.place_in_file(places["elements"]))
+        for words in (["verify"], ["verify", "--json"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([REM, *words, self.heap], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, DAMAGE)
+            self.assertIn(b"standard output", done.stderr)
+
     def test_of_the_checksum_table_is_told_where_it_is(self):
         self.make()
         slots = [self.superblock()["table"], self.superblock()["table"] + 4096]
@@ -278,6 +307,19 @@ class damage(RemTest):
         self.assertNotIn("whole", states.values())
         self.assertGreater(len(got["problems"]), 40_000 * 8 // 4096)
 
+    def test_by_truncation_of_a_heap_that_needs_its_log_is_told(self):
+        places = self.make("killed")
+        whole = self.read()
+        self.assertEqual(self.json("info", "--json", "book.rem")["checkpoint_version"], 0)  # all of it is in the log
+        for end in (self.place_in_file(places["elements"]) // 4096 * 4096, len(whole) - 4096):
+            os.truncate(self.heap, end)
+            got = self.check(end)
+            self.assertIn("ends at byte", got["problems"][0]["what"])
+            self.assertEqual(got["version"], 10)
+            self.rem("copy", "book.rem", "-", code=DAMAGE)
+            with open(self.heap, "wb") as file:
+                file.write(whole)
+
     def test_by_truncation_within_the_superblocks_is_told(self):
         self.make()
         os.truncate(self.heap, 100)
@@ -333,6 +375,16 @@ class no_heap(RemTest):
             file.write("not a heap " * 1000)
         self.each("notes", "is not a heap")
 
+    def test_without_a_name(self):
+        for words in (["info"], ["ls"], ["verify"]):
+            self.assertIn("the name is empty", self.text(*words, "", code=USAGE)[1])
+
+    def test_too_long_a_name_and_links_in_a_circle(self):
+        self.each("x" * 300, "shorter name")
+        os.symlink("b", self.path("a"))
+        os.symlink("a", self.path("b"))
+        self.each("a", "symbolic link")
+
     def test_empty(self):
         open(self.path("empty"), "w").close()
         self.each("empty", "is empty")
@@ -352,9 +404,86 @@ class no_heap(RemTest):
                 file.write(struct.pack("<I", 99))
         self.each("book.rem", "has format 99")
 
-    def test_in_use(self):
+
+class live_heap(RemTest):
+    def test_is_told_of_as_of_its_last_commit(self):
         self.hold()
-        self.each("book.rem", "is open elsewhere")
+        got = self.json("info", "--json", "book.rem")
+        self.assertEqual((got["version"], got["checkpoint_version"], got["clean"]), (10, 0, False))
+        self.assertIn("another program has it open", self.text("info", "book.rem")[0])
+        self.assertEqual([root["name"] for root in self.json("ls", "--json", "book.rem")["roots"]], ROOTS)
+        self.assertTrue(self.json("verify", "--json", "book.rem")["whole"])
+
+    def test_is_copied_and_left_alone(self):
+        self.hold()
+        before = self.state()
+        self.rem("copy", "book.rem", "copy.rem")
+        self.assertEqual(self.rem("copy", "book.rem", "-").stdout, self.read(self.path("copy.rem")))
+        after = self.state()
+        self.assertTrue(after.pop("copy.rem"))
+        self.assertEqual(after, before)
+        got = self.json("verify", "--json", "copy.rem")
+        self.assertEqual((got["whole"], got["version"], got["log_records_checked"]), (True, 10, 0))
+
+    def test_that_is_damaged_is_told_to_be_and_not_copied(self):
+        self.hold()
+        places = self.places
+        at = self.place_in_file(places["elements"] + 100_000)
+        self.flip(at)
+        before = self.state()
+        got = self.json("verify", "--json", "book.rem", code=DAMAGE)
+        self.assertEqual([problem["offset"] for problem in got["problems"]], [at // 4096 * 4096])
+        self.assertEqual({root["name"] for root in got["roots"] if root["state"] != "whole"}, {"numbers"})
+        self.rem("copy", "book.rem", "copy.rem", code=DAMAGE)
+        self.rem("copy", "book.rem", "-", code=DAMAGE)
+        self.assertEqual(self.state(), before)
+
+    def test_that_is_written_to_as_fast_as_possible_is_copied_whole(self):
+        """Each copy holds exactly one commit, none older than the last one acknowledged before the copy began."""
+        process = subprocess.Popen([MAKE_HEAP, self.heap, "busy"], stdout=subprocess.PIPE, text=True)
+        acknowledged = [0]
+
+        def listen():
+            for line in process.stdout:
+                acknowledged[0] = int(line)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+
+        def end():
+            process.kill()
+            process.wait()
+            listener.join()
+            process.stdout.close()
+
+        self.addCleanup(end)
+        while acknowledged[0] < 5:
+            time.sleep(0.01)
+        copied, given_up, later, looked_at = 0, 0, 0, 0
+        for _ in range(60):
+            before = acknowledged[0]
+            done = subprocess.run(
+                [REM, "copy", "--force", self.heap, self.path("copy.rem")], capture_output=True, text=True
+            )
+            if done.returncode == ERROR:
+                self.assertIn("faster than it can be read", done.stderr)
+                given_up += 1
+                continue
+            self.assertEqual((done.returncode, done.stderr), (OK, ""))
+            self.rem("verify", "copy.rem")
+            number = int(subprocess.run([MAKE_HEAP, self.path("copy.rem"), "same"], capture_output=True, check=True).stdout)
+            self.assertGreaterEqual(number, before)
+            copied += 1
+            later += number > before
+            seen = subprocess.run([REM, "verify", self.heap], capture_output=True, text=True)
+            self.assertIn(seen.returncode, (OK, ERROR), seen.stdout + seen.stderr)
+            looked_at += seen.returncode == OK
+        self.assertIsNone(process.poll(), "the writer noticed")
+        print(
+            f"{copied} copies of {acknowledged[0]} commits, {later} of one made meanwhile; {given_up} given up; "
+            f"{looked_at} verified while live"
+        )
+        self.assertGreater(copied, 30)
 
 
 class copy(RemTest):
@@ -416,6 +545,37 @@ class copy(RemTest):
                 done = subprocess.run([REM, *words], stdout=full, stderr=subprocess.PIPE, cwd=self.directory)
                 self.assertEqual(done.returncode, ERROR, words)
                 self.assertIn(b"standard output", done.stderr)
+
+    def test_of_the_help_to_a_full_output_is_an_error(self):
+        for words in (["--help"], ["--version"], ["copy", "--help"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([REM, *words], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, ERROR, words)
+            self.assertIn(b"standard output", done.stderr)
+
+    def test_that_somebody_makes_already_is_said_to_be_under_way(self):
+        subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
+        for _ in range(20):  # until the second comes in time
+            first = subprocess.Popen([REM, "copy", self.heap, "copy.rem"], cwd=self.directory)
+            while first.poll() is None and not self.size_of("copy.rem-new"):
+                time.sleep(0.0005)
+            first.send_signal(signal.SIGSTOP)
+            second = subprocess.run([REM, "copy", self.heap, "copy.rem"], cwd=self.directory, capture_output=True)
+            first.send_signal(signal.SIGCONT)
+            self.assertEqual(first.wait(), OK)
+            if b"just being created" in second.stderr:
+                break
+            os.remove(self.path("copy.rem"))
+        else:
+            self.fail("20 copies were done before another could meet them")
+        self.assertEqual(second.returncode, ERROR)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["book.rem", "copy.rem"])
+
+    def test_to_no_name_or_to_a_directory_is_refused(self):
+        self.make()
+        self.assertIn("the name is empty", self.text("copy", "book.rem", "", code=USAGE)[1])
+        self.assertIn("names a directory", self.text("copy", "book.rem", "missing/", code=ERROR)[1])
+        self.assertEqual(os.listdir(self.directory), ["book.rem"])
 
     def test_does_not_overwrite_unless_forced(self):
         self.make()
@@ -516,9 +676,25 @@ class copy(RemTest):
     def test_goes_over_what_an_interrupted_one_left(self):
         self.make()
         with open(self.path("copy.rem-new"), "w") as file:
-            file.write("x" * 5_000_000)
+            file.write("\0" * 8192 + "x" * 5_000_000)
         self.rem("copy", "book.rem", "copy.rem")
         self.assertEqual(self.read(self.path("copy.rem")), self.read())
+
+    def test_goes_over_no_heap_and_no_file_of_somebody_else(self):
+        self.make()
+        self.make(name="other.rem")
+        for name in ("other.rem", os.path.basename(__file__)):
+            shutil.copy(self.path(name) if name == "other.rem" else __file__, self.path("copy.rem-new"))
+            before = self.read(self.path("copy.rem-new"))
+            self.assertIn("is in the way", self.text("copy", "book.rem", "copy.rem", code=ERROR)[1])
+            self.assertEqual(self.read(self.path("copy.rem-new")), before)
+
+    def test_to_where_another_heaps_log_belongs_is_refused(self):
+        self.make()
+        self.make(name="other.rem")
+        before = self.state()
+        self.assertIn("redo log", self.text("copy", "--force", "book.rem", "other.rem-log", code=ERROR)[1])
+        self.assertEqual(self.state(), before)
 
 
 class readers(RemTest):

@@ -5,7 +5,8 @@
 #include "base/result.hpp"
 #include "txn/inspection.hpp"
 
-#include <memory>
+#include <cstdint>
+#include <functional>
 #include <string>
 
 namespace remanence::tool {
@@ -30,8 +31,12 @@ T checked(result<T> done) {
 /// As the library does it: the log lies beside the real file.
 std::string real_path(const std::string& path);
 
-/// Opens a heap to be looked at.
-std::unique_ptr<txn::inspection> inspect(const std::string& path);
+/// Calls `look` with the heap as of its last commit. When it fails with damage, or throws that, and another program wrote
+/// to the heap meanwhile, once more: up to `attempts` times. What it found on the way does not count then.
+result<void> inspect(const std::string& path, std::uint64_t attempts,
+                     const std::function<result<void>(txn::inspection&)>& look);
+constexpr std::uint64_t k_attempts = 100;      // of what reads little, or not all of it again
+constexpr std::uint64_t k_attempts_at_all = 5; // of what reads the whole heap each time
 
 int info(const std::string& file, bool as_json);
 int ls(const std::string& file, bool as_json);

@@ -7,8 +7,8 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <unistd.h>
 
 namespace remanence::tool {
@@ -34,33 +34,49 @@ void expect_signals(const std::string& building) {
     fail_with({code, std::move(message), path, os_error});
 }
 
-void copy_to_output(txn::inspection& heap) {
-    auto write = [](std::span<const std::byte> bytes) -> result<void> {
-        while (!bytes.empty()) {
-            const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n < 0)
-                return fail(errc::io, fmt::format("cannot write to standard output: {}.", std::strerror(errno)), {},
-                            errno);
-            bytes = bytes.subspan(static_cast<std::size_t>(n));
-        }
-        return {};
-    };
+result<void> write_to_output(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(errc::io, fmt::format("cannot write to standard output: {}.", std::strerror(errno)), {}, errno);
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return {};
+}
+
+/// What went out cannot be taken back: another attempt only tells whether the first one met damage or a busy writer.
+void copy_to_output(txn::inspection& heap, bool& has_begun) {
+    const bool is_another = has_begun;
     progress_line progress("copying");
-    checked(store::copy_bytes(heap.store(), write,
-                              [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+    checked(store::copy_bytes(
+        heap.store(),
+        [&](std::span<const std::byte> bytes) -> result<void> {
+            has_begun = true;
+            return is_another ? result<void>() : write_to_output(bytes);
+        },
+        [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+    if (is_another)
+        refuse(errc::in_use,
+               fmt::format("{} was written to while it was copied: what went to standard output is not a whole copy. "
+                           "Copy to a file instead.",
+                           heap.path()),
+               heap.path());
 }
 
 /// The file that is to be replaced, locked so that nobody opens it for writing meanwhile; null when there is none.
 std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to, bool force) {
     os::file_system& files = os::posix_file_system();
     const bool is_there = checked(files.exists(to));
+    constexpr std::string_view k_log = "-log";
+    if (to.ends_with(k_log) && checked(files.exists(to.substr(0, to.size() - k_log.size()))))
+        refuse(errc::exists,
+               fmt::format("{} is where the redo log of {} belongs. Name another file.", to,
+                           to.substr(0, to.size() - k_log.size())),
+               to);
     if (is_there && checked(heap.store().file().is_at(to)))
         refuse(errc::exists, fmt::format("{} and {} are the same file.", heap.path(), to), to);
-    if (to == store::log_path(real_path(heap.path())))
-        refuse(errc::exists, fmt::format("{} is where the redo log of {} belongs. Name another file.", to, heap.path()),
-               to);
     if (is_there && !force)
         refuse(errc::exists, fmt::format("{} exists. Name another file, or replace it with --force.", to), to);
     std::unique_ptr<os::file> old;
@@ -80,32 +96,41 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
     return old;
 }
 
-void copy_to_file(txn::inspection& heap, const std::string& to, bool force) {
-    os::file_system& files = os::posix_file_system();
-    const auto old = lock_old(heap, to, force);
-    const std::string building = store::new_path(to);
-    progress_line progress("copying");
-    auto file = checked(store::copy_to_new(heap.store(), files, to, [&](std::uint64_t done, std::uint64_t total) {
-        if (unfinished[0] == '\0') // from here on it is ours
-            expect_signals(building);
-        progress(done, total);
-    }));
-    result<void> named;
-    if (force) {
-        std::error_code why;
-        std::filesystem::rename(building, to, why);
-        if (why)
-            named = fail(errc::io, fmt::format("cannot rename {} to {}: {}.", building, to, why.message()), to,
-                         why.value());
-    } else {
-        named = files.rename_to_new("rem: rename copy", building, to);
+/// Makes NAME-new, and gives it its name.
+class file_copy {
+public:
+    file_copy(std::string to, bool force) : to_(std::move(to)), building_(store::new_path(to_)), force_(force) {}
+
+    /// Once more when the heap moved on: then what has changed is copied.
+    result<void> update(txn::inspection& heap) {
+        if (!copy_) {
+            old_ = lock_old(heap, to_, force_);
+            auto mode = heap.store().file().permissions();
+            copy_ = checked(store::copy_in_progress::begin(files_, to_, checked(std::move(mode))));
+            expect_signals(building_);
+        }
+        progress_line progress("copying");
+        return copy_->update(heap.store(), [&](std::uint64_t done, std::uint64_t total) { progress(done, total); });
     }
-    unfinished[0] = '\0';
-    if (!named)
-        (void)files.remove("rem: remove copy", building); // best effort: the error at hand is the one that counts
-    checked(std::move(named));
-    checked(files.sync_directory("rem: sync directory of copy", to));
-}
+    void finish() {
+        const auto file = checked(copy_->finish()); // locked until it has its name
+        auto named = force_ ? files_.rename_over("rem: rename copy over another file", building_, to_)
+                            : files_.rename_to_new("rem: rename copy", building_, to_);
+        unfinished[0] = '\0';
+        if (!named)
+            (void)files_.remove("rem: remove copy", building_); // best effort: the error at hand is the one that counts
+        checked(std::move(named));
+        checked(files_.sync_directory("rem: sync directory of copy", to_));
+    }
+
+private:
+    os::file_system& files_ = os::posix_file_system();
+    std::string to_;
+    std::string building_;
+    bool force_;
+    std::unique_ptr<os::file> old_;
+    std::unique_ptr<store::copy_in_progress> copy_;
+};
 
 } // namespace
 
@@ -121,13 +146,22 @@ int copy(const std::string& file, const std::string& to, bool force) {
     }
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write()
     std::signal(SIGXFSZ, SIG_IGN); // and so is a file beyond the process's limit
-    auto heap = inspect(file);
-    if (!heap->problems().empty())
-        fail_with(heap->problems().front()); // a copy must not make damage look whole
-    if (to_output)
-        copy_to_output(*heap);
-    else
-        copy_to_file(*heap, real_path(to), force);
+    if (to.ends_with('/'))
+        refuse(errc::not_a_heap, fmt::format("{} names a directory. Name a file.", to), to);
+    std::optional<file_copy> copy;
+    if (!to_output)
+        copy.emplace(real_path(to), force);
+    bool has_begun = false;
+    checked(inspect(file, k_attempts, [&](txn::inspection& heap) -> result<void> {
+        if (!heap.problems().empty())
+            return unexpected(heap.problems().front()); // a copy must not make damage look whole
+        if (copy)
+            return copy->update(heap);
+        copy_to_output(heap, has_begun);
+        return {};
+    }));
+    if (copy)
+        copy->finish();
     return exit_ok;
 }
 

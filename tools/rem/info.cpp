@@ -39,18 +39,21 @@ std::string exact(std::uint64_t bytes) {
     return text.ends_with('s') ? text : fmt::format("{} ({} bytes)", text, grouped(bytes)); // "800 bytes" is exact
 }
 
-void line(std::string_view key, std::string_view value) { fmt::print("  {:<14} {}\n", key, value); }
-
-void print_text(txn::inspection& heap, const memory_use& use, std::size_t roots) {
+std::string as_text(txn::inspection& heap, const memory_use& use, std::size_t roots) {
+    std::string text = fmt::format("{}\n", coloured(colour::bold, visible(heap.path())));
+    const auto line = [&](std::string_view key, std::string_view value) {
+        text += fmt::format("  {:<14} {}\n", key, value);
+    };
     const format::superblock& super = heap.super();
     const bool clean = (super.flags & format::k_flag_clean) != 0;
     const txn::inspected_log& log = heap.log();
-    fmt::print("{}\n", coloured(colour::bold, visible(heap.path())));
     line("heap id", heap_id(super.uuid));
     line("format", fmt::format("{}, chunks of {}", super.format_version, size_text(super.chunk_bytes)));
     line("written by", visible(super.abi.data()));
     line("base address", fmt::format("{:#x}", super.base));
-    line("closed", clean ? "cleanly" : coloured(colour::yellow, "not cleanly: the next open for writing recovers it"));
+    line("closed", heap.is_live() ? "no: another program has it open for writing"
+                   : clean        ? "cleanly"
+                                  : coloured(colour::yellow, "not cleanly: the next open for writing recovers it"));
     line("redo log", !log.present ? std::string("none")
                                   : fmt::format("{}, {} in {} that the image lacks", size_text(log.file_bytes),
                                                 counted(log.commits, "commit"), size_text(log.record_bytes)));
@@ -62,6 +65,7 @@ void print_text(txn::inspection& heap, const memory_use& use, std::size_t roots)
     line("allocated", exact(use.allocated));
     line("free", fmt::format("{} in pages taken before", size_text(use.free)));
     line("roots", grouped(roots));
+    return text;
 }
 
 json_object as_object(txn::inspection& heap, const memory_use& use, std::size_t roots) {
@@ -98,18 +102,12 @@ json_object as_object(txn::inspection& heap, const memory_use& use, std::size_t 
 } // namespace
 
 int info(const std::string& file, bool as_json) {
-    auto heap = inspect(file);
-    const auto roots = checked(types::list_roots(*heap)); // notes a damaged header, too
-    auto header = heap->header();
-    const memory_use use = header ? use_of(*header) : memory_use{};
-    if (as_json)
-        fmt::print("{}\n", as_object(*heap, use, roots.size()).text());
-    else
-        print_text(*heap, use, roots.size());
-    if (heap->problems().empty())
-        return exit_ok;
-    warn_of_damage(heap->problems(), file);
-    return exit_damage;
+    return print_findings(file, [&](txn::inspection& heap) {
+        const auto roots = checked(types::list_roots(heap)); // notes a damaged header, too
+        auto header = heap.header();
+        const memory_use use = header ? use_of(*header) : memory_use{};
+        return as_json ? as_object(heap, use, roots.size()).text() + "\n" : as_text(heap, use, roots.size());
+    });
 }
 
 } // namespace remanence::tool

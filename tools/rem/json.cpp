@@ -1,40 +1,15 @@
 #include "json.hpp"
 
+#include "text.hpp"
+
 #include <fmt/format.h>
 
 namespace remanence::tool {
 
-namespace {
-
-/// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
-std::size_t sequence_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size())
-        return 0;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80)
-            return 0;
-    }
-    // Not longer than needed, no surrogates, nothing above U+10FFFF.
-    if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf0 && byte(1) < 0x90) ||
-        (lead == 0xf4 && byte(1) >= 0x90))
-        return 0;
-    return length;
-}
-
-} // namespace
-
 std::string json_text(std::string_view text) {
     std::string quoted = "\"";
     while (!text.empty()) {
-        const std::size_t length = sequence_length(text);
+        const std::size_t length = utf8_sequence_bytes(text);
         const char c = text.front();
         if (length == 0)
             quoted += "\xef\xbf\xbd";

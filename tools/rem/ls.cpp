@@ -11,7 +11,8 @@ namespace remanence::tool {
 
 namespace {
 
-void print_table(const std::vector<types::surveyed_root>& roots) {
+std::string as_text(const std::vector<types::surveyed_root>& roots) {
+    std::string text;
     std::size_t name_width = 4;
     std::size_t size_width = 5;
     for (const types::surveyed_root& root : roots) {
@@ -19,41 +20,39 @@ void print_table(const std::vector<types::surveyed_root>& roots) {
         size_width = std::max(size_width, grouped(root.bytes).size());
     }
     if (!roots.empty())
-        fmt::print("{}\n", coloured(colour::bold,
-                                    fmt::format("{:<{}}  {:>{}}  TYPE", "NAME", name_width, "BYTES", size_width)));
+        text +=
+            coloured(colour::bold, fmt::format("{:<{}}  {:>{}}  TYPE", "NAME", name_width, "BYTES", size_width)) + "\n";
     for (const types::surveyed_root& root : roots)
-        fmt::print("{:<{}}  {:>{}}  {}\n", visible(root.name), name_width, grouped(root.bytes), size_width,
-                   visible(root.type));
+        text += fmt::format("{:<{}}  {:>{}}  {}\n", visible(root.name), name_width, grouped(root.bytes), size_width,
+                            visible(root.type));
+    return text;
+}
+
+json_object as_object(const txn::inspection& heap, const std::vector<types::surveyed_root>& roots) {
+    std::vector<json_object> list;
+    for (const types::surveyed_root& root : roots) {
+        list.emplace_back()
+            .add("name", root.name)
+            .add("type", root.type)
+            .add("bytes", root.bytes)
+            .add("heap_offset", root.object)
+            .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash));
+    }
+    json_object all;
+    all.add("path", heap.path())
+        .add("version", heap.version())
+        .add("roots", list)
+        .add("problems", problems_as_json(heap.problems()));
+    return all;
 }
 
 } // namespace
 
 int ls(const std::string& file, bool as_json) {
-    auto heap = inspect(file);
-    const auto roots = checked(types::list_roots(*heap));
-    if (as_json) {
-        std::vector<json_object> list;
-        for (const types::surveyed_root& root : roots) {
-            list.emplace_back()
-                .add("name", root.name)
-                .add("type", root.type)
-                .add("bytes", root.bytes)
-                .add("heap_offset", root.object)
-                .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash));
-        }
-        json_object all;
-        all.add("path", heap->path())
-            .add("version", heap->version())
-            .add("roots", list)
-            .add("problems", problems_as_json(heap->problems()));
-        fmt::print("{}\n", all.text());
-    } else {
-        print_table(roots);
-    }
-    if (heap->problems().empty())
-        return exit_ok;
-    warn_of_damage(heap->problems(), file);
-    return exit_damage;
+    return print_findings(file, [&](txn::inspection& heap) {
+        const auto roots = checked(types::list_roots(heap));
+        return as_json ? as_object(heap, roots).text() + "\n" : as_text(roots);
+    });
 }
 
 } // namespace remanence::tool

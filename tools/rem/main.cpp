@@ -2,12 +2,13 @@
 #include "commands.hpp"
 #include "report.hpp"
 #include "text.hpp"
+#include "txn/last_commit.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <new>
+#include <optional>
 
 namespace remanence::tool {
 
@@ -19,15 +20,44 @@ std::string real_path(const std::string& path) {
     return (unknown ? std::filesystem::path(path) : place).string();
 }
 
-std::unique_ptr<txn::inspection> inspect(const std::string& path) {
-    progress_line progress("reading the redo log");
-    return checked(txn::inspection::open(os::posix_file_system(), real_path(path),
-                                         [&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
+result<void> inspect(const std::string& path, std::uint64_t attempts,
+                     const std::function<result<void>(txn::inspection&)>& look) {
+    std::optional<progress_line> progress("reading the redo log");
+    return txn::with_last_commit(
+        os::posix_file_system(), real_path(path), attempts,
+        [&](std::uint64_t done, std::uint64_t total) {
+            if (progress)
+                (*progress)(done, total);
+        },
+        [&](txn::inspection& heap) -> result<void> {
+            progress.reset(); // the line is another one's from here on
+            try {
+                return look(heap);
+            } catch (const failed& stop) {
+                return unexpected(stop.why);
+            }
+        });
 }
 
-void warn_of_damage(const std::vector<failure>& problems, const std::string& file) {
-    fmt::print(stderr, "rem: {}\n", problem_text(problems.front()));
+int print_findings(const std::string& file, const std::function<std::string(txn::inspection&)>& describe) {
+    std::string text;
+    std::optional<failure> damage; // that was noted: there is something to say nevertheless
+    auto done = inspect(file, k_attempts, [&](txn::inspection& heap) -> result<void> {
+        damage.reset();
+        text = describe(heap);
+        if (heap.problems().empty())
+            return {};
+        damage = heap.problems().front();
+        return unexpected(*damage);
+    });
+    if (!done && !(damage && is_damage(done.why().code)))
+        fail_with(done.why());
+    put(text);
+    if (done)
+        return exit_ok;
+    fmt::print(stderr, "rem: {}\n", problem_text(*damage));
     fmt::print(stderr, "rem: {} is damaged; \"rem verify\" says what of it is whole.\n", visible(file));
+    return exit_damage;
 }
 
 namespace {
@@ -36,8 +66,8 @@ constexpr const char* k_about = "Looks at Remanence heaps, checks and copies the
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 4 the heap is damaged.\n"
-    "A heap that is open for writing elsewhere is \"in use\": an error. While rem reads a heap,\n"
-    "nobody can open it for writing.";
+    "A heap may be open for writing elsewhere: rem reads its last commit, and its program does\n"
+    "not notice. While rem reads one that is not open, nobody can open it for writing.";
 
 constexpr const char* k_info_examples = "Examples:\n"
                                         "  rem info book.rem\n"
@@ -53,20 +83,21 @@ constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy --force book.rem backup.rem\n"
                                         "  rem copy book.rem - | ssh host 'cat > book.rem'";
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
     CLI::App app(k_about, "rem");
     app.set_version_flag("--version", "rem " REM_VERSION, "Print the version and exit");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.footer(k_exit_codes);
     app.require_subcommand(1);
 
+    const CLI::Validator is_name([](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, "");
     std::string file;
     std::string to;
     bool as_json = false;
     bool force = false;
     auto add = [&](const char* name, const char* about, const char* examples) {
         CLI::App* command = app.add_subcommand(name, about);
-        command->add_option("FILE", file, "The heap")->required()->type_name("");
+        command->add_option("FILE", file, "The heap")->required()->type_name("")->check(is_name);
         command->footer(std::string(examples) + "\n\n" + k_exit_codes);
         return command;
     };
@@ -77,9 +108,11 @@ int run(int argc, char** argv) {
         add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
     for (CLI::App* command : {info_command, ls_command, verify_command})
         add_json(command);
-    auto* copy_command =
-        add("copy", "Copy the last commit of a heap that nobody has open for writing", k_copy_examples);
-    copy_command->add_option("TO", to, "The new file, or - for standard output")->required()->type_name("");
+    auto* copy_command = add("copy", "Copy the last commit of a heap, which may be open for writing", k_copy_examples);
+    copy_command->add_option("TO", to, "The new file, or - for standard output")
+        ->required()
+        ->type_name("")
+        ->check(is_name);
     copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
 
     try {
@@ -89,16 +122,19 @@ int run(int argc, char** argv) {
         (void)app.exit(stop);
         return asked ? exit_ok : exit_usage;
     }
-    int code = exit_ok;
     try {
-        code = info_command->parsed()     ? info(file, as_json)
+        return info_command->parsed()     ? info(file, as_json)
                : ls_command->parsed()     ? ls(file, as_json)
                : verify_command->parsed() ? verify(file, as_json)
                                           : copy(file, to, force);
     } catch (const failed& stop) {
         fmt::print(stderr, "rem: {}\n", visible(stop.why.message));
-        code = is_damage(stop.why.code) ? exit_damage : exit_error;
+        return is_damage(stop.why.code) ? exit_damage : exit_error;
     }
+}
+
+int run(int argc, char** argv) {
+    const int code = run_command(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
         fmt::print(stderr, "rem: cannot write to standard output.\n");
         return code == exit_ok ? exit_error : code;

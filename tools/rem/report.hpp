@@ -3,7 +3,9 @@
 
 #include "base/result.hpp"
 #include "json.hpp"
+#include "txn/inspection.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ inline std::vector<json_object> problems_as_json(const std::vector<failure>& pro
     return list;
 }
 
-/// One line on standard error: that there is damage, and how to hear of all of it.
-void warn_of_damage(const std::vector<failure>& problems, const std::string& file);
+/// Prints what `describe` says of the heap, and on standard error, if there is damage, that there is and how to hear of
+/// all of it. Returns the exit code.
+int print_findings(const std::string& file, const std::function<std::string(txn::inspection&)>& describe);
 
 } // namespace remanence::tool

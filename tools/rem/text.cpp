@@ -1,5 +1,6 @@
 #include "text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -34,17 +35,48 @@ std::string size_text(std::uint64_t bytes) {
     return fmt::format("{:.{}f} {}", value, digits, k_units[unit]);
 }
 
+std::size_t utf8_sequence_bytes(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(0);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xc2 ? 0
+                               : lead < 0xe0 ? 2
+                               : lead < 0xf0 ? 3
+                               : lead < 0xf5 ? 4
+                                             : 0;
+    if (length == 0 || length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0U) != 0x80)
+            return 0;
+    }
+    // Not longer than needed, no surrogates, nothing above U+10FFFF.
+    if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf0 && byte(1) < 0x90) ||
+        (lead == 0xf4 && byte(1) >= 0x90))
+        return 0;
+    return length;
+}
+
 std::string visible(std::string_view text) {
     std::string shown;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f)
-            shown += fmt::format("\\x{:02x}", byte);
-        else
-            shown += c;
+    while (!text.empty()) {
+        const std::size_t known = utf8_sequence_bytes(text);
+        const std::string_view character = text.substr(0, std::max<std::size_t>(known, 1));
+        const auto lead = static_cast<unsigned char>(character[0]);
+        const bool is_control = lead < 0x20 || lead == 0x7f ||                                         // C0
+                                (lead == 0xc2 && static_cast<unsigned char>(character.back()) < 0xa0); // C1
+        if (known != 0 && !is_control) {
+            shown += character;
+        } else {
+            for (const char byte : character)
+                shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+        }
+        text.remove_prefix(character.size());
     }
     return shown;
 }
+
+void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stdout); }
 
 std::string problem_text(const failure& problem) {
     if (problem.offset == error::k_no_offset ||

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,8 +17,12 @@ std::string grouped(std::uint64_t number);
 std::string counted(std::uint64_t number, std::string_view noun);
 /// 1.34 MiB; below 10 KiB in bytes
 std::string size_text(std::uint64_t bytes);
-/// Control characters as \x1b; a name in a heap may hold anything.
+/// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
+std::size_t utf8_sequence_bytes(std::string_view text);
+/// The bytes of control characters, and what is no UTF-8, as \x1b; a name in a heap may hold anything.
 std::string visible(std::string_view text);
+/// To standard output; main tells whether that failed.
+void put(std::string_view text);
 /// "what (byte 4096 of FILE)": the place is left out where the text has it already, or there is none.
 std::string problem_text(const failure& problem);
 

@@ -57,47 +57,50 @@ std::string verdict_on(const surveyed_root& root) {
     return "not known";
 }
 
-void print_roots(const findings& found) {
-    fmt::print("\n");
+void add_roots(std::string& text, const findings& found) {
+    text += fmt::format("\n");
     if (found.roots.empty()) {
-        fmt::print("No root can be told to be whole: none is known.\n");
+        text += fmt::format("No root can be told to be whole: none is known.\n");
         return;
     }
-    fmt::print("Roots, as of commit {}, the last that can be read:\n", grouped(found.version));
+    text += fmt::format("Roots, as of commit {}, the last that can be read:\n", grouped(found.version));
     std::size_t width = 0;
     for (const surveyed_root& root : found.roots)
         width = std::max(width, visible(root.name).size());
     for (const surveyed_root& root : found.roots)
-        fmt::print("  {:<{}}  {}\n", visible(root.name), width, verdict_on(root));
-    fmt::print(
+        text += fmt::format("  {:<{}}  {}\n", visible(root.name), width, verdict_on(root));
+    text += fmt::format(
         "\nA root is whole when its own object, and all blocks that it may reach by plain pointers, read as they were\n"
         "committed. Words are taken for pointers by their value, so a root may be better than it is said to be.\n"
         "Whether the program's data make sense is not known here, nor what was committed later.\n");
 }
 
-void print_text(const findings& found) {
+std::string as_text(const findings& found) {
+    std::string text;
     if (found.problems.empty()) {
-        fmt::print("{}: {}\n", visible(found.path), coloured(colour::green, "whole"));
+        text += fmt::format("{}: {}\n", visible(found.path), coloured(colour::green, "whole"));
     } else {
-        fmt::print("{}: {}\n", visible(found.path), coloured(colour::red, "damaged"));
+        text += fmt::format("{}: {}\n", visible(found.path), coloured(colour::red, "damaged"));
         for (std::size_t i = 0; i < std::min(found.problems.size(), k_problems_printed); ++i)
-            fmt::print("  {}\n", problem_text(found.problems[i]));
+            text += fmt::format("  {}\n", problem_text(found.problems[i]));
         if (found.problems.size() > k_problems_printed)
-            fmt::print("  and {} more; --json lists all\n", grouped(found.problems.size() - k_problems_printed));
+            text +=
+                fmt::format("  and {} more; --json lists all\n", grouped(found.problems.size() - k_problems_printed));
     }
-    fmt::print("  checked: {}, {}, {}, {}\n", counted(found.parts.pages, "page"),
-               counted(found.log_records, "log record"),
-               found.parts.allocator ? counted(found.parts.blocks, "block") : "no blocks (the allocator is damaged)",
-               counted(found.roots.size(), "root"));
+    text += fmt::format(
+        "  checked: {}, {}, {}, {}\n", counted(found.parts.pages, "page"), counted(found.log_records, "log record"),
+        found.parts.allocator ? counted(found.parts.blocks, "block") : "no blocks (the allocator is damaged)",
+        counted(found.roots.size(), "root"));
     if (found.torn_superblock) {
-        fmt::print("  the superblock at byte {} is torn, as a power loss leaves one: the other one counts\n",
-                   *found.torn_superblock);
+        text += fmt::format("  the superblock at byte {} is torn, as a power loss leaves one: the other one counts\n",
+                            *found.torn_superblock);
     }
     if (!found.problems.empty())
-        print_roots(found);
+        add_roots(text, found);
+    return text;
 }
 
-void print_json(const findings& found) {
+std::string as_json_text(const findings& found) {
     std::vector<json_object> roots;
     for (const surveyed_root& root : found.roots) {
         json_object& one = roots.emplace_back();
@@ -118,29 +121,30 @@ void print_json(const findings& found) {
         .add("torn_superblock", found.torn_superblock.has_value())
         .add("problems", problems_as_json(found.problems))
         .add("roots", roots);
-    fmt::print("{}\n", all.text());
+    return all.text() + "\n";
 }
 
 findings look_at(const std::string& file) {
     findings found;
+    const auto done = inspect(file, k_attempts_at_all, [&](txn::inspection& heap) -> result<void> {
+        found = {};
+        progress_line progress("checking");
+        found.parts = checked(heap.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
+        found.roots = checked(types::list_roots(heap));
+        checked(types::survey_roots(heap, found.roots));
+        found.version = heap.version();
+        found.log_records = heap.log().commits;
+        found.torn_superblock = heap.torn_superblock();
+        found.problems = heap.problems();
+        if (found.problems.empty())
+            return {};
+        return unexpected(found.problems.front());
+    });
+    if (!done && !is_damage(done.why().code))
+        fail_with(done.why());
+    if (!done && found.problems.empty()) // not even a superblock is left
+        found.problems.push_back(done.why());
     found.path = real_path(file);
-    std::unique_ptr<txn::inspection> heap;
-    try {
-        heap = inspect(file);
-    } catch (const failed& nothing) { // not even a superblock is left
-        if (!is_damage(nothing.why.code))
-            throw;
-        found.problems.push_back(nothing.why);
-        return found;
-    }
-    progress_line progress("checking");
-    found.parts = checked(heap->check_all([&](std::uint64_t done, std::uint64_t total) { progress(done, total); }));
-    found.roots = checked(types::list_roots(*heap));
-    checked(types::survey_roots(*heap, found.roots));
-    found.version = heap->version();
-    found.log_records = heap->log().commits;
-    found.torn_superblock = heap->torn_superblock();
-    found.problems = heap->problems();
     return found;
 }
 
@@ -148,10 +152,7 @@ findings look_at(const std::string& file) {
 
 int verify(const std::string& file, bool as_json) {
     const findings found = look_at(file);
-    if (as_json)
-        print_json(found);
-    else
-        print_text(found);
+    put(as_json ? as_json_text(found) : as_text(found));
     return found.problems.empty() ? exit_ok : exit_damage;
 }
 

@@ -97,6 +97,20 @@ protected:
         return bytes;
     }
     result<recovery_outcome> recover() { return log::recover(disk_, *store_, {}); }
+    /// A heap whose file ends within the chunk that its last record placed, behind the only page of it that was written:
+    /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
+    void cut_off_behind(std::uint64_t bytes_of_the_chunk) {
+        commit(0, {}, 1);
+        ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false));
+        log_->restart();
+        commit({}, {0}, 2);
+        commit(1, {}, 3);
+        cut_off(store_->home_of(k_chunk) + bytes_of_the_chunk);
+    }
+    void cut_off(std::uint64_t end) {
+        edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
+        crash();
+    }
     /// What recover() leaves after so many commits.
     void expect_state(std::size_t commits) {
         ASSERT_EQ(store_->super().checkpoint_version, commits);

@@ -174,6 +174,23 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole_also_beside_a_log_that_ca
     });
 }
 
+TEST_F(recovery, of_a_file_that_ends_before_what_a_record_placed_is_refused_before_a_page_is_written) {
+    ASSERT_NO_FATAL_FAILURE(cut_off_behind(k_chunk - 1));
+    const std::uint64_t home = store_->home_of(k_chunk);
+    for (const std::uint64_t left : {k_chunk - 1, k_page_bytes, std::uint64_t{0}}) {
+        ASSERT_NO_FATAL_FAILURE(cut_off(home + left));
+        const auto heap = contents(k_path);
+        const auto log = contents(store::log_path(k_path));
+        const auto outcome = recover();
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.why().code, errc::truncated);
+        EXPECT_EQ(outcome.why().path, k_path);
+        EXPECT_EQ(outcome.why().offset, heap.size());
+        EXPECT_TRUE(contents(k_path) == heap);
+        EXPECT_TRUE(contents(store::log_path(k_path)) == log);
+    }
+}
+
 TEST_F(failing_recovery, of_a_log_that_ends_within_a_segment) {
     commit(0, {}, 1);
     record_builder builder;

@@ -40,6 +40,17 @@ TEST_F(log_salvage, passes_over_a_record_that_does_not_fit) {
     EXPECT_EQ(page, ours); // nothing of that record was applied
 }
 
+TEST_F(log_salvage, tells_of_a_file_that_ends_before_what_a_record_placed) {
+    ASSERT_NO_FATAL_FAILURE(cut_off_behind(k_page_bytes));
+    const std::uint64_t end = contents(k_path).size();
+    auto outcome = salvage();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 2U);
+    ASSERT_EQ(damage_.size(), 1U);
+    EXPECT_EQ(damage_[0].code, errc::truncated);
+    EXPECT_EQ(damage_[0].offset, end);
+}
+
 TEST_F(log_salvage, applies_nothing_of_a_record_of_which_a_part_fits) {
     commit(0, {}, 1);
     ASSERT_TRUE(store_->add_regions(3 * k_chunk));

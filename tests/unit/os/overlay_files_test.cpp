@@ -52,6 +52,7 @@ TEST(overlay_files, make_no_names) {
     overlay_files overlay(disk);
     EXPECT_EQ(overlay.open_or_create("dir/other", 0600).why().code, errc::not_supported);
     EXPECT_EQ(overlay.rename_to_new("test", k_path, "dir/other").why().code, errc::not_supported);
+    EXPECT_EQ(overlay.rename_over("test", k_path, "dir/other").why().code, errc::not_supported);
     EXPECT_FALSE(*disk.exists("dir/other"));
 }
 

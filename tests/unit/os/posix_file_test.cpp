@@ -68,7 +68,7 @@ TEST_F(posix_file, a_file_that_ends_early_is_truncated_with_its_end_as_offset) {
         EXPECT_EQ(read.why().offset, 100U);
         EXPECT_EQ(read.why().path, path("f"));
     }
-    EXPECT_EQ(f->read(500, more).why().offset, 500U);
+    EXPECT_EQ(f->read(500, more).why().offset, 100U); // not the place of the read
 }
 
 TEST_F(posix_file, direct_writes_and_buffered_ones_see_each_other) {
@@ -116,6 +116,15 @@ TEST_F(posix_file, rename_to_new_refuses_to_replace) {
     EXPECT_EQ(files_.rename_to_new("test", path("from"), path("other")).why().code, errc::not_found);
     EXPECT_TRUE(files_.sync_directory("test", path("to")));
     EXPECT_EQ(files_.sync_directory("test", path("missing/x")).why().code, errc::not_found);
+}
+
+TEST_F(posix_file, rename_over_replaces) {
+    ASSERT_TRUE(open_or_create("from")->write("test", 0, pattern(5)));
+    ASSERT_TRUE(open_or_create("to")->write("test", 0, pattern(7)));
+    ASSERT_TRUE(files_.rename_over("test", path("from"), path("to")));
+    EXPECT_FALSE(*files_.exists(path("from")));
+    EXPECT_EQ(*open_or_create("to")->size(), 5U);
+    EXPECT_EQ(files_.rename_over("test", path("from"), path("to")).why().code, errc::not_found);
 }
 
 TEST_F(posix_file, reserving_extends_with_zeros_and_keeps_contents) {

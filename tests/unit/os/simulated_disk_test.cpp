@@ -67,6 +67,7 @@ TEST(simulated_disk, directory_operations_behave) {
     EXPECT_EQ(disk.rename_to_new("r", "a", "b").why().code, errc::exists);
     EXPECT_EQ(disk.rename_to_new("r", "c", "d").why().code, errc::not_found);
     auto file = std::move(*disk.open("a", access::read_write));
+    EXPECT_EQ(disk.rename_over("r", "c", "b").why().code, errc::not_found);
     ASSERT_TRUE(disk.rename_to_new("r", "a", "c"));
     EXPECT_FALSE(*disk.exists("a"));
     EXPECT_EQ(text_of(disk, "c"), "A");
@@ -76,6 +77,10 @@ TEST(simulated_disk, directory_operations_behave) {
     ASSERT_TRUE(disk.remove("r", "c")); // absent: no error
     EXPECT_FALSE(*file->is_at("c"));
     EXPECT_EQ(*file->size(), 1U); // still open
+    ASSERT_TRUE((*disk.open_or_create("d", 0600))->write("w", 0, bytes_of("D")));
+    ASSERT_TRUE(disk.rename_over("r", "d", "b"));
+    EXPECT_FALSE(*disk.exists("d"));
+    EXPECT_EQ(text_of(disk, "b"), "D");
 }
 
 TEST(simulated_disk, a_file_open_for_reading_refuses_writes) {

@@ -17,6 +17,7 @@ template <class F> concept resizes_unnamed = requires(F& f) { f.resize(std::uint
 template <class F> concept reserves_unnamed = requires(F& f) { f.reserve(0, 1); };
 template <class F> concept punches_unnamed = requires(F& f) { f.punch(0, 1); };
 template <class F> concept renames_unnamed = requires(F& f, std::string s) { f.rename_to_new(s, s); };
+template <class F> concept renames_over_unnamed = requires(F& f, std::string s) { f.rename_over(s, s); };
 template <class F> concept removes_unnamed = requires(F& f, std::string s) { f.remove(s); };
 template <class F> concept syncs_directories_unnamed = requires(F& f, std::string s) { f.sync_directory(s); };
 
@@ -25,7 +26,7 @@ template <class F> concept changes_named = requires(F& f, bytes b) {
     f.punch("test", 0, 1);
 };
 template <class F> concept changes_directories_named = requires(F& f, std::string s) {
-    f.rename_to_new("test", s, s); f.remove("test", s); f.sync_directory("test", s);
+    f.rename_to_new("test", s, s); f.rename_over("test", s, s); f.remove("test", s); f.sync_directory("test", s);
 };
 // clang-format on
 
@@ -33,8 +34,8 @@ TEST(site, is_asked_for_by_whatever_changes_something) {
     static_assert(changes_named<file> && changes_directories_named<file_system>);
     static_assert(!writes_unnamed<file> && !writes_directly_unnamed<file> && !syncs_unnamed<file> &&
                   !resizes_unnamed<file> && !reserves_unnamed<file> && !punches_unnamed<file>);
-    static_assert(!renames_unnamed<file_system> && !removes_unnamed<file_system> &&
-                  !syncs_directories_unnamed<file_system>);
+    static_assert(!renames_unnamed<file_system> && !renames_over_unnamed<file_system> &&
+                  !removes_unnamed<file_system> && !syncs_directories_unnamed<file_system>);
     constexpr site named("log: record");
     EXPECT_EQ(std::string_view(named), "log: record");
 }

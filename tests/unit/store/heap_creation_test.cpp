@@ -66,6 +66,9 @@ public:
     result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
         return below_.rename_to_new(where, from, to);
     }
+    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+        return below_.rename_over(where, from, to);
+    }
     result<void> remove(os::site where, const std::string& path) override { return below_.remove(where, path); }
     result<void> sync_directory(os::site where, const std::string& path) override {
         return below_.sync_directory(where, path);
@@ -85,6 +88,53 @@ TEST_F(heap_file_creation, that_finds_its_file_renamed_by_a_rival_leaves_it_alon
     std::vector<std::byte> page(k_page_bytes);
     ASSERT_TRUE((*taken)->read(0, page));
     EXPECT_TRUE(std::equal(page.begin(), page.end(), page_bytes(1).span().begin()));
+}
+
+TEST_F(heap_file_creation, goes_over_what_an_interrupted_one_left_and_over_nothing_else) {
+    const std::string other = "dir/other";
+    const std::string building = new_path(other);
+    const creation how{k_chunk, 0x1100'0000'0000, "abi", 0600};
+    const auto begin_over = [&](std::span<const std::byte> bytes) {
+        auto file = std::move(*disk_.open_or_create(building, 0600));
+        EXPECT_TRUE(file->write("test", 0, bytes));
+        file.reset();
+        auto begun = begin_new(disk_, other, 0600);
+        if (begun) {
+            EXPECT_EQ(*(*begun)->size(), 0U);
+        } else {
+            EXPECT_EQ(begun.why().path, building);
+            std::vector<std::byte> left(bytes.size());
+            EXPECT_TRUE((*disk_.open(building, os::access::read_only))->read(0, left));
+            EXPECT_TRUE(std::equal(left.begin(), left.end(), bytes.begin()));
+        }
+        const errc code = begun ? errc{} : begun.why().code;
+        if (begun)
+            begun->reset();
+        EXPECT_TRUE(disk_.remove("test", building));
+        return code;
+    };
+    const auto bytes_of = [&](const std::string& path) {
+        auto file = std::move(*disk_.open(path, os::access::read_only));
+        std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
+        EXPECT_TRUE(file->read(0, bytes));
+        return bytes;
+    };
+    EXPECT_EQ(begin_over({}), errc{});
+    EXPECT_EQ(begin_over(std::vector<std::byte>(100'000)), errc{}); // a copy that was not finished
+    ASSERT_TRUE(create_empty(disk_, "dir/empty", how));
+    auto empty = bytes_of("dir/empty");
+    EXPECT_EQ(begin_over(empty), errc{}); // a creation that had its superblocks
+    empty[3000] ^= std::byte{1};          // torn
+    EXPECT_EQ(begin_over(empty), errc{});
+    EXPECT_EQ(begin_over(page_bytes(1).span()), errc::exists); // somebody's file
+    EXPECT_EQ(begin_over(std::vector<std::byte>(5, std::byte{'x'})), errc::exists);
+    ASSERT_TRUE(store_->add_regions(k_chunk)); // for a first commit, which failed before there was a log
+    EXPECT_EQ(begin_over(bytes_of(k_path)), errc{});
+    ASSERT_NO_FATAL_FAILURE(commit_fresh(0, 1));
+    ASSERT_NO_FATAL_FAILURE(publish());
+    EXPECT_EQ(begin_over(bytes_of(k_path)), errc::exists); // a heap
+    ASSERT_TRUE(disk_.open_or_create(log_path(building), 0600));
+    EXPECT_EQ(begin_over({}), errc::exists); // with a log beside it
 }
 
 } // namespace

@@ -127,14 +127,35 @@ TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_
     EXPECT_TRUE(reopen());
 }
 
-TEST_F(superblock_choice, neither_valid_and_one_of_a_newer_format_is_unsupported) {
+TEST_F(superblock_choice, neither_valid_and_both_of_a_newer_format_is_unsupported) {
     store_.reset();
-    edit_superblock(0, [](format::superblock& s) { s.magic[1] = 'x'; });
-    edit_superblock(1, [](format::superblock& s) { s.format_version = 7; }, false);
+    const auto make_newer = [](format::superblock& s) { s.format_version = 7; };
+    edit_superblock(0, make_newer, false);
+    edit_superblock(1, make_newer, false);
     auto opened = reopen();
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.why().code, errc::unsupported_format);
     EXPECT_NE(opened.why().message.find("format 7"), std::string::npos) << opened.why().message;
+    for (const auto& damage : std::vector<std::function<void(format::superblock&)>>{
+             [](format::superblock& s) { s.magic[1] = 'x'; },
+             [](format::superblock& s) { s.format_version = 8; },
+             [](format::superblock& s) { s.format_version = format::k_format_version; },
+         }) {
+        edit_superblock(0, damage, false);
+        opened = reopen();
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.why().code, errc::corrupt);
+        EXPECT_NE(opened.why().message.find("format 7"), std::string::npos) << opened.why().message;
+    }
+}
+
+TEST_F(superblock_choice, zeros_instead_of_both_are_damage_unless_there_is_nothing_else) {
+    edit([](os::file& file) {
+        ASSERT_TRUE(file.write("test", 0, std::vector<std::byte>(2 * format::k_superblock_bytes)));
+    });
+    EXPECT_EQ(reopen().why().code, errc::corrupt);
+    edit([](os::file& file) { ASSERT_TRUE(file.resize("test", 100)); });
+    EXPECT_EQ(reopen().why().code, errc::not_a_heap);
 }
 
 TEST_F(superblock_choice, neither_valid_and_one_without_a_beginning_is_corrupt) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -179,6 +180,24 @@ TEST_F(inspecting, damage_of_a_page_is_told_once_and_hides_nothing_else) {
     ASSERT_EQ(heap->problems().size(), 1U);
     EXPECT_EQ(heap->problems()[0].offset, at);
     EXPECT_EQ(heap->problems()[0].path, k_path);
+}
+
+// A heap of a gigabyte has 262,144 pages; to look for each among all others would take minutes.
+TEST_F(inspecting, damage_of_very_many_pages_is_told_once_each_and_soon) {
+    open_engine();
+    commit(1, 1);
+    close();
+    auto heap = inspect();
+    const auto began = std::chrono::steady_clock::now();
+    constexpr std::uint64_t k_pages = 262'144;
+    for (unsigned time = 0; time < 2; ++time) {
+        for (std::uint64_t page = 0; page < k_pages; ++page)
+            heap->note({errc::corrupt, "a page is damaged", k_path, 0, page * k_page_bytes});
+        heap->note({errc::corrupt, "something", k_path});
+        heap->note({errc::corrupt, "something else", k_path});
+    }
+    EXPECT_EQ(heap->problems().size(), k_pages + 2);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
 }
 
 TEST_F(inspecting, damage_that_a_replay_meets_is_told_where_it_lies) {
