@@ -1,6 +1,7 @@
 // Redo log records in memory: building one, and reading one back as validated pieces. May use: base, format.
 #pragma once
 
+#include "base/page_aligned.hpp"
 #include "base/units.hpp"
 #include "format/log_record.hpp"
 
@@ -27,7 +28,10 @@ struct record_identity {
 /// Collects one commit. Bytes are copied in as they are added.
 class record_builder {
 public:
-    record_builder() { clear(); }
+    record_builder() {
+        bytes_.reserve(k_page_bytes);
+        clear();
+    }
     void clear();
     [[nodiscard]] bool empty() const { return fresh_count_ == 0 && page_count_ == 0; }
 
@@ -38,7 +42,7 @@ public:
 
     /// Size of the finished record, padding included.
     [[nodiscard]] std::uint64_t record_bytes() const { return align_up(bytes_.size(), format::k_record_alignment); }
-    /// Seals the record and returns its bytes, padded to whole sectors. Valid until clear().
+    /// Seals the record and returns its bytes, padded to whole sectors, at the beginning of a page. Valid until clear().
     std::span<const std::byte> finish(const record_identity& identity, std::uint64_t image_bytes);
     /// Checksum of the finished record: the next one's predecessor.
     [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
@@ -46,7 +50,7 @@ public:
 private:
     void append(const void* from, std::size_t bytes);
 
-    std::vector<std::byte> bytes_; // header first
+    page_aligned_bytes bytes_; // header first
     std::uint32_t fresh_count_ = 0;
     std::uint32_t page_count_ = 0;
     std::uint64_t checksum_ = 0;

@@ -61,17 +61,23 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     std::uint64_t grown =
         align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
     REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
-    // Written before use, so that later commits change no metadata; the record at hand writes its own part. Nothing
-    // depends on these zeros being durable.
+    // Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs
+    // both.
     REM_TRY(write_zeros("log: zeros of segments", *file_, end, grown));
     size_ = grown;
+    has_grown_ = true;
     return {};
 }
 
 result<void> redo_log::append(std::span<const std::byte> record) {
     REM_CHECK(end_ + record.size() <= size_);
-    REM_TRY(file_->write("log: record", end_, record));
-    REM_TRY(file_->sync("log: sync record"));
+    if (has_grown_) {
+        REM_TRY(file_->write("log: first record in segment", end_, record));
+        REM_TRY(file_->sync("log: sync segment"));
+        has_grown_ = false;
+    } else {
+        REM_TRY(file_->write_durable("log: record", "log: sync record", end_, record));
+    }
     end_ += record.size();
     return {};
 }

@@ -41,6 +41,7 @@ private:
     std::unique_ptr<os::file> file_;
     std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes
     std::uint64_t size_;                             // of the file
+    bool has_grown_ = false;                         // by segments that are not durable yet
 };
 
 } // namespace remanence::log

@@ -9,9 +9,13 @@ namespace remanence::os {
 
 using kind = disk_operation::kind;
 
-bool pending_operations::covers(const disk_operation& sync, const disk_operation& earlier) {
+bool pending_operations::covers(std::uint32_t index, std::uint32_t earlier_index) const {
+    const disk_operation& sync = trace_[index];
+    const disk_operation& earlier = trace_[earlier_index];
     if (sync.what == kind::sync)
-        return !earlier.is_of_directory() && earlier.inode == sync.inode;                                          // S1
+        return !earlier.is_of_directory() && earlier.inode == sync.inode; // S1
+    if (sync.what == kind::sync_written)
+        return earlier_index + 1 == index && earlier.is_write() && earlier.inode == sync.inode;                    // S6
     return earlier.is_of_directory() && directory_of(earlier.to.empty() ? earlier.path : earlier.to) == sync.path; // S2
 }
 
@@ -23,14 +27,14 @@ bool pending_operations::advance(std::vector<persisted_part>& now_durable) {
     position_++;
     if (!done.is_sync())
         return false;
-    const auto is_covered = [&](std::uint32_t index) { return covers(done, trace_[index]); };
+    const auto is_covered = [&](std::uint32_t index) { return covers(position_ - 1, index); };
     if (std::none_of(pending_.begin(), pending_.end(), is_covered))
         return false;
 
     if (done.failed) { // S4
         if (done.what == kind::sync_directory)
             return false;
-        if (after_failure_ == failed_sync::btrfs) {
+        if (after_failure_ == failed_sync::btrfs && done.what == kind::sync) {
             std::erase_if(pending_, is_covered);
             return true;
         }

@@ -25,7 +25,8 @@ public:
     [[nodiscard]] const std::vector<std::uint32_t>& pending() const { return pending_; }
 
 private:
-    [[nodiscard]] static bool covers(const disk_operation& sync, const disk_operation& earlier);
+    /// Whether the sync of that index in the trace is meant to make an earlier operation durable.
+    [[nodiscard]] bool covers(std::uint32_t sync, std::uint32_t earlier) const;
 
     std::span<const disk_operation> trace_;
     failed_sync after_failure_;

@@ -22,6 +22,8 @@ const char* name_of(kind what) {
         return "punch";
     case kind::sync:
         return "sync";
+    case kind::sync_written:
+        return "sync_written";
     case kind::create:
         return "create";
     case kind::rename:

@@ -19,7 +19,8 @@ struct disk_operation {
         resize,
         reserve,
         punch,
-        sync, // of a file
+        sync,         // of a file
+        sync_written, // of the last write of the same range alone
         create,
         rename,
         remove,
@@ -38,7 +39,9 @@ struct disk_operation {
     std::vector<std::byte> data{}; // of a write; empty when all of it is zeros
 
     [[nodiscard]] bool is_write() const { return what == kind::write || what == kind::write_direct; }
-    [[nodiscard]] bool is_sync() const { return what == kind::sync || what == kind::sync_directory; }
+    [[nodiscard]] bool is_sync() const {
+        return what == kind::sync || what == kind::sync_written || what == kind::sync_directory;
+    }
     [[nodiscard]] bool is_of_directory() const {
         return what == kind::create || what == kind::rename || what == kind::remove;
     }

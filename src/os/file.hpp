@@ -49,6 +49,12 @@ public:
     /// As write(), but straight from memory to the device where the file system can (O_DIRECT). Offset, address and
     /// length must be multiples of 4 KiB. Not durable before sync() either: the device may hold it in its cache.
     virtual result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    /// As write_direct(), and these bytes are durable once it returns, with the size that they need; nothing else is, no
+    /// earlier write of the same bytes either (O_DIRECT with O_DSYNC). Where the file system cannot do that, it is a
+    /// write() and a sync(). Offset and length must be multiples of 512 bytes, the address one of 4 KiB. A failure is like
+    /// one of sync().
+    virtual result<void> write_durable(site where, site durable, std::uint64_t offset,
+                                       std::span<const std::byte> bytes) = 0;
     /// Makes all earlier writes to this file, and its size, durable (fdatasync). After a failure the state of the
     /// written pages is unknown: never retry (I5).
     virtual result<void> sync(site where) = 0;

@@ -68,6 +68,9 @@ public:
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return write(where, offset, bytes);
     }
+    result<void> write_durable(site where, site, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return write(where, offset, bytes);
+    }
     result<void> sync(site) override { return {}; }
 
     result<std::uint64_t> size() override { return size_; }

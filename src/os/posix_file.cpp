@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -67,8 +68,9 @@ class posix_file final : public file {
 public:
     posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
     ~posix_file() override {
-        if (direct_ >= 0)
-            ::close(direct_);
+        for (const int each : {direct_, durable_})
+            if (each >= 0)
+                ::close(each);
         ::close(descriptor_); // nothing can be lost here: every durable byte was synced before
     }
 
@@ -98,16 +100,21 @@ public:
     }
 
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        if (!direct_tried_)
-            open_direct();
-        if (direct_ < 0)
-            return write(where, offset, bytes);
-        auto written = write_with(direct_, offset, bytes);
-        if (!written && written.why().os_error == EINVAL) { // the file system takes the flag but not these blocks
-            ::close(std::exchange(direct_, -1));
-            return write(where, offset, bytes);
-        }
-        return written;
+        if (direct_ == k_not_tried)
+            direct_ = open_again(O_DIRECT);
+        if (auto written = write_if_taken(direct_, offset, bytes))
+            return std::move(*written);
+        return write(where, offset, bytes);
+    }
+
+    result<void> write_durable(site where, site durable, std::uint64_t offset,
+                               std::span<const std::byte> bytes) override {
+        if (durable_ == k_not_tried)
+            durable_ = open_again(O_DIRECT | O_DSYNC);
+        if (auto written = write_if_taken(durable_, offset, bytes))
+            return std::move(*written);
+        REM_TRY(write(where, offset, bytes));
+        return sync(durable);
     }
 
     result<void> sync(site) override {
@@ -229,11 +236,22 @@ private:
         return {};
     }
 
-    // A second descriptor, since O_DIRECT is a property of the open file. Reached by /proc: the name may have changed.
-    void open_direct() {
-        direct_tried_ = true;
-        std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
-        direct_ = ::open(self.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+    // A second descriptor, since these flags are properties of the open file. Reached by /proc: the name may have changed.
+    int open_again(int flags) const {
+        const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
+        return ::open(self.c_str(), O_WRONLY | O_CLOEXEC | flags);
+    }
+
+    // Nothing when the file system has not the flags of this descriptor, or takes them but not these blocks.
+    std::optional<result<void>> write_if_taken(int& descriptor, std::uint64_t offset,
+                                               std::span<const std::byte> bytes) {
+        if (descriptor < 0)
+            return {};
+        auto written = write_with(descriptor, offset, bytes);
+        if (written || written.why().os_error != EINVAL)
+            return written;
+        ::close(std::exchange(descriptor, k_refused));
+        return {};
     }
 
     result<void> reserve_space(site where, std::uint64_t offset, std::uint64_t bytes) {
@@ -276,8 +294,10 @@ private:
     }
 
     int descriptor_;
-    int direct_ = -1;
-    bool direct_tried_ = false;
+    static constexpr int k_refused = -1;
+    static constexpr int k_not_tried = -2;
+    int direct_ = k_not_tried;  // O_DIRECT
+    int durable_ = k_not_tried; // O_DIRECT | O_DSYNC
     std::string path_;
 };
 

@@ -188,8 +188,10 @@ result<void> simulated_disk::record(disk_operation operation) {
     if (operation.what == kind::sync) {
         if (error && after_failed_sync_ == failed_sync::btrfs)
             forget_unsynced(operation.inode);
-        inode_of(operation.inode).durable_changes = changes_.size();
+        all_is_durable(inode_of(operation.inode));
     }
+    if (operation.what == kind::sync_written && !error && after_failed_sync_ == failed_sync::btrfs)
+        inode_of(operation.inode).durable_writes.push_back(trace_.back());
     trace_.push_back(std::move(operation));
     if (!error)
         return {};
@@ -203,7 +205,12 @@ void simulated_disk::apply(const disk_operation& operation, const persisted_part
         return;
     perform(operation, part);
     if (!operation.is_of_directory())
-        inode_of(operation.inode).durable_changes = changes_.size();
+        all_is_durable(inode_of(operation.inode));
+}
+
+void simulated_disk::all_is_durable(inode& file) const {
+    file.durable_changes = changes_.size();
+    file.durable_writes.clear();
 }
 
 // S4 of Btrfs. That it was forgotten can be undone in turn.
@@ -216,6 +223,8 @@ void simulated_disk::forget_unsynced(std::uint32_t number) {
         if (each.what == change::kind::content && each.number == number)
             restore(each);
     }
+    for (const disk_operation& each : std::exchange(file.durable_writes, {}))
+        perform(each, persisted_part{.operation = 0});
 }
 
 void simulated_disk::rot(const std::string& path, std::uint64_t offset, std::byte mask) {
@@ -296,6 +305,7 @@ void simulated_disk::perform(const disk_operation& operation, const persisted_pa
         set_entry(operation.path, k_no_inode);
         return;
     case kind::sync:
+    case kind::sync_written:
     case kind::sync_directory:
     case kind::marker:
         return;
@@ -366,9 +376,12 @@ void simulated_disk::rewind(const savepoint& to) {
         changes_.pop_back();
     }
     inodes_.resize(to.inodes);
-    for (const auto& file : inodes_)
-        if (file)
-            file->durable_changes = std::min(file->durable_changes, changes_.size());
+    for (const auto& file : inodes_) {
+        if (!file)
+            continue;
+        file->durable_changes = std::min(file->durable_changes, changes_.size());
+        file->durable_writes.clear();
+    }
     if (trace_.size() > to.trace)
         trace_.resize(to.trace);
 }

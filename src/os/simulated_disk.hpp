@@ -14,6 +14,8 @@
 //      clean; what the cache shows and which sizes are kept depends on the file system (failed_sync). Directory entries
 //      do not get lost so: a file system that cannot write its metadata stops altogether.
 //   S5 A synced block may rot, when a test asks for it (rot()).
+//   S6 A durable write makes itself durable, with the size it needs; an earlier write of the same bytes may still be lost,
+//      or persist over it.
 #pragma once
 
 #include "os/disk_operation.hpp"
@@ -79,6 +81,9 @@ public:
     /// How S4 goes; failed_sync::xfs, unless told otherwise. Set it before the first file.
     void set_after_failed_sync(failed_sync how) { after_failed_sync_ = how; }
     [[nodiscard]] failed_sync after_failed_sync() const { return after_failed_sync_; }
+    /// A durable write is a write and a sync, as where the file system has no better. Set it before the first file.
+    void refuse_durable_writes() { takes_durable_writes_ = false; }
+    [[nodiscard]] bool takes_durable_writes() const { return takes_durable_writes_; }
     /// S5: inverts the bits of `mask` in one byte of a file. Not recorded; rewind() undoes it.
     void rot(const std::string& path, std::uint64_t offset, std::byte mask);
     /// Of the names, sizes and bytes of all files: equal for equal disks, and different ones have the same once in 2⁶⁴.
@@ -114,6 +119,7 @@ private:
     void undo(change& last);
     void restore(const change& saved);
     void forget_unsynced(std::uint32_t number);
+    void all_is_durable(inode& file) const;
     std::unique_ptr<simulated_contents> new_contents();
 
     mutable std::mutex mutex_;
@@ -127,6 +133,7 @@ private:
     errc fail_code_ = errc::io;
     bool dies_ = false; // at fail_in_, rather than to fail once
     bool dead_ = false;
+    bool takes_durable_writes_ = true;
     std::uint64_t space_limit_ = 0; // 0: none
     failed_sync after_failed_sync_ = failed_sync::xfs;
     std::string dropped_site_;

@@ -67,6 +67,20 @@ result<void> simulated_file::write_direct(site where, std::uint64_t offset, std:
         {.what = kind::write_direct, .where = where, .offset = offset, .bytes = bytes.size(), .data = data_of(bytes)});
 }
 
+// Two operations, so that a power loss may come between them and tear the write.
+result<void> simulated_file::write_durable(site where, site durable, std::uint64_t offset,
+                                           std::span<const std::byte> bytes) {
+    REM_CHECK(is_aligned(offset, k_sector_bytes) && is_aligned(bytes.size(), k_sector_bytes));
+    REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()), k_page_bytes));
+    if (!disk_.takes_durable_writes()) {
+        REM_TRY(write(where, offset, bytes));
+        return sync(durable);
+    }
+    REM_TRY(record(
+        {.what = kind::write_direct, .where = where, .offset = offset, .bytes = bytes.size(), .data = data_of(bytes)}));
+    return record({.what = kind::sync_written, .where = durable, .offset = offset, .bytes = bytes.size()});
+}
+
 result<void> simulated_file::sync(site where) { return record({.what = kind::sync, .where = where}); }
 
 result<std::uint64_t> simulated_file::size() {

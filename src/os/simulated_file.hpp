@@ -19,6 +19,8 @@ public:
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override;
     result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> write_durable(site where, site durable, std::uint64_t offset,
+                               std::span<const std::byte> bytes) override;
     result<void> sync(site where) override;
     result<std::uint64_t> size() override;
     result<void> resize(site where, std::uint64_t bytes) override;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace remanence::os {
 
@@ -38,6 +39,7 @@ struct simulated_disk::inode {
     bool exclusive_lock = false;
     block_set blocks{};              // kept only when space is limited
     std::size_t durable_changes = 0; // the disk's changes before this one are durable, as far as they are the file's
+    std::vector<disk_operation> durable_writes{}; // S6: of the changes since then; kept only for failed_sync::btrfs
 
     /// Grows the file where the bytes end behind it.
     void fill(std::uint64_t offset, std::span<const std::byte> bytes);

@@ -93,7 +93,7 @@ TEST(failing_growth, leaves_other_sizes_on_each_file_system) {
 std::map<std::string, int> sites_in_sources() {
     const std::regex site(R"re("((?:store|log): [^"]*)")re");
     const std::regex call(
-        R"re((?:write|write_direct|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]*)")re");
+        R"re((?:write|write_direct|write_durable|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]*)")re");
     std::map<std::string, int> found;
     for (const char* layer : {"store", "log", "txn"}) {
         for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {

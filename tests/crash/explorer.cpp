@@ -57,6 +57,8 @@ class explorer {
 public:
     explorer(const workload& tested, const exploration& how) : tested_(tested), how_(how), random_(how.seed) {
         disk_.set_after_failed_sync(tested.after_failed_sync);
+        if (!tested.durable_writes)
+            disk_.refuse_durable_writes();
         if (!how.dropped_site.empty())
             disk_.drop_at(how.dropped_site);
         std::uint64_t runs_of_phase = 1;
@@ -132,8 +134,8 @@ private:
 
     /// `budget`: states to be tried from here on, of this level and of those below. Returns what was not used of it.
     budgets try_states(std::size_t level, const trace& operations, const std::vector<promise>& promises,
-                    const crash_states& states, budgets budget, const std::string& prefix,
-                    const std::function<std::string()>& before) {
+                       const crash_states& states, budgets budget, const std::string& prefix,
+                       const std::function<std::string()>& before) {
         report_.levels[level].possible += states.count();
         const auto chosen = how_.only.empty() ? states.sample(budget[level], random_.next()) : wanted(states, prefix);
         budgets due{}; // in parts of chosen.size()
@@ -305,9 +307,8 @@ std::string exploration_report::summary(std::string_view name) const {
         const level_counts& at = levels[i];
         text += "  level " + std::to_string(i + 1) + ": " + std::to_string(at.states()) + " of " +
                 std::to_string(at.possible) + " states tried, " + std::to_string(at.different) +
-                " of them unlike any before: last acknowledged commit " +
-                std::to_string(at.of(outcome::acknowledged)) + ", the one in flight " +
-                std::to_string(at.of(outcome::in_flight)) + ", created unacknowledged " +
+                " of them unlike any before: last acknowledged commit " + std::to_string(at.of(outcome::acknowledged)) +
+                ", the one in flight " + std::to_string(at.of(outcome::in_flight)) + ", created unacknowledged " +
                 std::to_string(at.of(outcome::created)) + ", absent " + std::to_string(at.of(outcome::absent)) +
                 "\n   ";
         for (std::size_t kind = 0; kind < k_state_classes; kind++)

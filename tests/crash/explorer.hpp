@@ -35,6 +35,8 @@ struct workload {
     os::failed_sync after_failed_sync = os::failed_sync::xfs;
     /// Cuts attempts short, which only a simulated disk can.
     bool cuts_short = false;
+    /// On a disk that knows durable writes; else they are writes and syncs.
+    bool durable_writes = true;
     /// What a state costs, about, compared with one of most workloads: so many times fewer are tried.
     std::uint64_t cost = 1;
 
@@ -62,7 +64,7 @@ inline constexpr std::size_t k_outcomes = 4;
 
 /// How the states of one level ended.
 struct level_counts {
-    std::uint64_t possible = 0; // states there were
+    std::uint64_t possible = 0;  // states there were
     std::uint64_t different = 0; // of those tried, unlike all before them
     std::array<std::array<std::uint64_t, k_outcomes>, k_state_classes> tried{};
     [[nodiscard]] std::uint64_t states() const;

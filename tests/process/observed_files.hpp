@@ -34,6 +34,10 @@ public:
     result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return observed(where, [&] { return below_->write_direct(where, offset, bytes); });
     }
+    result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+                               std::span<const std::byte> bytes) override {
+        return observed(where, [&] { return below_->write_durable(where, durable, offset, bytes); });
+    }
     result<void> sync(os::site where) override {
         return observed(where, [&] { return below_->sync(where); });
     }

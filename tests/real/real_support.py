@@ -161,7 +161,7 @@ OPERATIONS = [(re.compile(call), line) for call, line in [
     (r'unlink\("([^"]*)"\) += 0', r"remove \1"),
     (r'write\(1<[^>]*>, "(\d .*)\\n", \d+\) += \d+', r"told \1"),
 ]]
-OPENED_FOR_DIRECT_WRITES = re.compile(r"openat\(.*O_DIRECT.*\) += (\d+)<")
+OPENED_FOR_DIRECT_WRITES = re.compile(r"openat\((.*O_DIRECT.*)\) += (\d+)<")
 NUMBER = re.compile(r"\w+\((\d+)<")
 # Those that change no file, as far as the program makes them, and those that failed.
 HARMLESS = re.compile(
@@ -177,15 +177,15 @@ def operations_of(trace, directory):
     """What strace wrote, as the program prints the operations of the simulated disk."""
     root = os.path.realpath(directory) + "/"
     names = set()
-    direct = set()  # descriptors
+    direct = {}  # descriptor → how it was opened
     operations = []
     for line in trace:
         line = line.replace(root, "//")
         if opened := OPENED_FOR_DIRECT_WRITES.match(line):
-            direct.add(opened[1])
+            direct[opened[2]] = opened[1]
         used = NUMBER.match(line)
         if used and line.startswith("close("):
-            direct.discard(used[1])
+            direct.pop(used[1], None)
         matches = [match.expand(operation) for call, operation in OPERATIONS if (match := call.match(line))]
         if not matches:
             if ("//" in line or '"heaps' in line) and not HARMLESS.match(line):
@@ -196,7 +196,12 @@ def operations_of(trace, directory):
             continue
         names.difference_update(named[:1] if what in ("rename", "remove") else ())
         names.update(named[-1:] if what in ("rename", "create") else ())
-        operations.append("write_direct " + " ".join(named) if what == "write" and used[1] in direct else matches[0])
+        if what == "write" and used[1] in direct:
+            operations.append(" ".join(["write_direct", *named]))
+            if "O_DSYNC" in direct[used[1]]:
+                operations.append(" ".join(["sync_written", *named]))
+        else:
+            operations.append(matches[0])
     return operations
 
 

@@ -74,9 +74,11 @@ public:
     bool makes_room() override { return false; }
 };
 
+bool for_real_files(const workload& each) { return !each.cuts_short && each.durable_writes; }
+
 workload named(const std::string& name) {
     for (workload& each : engine_workloads())
-        if (each.name == name && !each.cuts_short)
+        if (each.name == name && for_real_files(each))
             return each;
     throw std::invalid_argument("no workload " + name);
 }
@@ -157,6 +159,7 @@ std::vector<std::string> lines_of(const trace& operations, const history& past) 
         switch (each.what) {
         case kind::write:
         case kind::write_direct:
+        case kind::sync_written:
         case kind::reserve:
         case kind::punch:
             lines.push_back(line_of(os::name_of(each.what), name, each.offset, each.bytes));
@@ -227,7 +230,7 @@ int run_command(const std::vector<std::string>& words) {
     const std::string& command = words.at(0);
     if (command == "list") {
         for (const workload& each : engine_workloads())
-            if (!each.cuts_short)
+            if (for_real_files(each))
                 std::cout << each.name << '\n';
         return 0;
     }

@@ -66,6 +66,10 @@ private:
         result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
             return call<void>("write_direct", [&] { return below_->write_direct(where, offset, bytes); });
         }
+        result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+                                   std::span<const std::byte> bytes) override {
+            return call<void>("write_durable", [&] { return below_->write_durable(where, durable, offset, bytes); });
+        }
         result<void> sync(os::site where) override {
             return call<void>("sync", [&] { return below_->sync(where); });
         }

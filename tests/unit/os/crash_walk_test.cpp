@@ -145,6 +145,93 @@ TEST(crash_walk, a_write_before_a_failed_sync_leaves_what_the_file_system_leaves
     }
 }
 
+TEST(crash_walk, a_durable_write_persists_alone) {
+    simulated_disk disk;
+    const auto trace = trace_of(disk, "daBc"); // create, sync_directory, a, B, its sync, c
+    crash_walk walk(disk, trace);
+    walk.advance_to(4);
+    EXPECT_EQ(walk.pending(), (std::vector<std::uint32_t>{2, 3})); // it may be torn
+    walk.advance_to(6);
+    EXPECT_EQ(walk.pending(), (std::vector<std::uint32_t>{2, 5}));
+    walk.build_synced();
+    EXPECT_EQ(sectors_of(disk), "0B");
+    walk.build_prefix();
+    EXPECT_EQ(sectors_of(disk), "aBc");
+}
+
+TEST(crash_walk, an_earlier_write_of_the_same_bytes_may_persist_over_a_durable_one) {
+    simulated_disk disk;
+    const auto start = disk.now();
+    {
+        auto file = std::move(*disk.open_or_create("dir/file", 0600));
+        ASSERT_TRUE(disk.sync_directory("directory", "dir/file"));
+        ASSERT_TRUE(file->write("w", 0, sector_of('a')));
+        ASSERT_TRUE(file->write_durable("w", "s", 0, sector_of('B')));
+    }
+    const auto trace = disk.take_trace();
+    disk.rewind(start);
+    crash_walk walk(disk, trace);
+    walk.advance_to(5);
+    walk.build_synced();
+    EXPECT_EQ(sectors_of(disk), "B");
+    walk.build_prefix();
+    EXPECT_EQ(sectors_of(disk), "a");
+}
+
+TEST(crash_walk, a_disk_that_knows_no_durable_writes_syncs_the_whole_file_instead) {
+    simulated_disk disk;
+    disk.refuse_durable_writes();
+    const auto trace = trace_of(disk, "daB");
+    crash_walk walk(disk, trace);
+    walk.advance_to(5);
+    walk.build_synced();
+    EXPECT_EQ(sectors_of(disk), "aB");
+}
+
+TEST(crash_walk, a_durable_write_that_failed_is_not_saved_by_a_later_sync) {
+    for (const failed_sync how : {failed_sync::xfs, failed_sync::btrfs}) {
+        simulated_disk disk;
+        disk.set_after_failed_sync(how);
+        const auto start = disk.now();
+        {
+            auto file = std::move(*disk.open_or_create("dir/file", 0600));
+            ASSERT_TRUE(disk.sync_directory("directory", "dir/file"));
+            ASSERT_TRUE(file->write("w", 512, sector_of('b')));
+            disk.fail_at(1, errc::io);
+            ASSERT_FALSE(file->write_durable("w", "s", 0, sector_of('A')));
+            ASSERT_TRUE(file->sync("s"));
+        }
+        const auto trace = disk.take_trace();
+        disk.rewind(start);
+        crash_walk walk(disk, trace);
+        walk.advance_to(6);
+        walk.build_synced();
+        EXPECT_EQ(sectors_of(disk), "0b");
+    }
+}
+
+TEST(crash_walk, a_failed_sync_takes_nothing_back_that_was_written_durably) {
+    simulated_disk disk;
+    disk.set_after_failed_sync(failed_sync::btrfs);
+    const auto start = disk.now();
+    {
+        auto file = std::move(*disk.open_or_create("dir/file", 0600));
+        ASSERT_TRUE(disk.sync_directory("directory", "dir/file"));
+        ASSERT_TRUE(file->write("w", 0, sector_of('a')));
+        ASSERT_TRUE(file->write_durable("w", "s", 512, sector_of('B')));
+        disk.fail_at(0, errc::io);
+        ASSERT_FALSE(file->sync("s"));
+    }
+    EXPECT_EQ(sectors_of(disk), "0B");
+    const auto trace = disk.take_trace();
+    disk.rewind(start);
+    EXPECT_EQ(sectors_of(disk), "<absent>");
+    crash_walk walk(disk, trace);
+    walk.advance_to(static_cast<std::uint32_t>(trace.size()));
+    walk.build_synced();
+    EXPECT_EQ(sectors_of(disk), "0B");
+}
+
 TEST(crash_walk, a_rename_is_durable_with_its_directory_and_brings_the_data_that_was_synced) {
     simulated_disk disk;
     const auto start = disk.now();

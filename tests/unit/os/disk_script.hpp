@@ -1,6 +1,7 @@
 // What the tests of the simulated disk and of its crash states share: one file, written by a script of letters.
 #pragma once
 
+#include "base/page_aligned.hpp"
 #include "os/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
@@ -26,8 +27,10 @@ inline std::string text_of(file_system& files, const std::string& path) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Performs writes, one per letter: 'a' writes a sector of a's at the end, and so on; 's' syncs the file, 'd' its
-// directory.
+inline page_aligned_bytes sector_of(char c) { return page_aligned_bytes(512, static_cast<std::byte>(c)); }
+
+// Performs writes, one per letter: 'a' writes a sector of a's at the end, and so on, a capital letter durably; 's' syncs
+// the file, 'd' its directory.
 inline std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_view script) {
     const auto start = disk.now();
     {
@@ -37,6 +40,8 @@ inline std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_vi
                 EXPECT_TRUE(file->sync("sync"));
             else if (c == 'd')
                 EXPECT_TRUE(disk.sync_directory("directory", "dir/file"));
+            else if (c < 'a')
+                EXPECT_TRUE(file->write_durable("write", "durable", *file->size(), sector_of(c)));
             else
                 EXPECT_TRUE(file->write("write", *file->size(), bytes_of(std::string(512, c))));
         }

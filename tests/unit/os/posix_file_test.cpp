@@ -1,5 +1,6 @@
 #include "os/file.hpp"
 
+#include "base/page_aligned.hpp"
 #include "support/temp_dir.hpp"
 
 #include <fcntl.h>
@@ -84,6 +85,20 @@ TEST_F(posix_file, direct_writes_and_buffered_ones_see_each_other) {
     ASSERT_TRUE(f->sync("test"));
     EXPECT_EQ(contents(*f, 4096 + 100, 50), pattern(50, 3));
     std::free(memory);
+}
+
+TEST_F(posix_file, durable_writes_and_buffered_ones_see_each_other) {
+    auto f = open_or_create("f");
+    const auto bytes = pattern(1024);
+    page_aligned_bytes aligned(bytes.begin(), bytes.end());
+    ASSERT_TRUE(f->write("test", 0, pattern(4096, 9)));
+    ASSERT_TRUE(f->write_durable("test", "test", 512, aligned));
+    EXPECT_EQ(contents(*f, 512, 1024), bytes);
+    EXPECT_EQ(contents(*f, 0, 512), first_of(pattern(4096, 9), 512));
+    ASSERT_TRUE(f->write_durable("test", "test", 100, aligned)); // refused by O_DIRECT, so written and synced
+    EXPECT_EQ(contents(*f, 100, 1024), bytes);
+    ASSERT_TRUE(f->write_durable("test", "test", 8192, aligned)); // from then on
+    EXPECT_EQ(contents(*f, 8192, 1024), bytes);
 }
 
 TEST_F(posix_file, the_lock_belongs_to_the_open_file) {
