@@ -68,6 +68,8 @@ TEST(simulated_disk, a_file_as_large_as_a_damaged_number_says_shrinks_at_once) {
     EXPECT_EQ(text_of(disk, "f"), "ab");
     ASSERT_TRUE(file->resize("s", 5000));
     EXPECT_EQ(text_of(disk, "f"), "ab" + std::string(4998, '\0'));
+    EXPECT_FALSE(file->write("w", std::uint64_t{1} << 62, bytes_of("abc"))); // nor is there memory for that
+    EXPECT_EQ(*file->size(), 5000U);
 }
 
 TEST(simulated_disk, directory_operations_behave) {
