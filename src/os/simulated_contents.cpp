@@ -56,7 +56,9 @@ void simulated_contents::for_each_run(byte_range range, F f) const {
         std::uint64_t end = at;
         do {
             end = std::min(range.end(), align_down(end, k_page_bytes) + k_page_bytes);
-        } while (end < range.end() && is_data(end) == data);
+        } while (end < std::min(range.end(), capacity_) && is_data(end) == data);
+        if (!data && end >= capacity_)
+            end = range.end(); // nothing was ever written there, however far it goes
         f(at, end, data);
         at = end;
     }

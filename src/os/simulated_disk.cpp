@@ -18,6 +18,8 @@ namespace {
 
 using kind = disk_operation::kind;
 
+constexpr std::uint64_t k_file_bytes_max = 64 * GiB; // of contents; a file may be longer, with a hole at its end
+
 } // namespace
 
 struct simulated_disk::change {
@@ -177,6 +179,8 @@ result<void> simulated_disk::record(disk_operation operation) {
         dead_ = dies_;
     } else if (!has_space_for(operation)) {
         error = errc::no_space;
+    } else if (operation.is_write() && (operation.offset > k_file_bytes_max || operation.bytes > k_file_bytes_max)) {
+        error = errc::io; // a real file system has its limit, too
     }
     if (dead_)
         return fail(errc::io, "the process that asks has died, for the simulated disk", operation.path, EIO);

@@ -59,6 +59,19 @@ TEST(simulated_disk, resize_reserve_and_punch_do_what_the_interface_says) {
     EXPECT_EQ(text_of(disk, "f"), std::string("a\0\0\0", 4));
 }
 
+TEST(simulated_disk, a_file_as_large_as_a_damaged_number_says_shrinks_at_once) {
+    simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    ASSERT_TRUE(file->write("w", 0, bytes_of("abc")));
+    ASSERT_TRUE(file->resize("s", std::uint64_t{1} << 62));
+    ASSERT_TRUE(file->resize("s", 2)); // page by page it would take years
+    EXPECT_EQ(text_of(disk, "f"), "ab");
+    ASSERT_TRUE(file->resize("s", 5000));
+    EXPECT_EQ(text_of(disk, "f"), "ab" + std::string(4998, '\0'));
+    EXPECT_FALSE(file->write("w", std::uint64_t{1} << 62, bytes_of("abc"))); // nor is there memory for that
+    EXPECT_EQ(*file->size(), 5000U);
+}
+
 TEST(simulated_disk, directory_operations_behave) {
     simulated_disk disk;
     EXPECT_EQ(disk.open("a", access::read_only).why().code, errc::not_found);
