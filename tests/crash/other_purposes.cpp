@@ -286,22 +286,29 @@ void begin_log_in_spite_of_old_one(const std::string& dropped) {
 
 // What a copy that was cut short has left is no part of the next one.
 
-/// A copy is cut short; the next one under that name is of a heap that holds zeros where it held something.
+/// A copy is cut short at each operation in turn; the next one under that name is of a heap that holds zeros where it held
+/// something.
 void copy_where_one_was_cut_short(const std::string& dropped) {
-    program at_work(dropped);
-    at_work.open();
-    std::byte* block = at_work.add(300 * KiB);
-    at_work.commit();
-    at_work.close();
-    if (!copy_heap_to_new(at_work.disk(), k_heap, k_copy)) // and never gets its name
-        throw violation("copy failed");
-    at_work.open();
-    std::fill_n(block, 200 * KiB, std::byte{0});
-    at_work.commit();
-    at_work.close();
-    require(copy_heap(at_work.disk(), k_heap, k_copy), "copy");
-    at_work.open(k_copy);
-    at_work.verify();
+    for (std::uint64_t n = 0;; n++) {
+        program at_work(dropped);
+        at_work.open();
+        std::byte* block = at_work.add(300 * KiB);
+        at_work.commit();
+        at_work.close();
+        at_work.disk().die_at(n);
+        (void)copy_heap_to_new(at_work.disk(), k_heap, k_copy);
+        const bool cut_short = !at_work.disk().failure_is_ahead();
+        at_work.disk().work_again();
+        if (!cut_short)
+            return;
+        at_work.open();
+        std::fill_n(block, 200 * KiB, std::byte{0});
+        at_work.commit();
+        at_work.close();
+        require(copy_heap(at_work.disk(), k_heap, k_copy), "copy");
+        at_work.open(k_copy);
+        at_work.verify();
+    }
 }
 
 template <void (*Try)(const std::string&)>
