@@ -29,13 +29,13 @@ protected:
         ASSERT_EQ(::ftruncate(file_, k_bytes), 0);
         std::vector<char> filled(k_bytes, 'f');
         ASSERT_EQ(::pwrite(file_, filled.data(), filled.size(), 0), static_cast<ssize_t>(filled.size()));
-        map_file();
-        ASSERT_TRUE(map_anonymous(base() + k_file_pages * k_page_bytes, k_bytes - k_file_pages * k_page_bytes));
         auto made = make_page_scanner(base(), GetParam());
         if (!made && made.why().code == errc::not_supported)
             GTEST_SKIP() << made.why().message;
         ASSERT_TRUE(made) << made.why().message;
         scanner_ = std::move(*made);
+        map_file();
+        map_zeros(k_file_pages, k_pages - k_file_pages);
     }
     void TearDown() override {
         scanner_.reset();
@@ -47,8 +47,11 @@ protected:
         ASSERT_EQ(::mmap(where, count * k_page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
                          file_, static_cast<off_t>(first * k_page_bytes)),
                   where);
-        if (scanner_)
-            scanner_->mapped(first * k_page_bytes, count * k_page_bytes);
+        ASSERT_TRUE(scanner_->mapped(first * k_page_bytes, count * k_page_bytes, page_contents::file));
+    }
+    void map_zeros(std::uint64_t first, std::uint64_t count) {
+        ASSERT_TRUE(map_anonymous(base() + first * k_page_bytes, count * k_page_bytes));
+        ASSERT_TRUE(scanner_->mapped(first * k_page_bytes, count * k_page_bytes, page_contents::zeros));
     }
     void write(std::uint64_t page) {
         auto* at = static_cast<volatile std::byte*>(base() + page * k_page_bytes + page % k_page_bytes);
@@ -66,6 +69,7 @@ protected:
             for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes)
                 pages.insert(at / k_page_bytes);
         }
+        scanner_->watch();
         return pages;
     }
     void expect_reported(const std::set<std::uint64_t>& written) {
@@ -113,8 +117,7 @@ TEST_P(page_scan, a_mapping_laid_anew_starts_clean_and_is_watched) {
         map_file(5, 10); // drops the write to 10
         expect_reported({21});
         write(12);
-        ASSERT_TRUE(map_anonymous(base() + 300 * k_page_bytes, 4 * k_page_bytes));
-        scanner_->mapped(300 * k_page_bytes, 4 * k_page_bytes);
+        map_zeros(300, 4);
         write(302);
         expect_reported({12, 302});
     }
@@ -136,8 +139,10 @@ TEST_P(page_scan, dropped_pages_are_reported_again_only_when_written_again) {
 
 TEST_P(page_scan, pages_filled_by_a_system_call_are_reported) {
     expect_reported({});
+    ASSERT_TRUE(scanner_->announce(30 * k_page_bytes, 3 * k_page_bytes));
+    ASSERT_TRUE(scanner_->announce(310 * k_page_bytes + 7, 5));
     ASSERT_EQ(::pread(file_, base() + 30 * k_page_bytes, 3 * k_page_bytes, 0), static_cast<ssize_t>(3 * k_page_bytes));
-    ASSERT_EQ(::pread(file_, base() + 310 * k_page_bytes, 5, 0), 5);
+    ASSERT_EQ(::pread(file_, base() + 310 * k_page_bytes + 7, 5, 0), 5);
     expect_reported({30, 31, 32, 310});
 }
 
@@ -151,9 +156,11 @@ TEST_P(page_scan, more_runs_than_one_call_of_the_kernel_returns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(tiers, page_scan,
-                         testing::Values(tracker_choice::scan, tracker_choice::fallback, tracker_choice::automatic),
+                         testing::Values(tracker_choice::scan, tracker_choice::trap, tracker_choice::fallback,
+                                         tracker_choice::automatic),
                          [](const auto& tier) {
                              return tier.param == tracker_choice::scan       ? "scan"
+                                    : tier.param == tracker_choice::trap     ? "trap"
                                     : tier.param == tracker_choice::fallback ? "fallback"
                                                                              : "automatic";
                          });
