@@ -136,8 +136,7 @@ void run_parent(const bench::options& chosen) {
     const bench::scratch_directory scratch(chosen.dir);
     bench::report report("commit_cost");
     for (const workload& work : all_workloads()) {
-        if (!bench::is_wanted(work.name, chosen.workloads) ||
-            !bench::has_room(scratch.path(), work.name, work.bytes))
+        if (!bench::is_wanted(work.name, chosen.workloads) || !bench::has_room(scratch.path(), work.name, work.bytes))
             continue;
         note("writing " + work.name);
         const fs::path directory = scratch.path() / work.name;

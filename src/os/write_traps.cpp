@@ -24,8 +24,9 @@ std::array<std::atomic<write_trap*>, k_address_end / k_base_alignment> traps{}; 
 std::atomic<const struct sigaction*> previous_action{nullptr};
 std::atomic<const struct sigaction*> first_action{nullptr};
 
-// Our handler was left for the previous one. When that one leads back to ours, the two would pass a fault on for ever.
-[[gnu::tls_model("initial-exec")]] thread_local bool passing_on = false;
+// Put into what the kernel says of a fault, where it says nothing itself, before the previous handler gets it. When that
+// one leads back to ours, the two would pass the fault on for ever.
+constexpr int k_passed_on = 0x52454d;
 
 write_trap* trap_of(const void* address) {
     const std::uint64_t slot = reinterpret_cast<std::uint64_t>(address) / k_base_alignment;
@@ -61,13 +62,12 @@ void pass_on(const struct sigaction& action, int signal, siginfo_t* info, void* 
     if ((action.sa_flags & SA_NODEFER) == 0)
         ::sigaddset(&blocked, signal);
     ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
-    passing_on = true;
+    info->si_errno = k_passed_on;
     if ((action.sa_flags & SA_SIGINFO) != 0) {
         action.sa_sigaction(signal, info, context);
     } else {
         action.sa_handler(signal);
     }
-    passing_on = false;
 }
 
 void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
@@ -79,7 +79,8 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
             return;
         }
     }
-    const struct sigaction* action = (passing_on ? first_action : previous_action).load(std::memory_order_acquire);
+    const bool is_back = info->si_errno == k_passed_on;
+    const struct sigaction* action = (is_back ? first_action : previous_action).load(std::memory_order_acquire);
     if (action != nullptr)
         pass_on(*action, signal, info, context);
     errno = code;
@@ -94,7 +95,6 @@ void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap
 }
 
 result<void> put_write_traps_in_front() {
-    passing_on = false; // a handler may have been left by a jump
     struct sigaction now{};
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
