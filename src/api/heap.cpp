@@ -239,19 +239,6 @@ os::tracker_choice tracker_of(tracking wanted) {
 
 constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
 
-/// Null when there is no such name.
-const tracking* forced_tracking(const char* name) {
-    static constexpr std::pair<std::string_view, tracking> k_names[] = {{"automatic", tracking::automatic},
-                                                                        {"scan", tracking::scan},
-                                                                        {"trap", tracking::trap},
-                                                                        {"fallback", tracking::fallback}};
-    for (const auto& [known, value] : k_names) {
-        if (known == name)
-            return &value;
-    }
-    return nullptr;
-}
-
 } // namespace
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
@@ -285,11 +272,11 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     internal.core_dump = options.core_dump;
     internal.tracker = tracker_of(options.tracker);
     if (const char* name = std::getenv(k_tracking_variable); name != nullptr && *name != '\0') {
-        const tracking* forced = forced_tracking(name);
-        if (forced == nullptr)
+        const auto forced = os::tracker_named(name);
+        if (!forced)
             refuse(errc::invalid_argument, std::string(k_tracking_variable) + " is \"" + name +
                                                "\". Set it to automatic, scan, trap or fallback, or unset it.");
-        internal.tracker = tracker_of(*forced);
+        internal.tracker = *forced;
     }
     if (options.catch_stray_writes && !options.read_only) {
         if (internal.tracker != os::tracker_choice::trap)

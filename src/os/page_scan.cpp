@@ -26,17 +26,28 @@ private:
 
 } // namespace
 
+std::optional<tracker_choice> tracker_named(std::string_view name) {
+    static constexpr std::pair<std::string_view, tracker_choice> k_names[] = {{"automatic", tracker_choice::automatic},
+                                                                              {"scan", tracker_choice::scan},
+                                                                              {"trap", tracker_choice::trap},
+                                                                              {"fallback", tracker_choice::fallback}};
+    for (const auto& [known, choice] : k_names) {
+        if (known == name)
+            return choice;
+    }
+    return {};
+}
+
 result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker_choice choice) {
     if (choice == tracker_choice::trap)
         return make_trap_tracker(base);
-    if (choice != tracker_choice::fallback && scan_tier_works())
-        return make_write_protect_scanner(base);
-    if (choice == tracker_choice::scan) {
-        return fail(
-            errc::not_supported,
-            "the scan tracker does not work here: it needs Linux 6.7 and userfaultfd, which a seccomp profile may "
-            "refuse. Use tracking::automatic, or unset REMANENCE_TRACKING.");
+    if (choice != tracker_choice::fallback && scan_tier_works()) {
+        auto made = make_write_protect_scanner(base);
+        if (made || choice == tracker_choice::scan)
+            return made;
     }
+    if (choice == tracker_choice::scan)
+        return no_scan_tier();
     auto copies = private_copies::create(base);
     if (!copies)
         return copies.error();

@@ -11,11 +11,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace remanence::os {
 
 enum class tracker_choice { automatic, scan, trap, fallback };
+
+/// By its name here; nothing when there is none of that name.
+std::optional<tracker_choice> tracker_named(std::string_view name);
 
 /// What a mapping holds before anybody writes to it.
 enum class page_contents { file, zeros };
