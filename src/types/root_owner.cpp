@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that takes longer helps nobody
 
-std::uint64_t value_at(const std::byte* where) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, where, sizeof value);
-    return value;
-}
-
 } // namespace
 
 std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocator& blocks, const void* wanted,
@@ -47,7 +41,9 @@ std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocato
         const std::size_t root = owner_of.at(block.start);
         const auto* bytes = static_cast<const std::byte*>(block.start);
         for (std::size_t i = 0; i + sizeof(std::uint64_t) <= block.bytes; i += sizeof(std::uint64_t)) {
-            if (const std::uint64_t value = value_at(bytes + i); value - base < engine.reserved_bytes())
+            std::uint64_t value = 0;
+            std::memcpy(&value, bytes + i, sizeof value);
+            if (value - base < engine.reserved_bytes())
                 reach(reinterpret_cast<const void*>(value), root);
         }
     }
