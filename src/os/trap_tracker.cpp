@@ -172,7 +172,7 @@ public:
         REM_TRY(put_write_traps_in_front());
         const spin_lock::guard guard(lock_);
         if (report_ != nullptr && !writes_allowed_)
-            return fail(errc::section_conflict, "touch() outside any write section. Call it within one.");
+            return fail(errc::section_conflict, "it was called outside any write section. Call it within one.");
         for (std::uint64_t page = offset / k_page_bytes; page < end;) {
             std::uint64_t behind = page + 1;
             if (is_closed(page)) {

@@ -54,11 +54,14 @@ stretches fresh_stretches(const store::heap_file& store, const view::change_set&
     return found;
 }
 
-unexpected cannot_map(const std::string& path, failure why) {
-    why.message = "cannot map " + path + ": " + why.message;
+/// What those below, who know no files, could not do.
+unexpected name_file(const std::string& before, const std::string& path, failure why) {
+    why.message = before + path + ": " + why.message;
     why.path = path;
     return unexpected(std::move(why));
 }
+
+unexpected cannot_map(const std::string& path, failure why) { return name_file("cannot map ", path, std::move(why)); }
 
 } // namespace
 
@@ -147,6 +150,8 @@ result<void> engine::open_memory(os::reservation place) {
     auto mapped = view::memory_view::open(
         *store_, std::move(place),
         {options_.tracker, options_.read_only, options_.core_dump, options_.report_stray_write});
+    if (!mapped && mapped.why().path.empty())
+        return name_file("cannot open ", path(), mapped.why());
     if (!mapped)
         return mapped.error();
     view_ = std::move(*mapped);
@@ -484,7 +489,10 @@ const alloc::block_allocator* engine::quiet_allocator() const {
 }
 
 result<void> engine::announce(const std::byte* first, std::uint64_t bytes) {
-    return view_->announce(static_cast<std::uint64_t>(first - base()), bytes);
+    auto announced = view_->announce(static_cast<std::uint64_t>(first - base()), bytes);
+    if (!announced)
+        return name_file("touch in ", path(), announced.why());
+    return {};
 }
 
 bool engine::contains(const void* address) const {
