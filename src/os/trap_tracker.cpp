@@ -3,7 +3,6 @@
 //    and takes no signals.
 #include "os/trap_tracker.hpp"
 
-#include "base/assert.hpp"
 #include "os/memory.hpp"
 #include "os/private_copies.hpp"
 #include "os/write_traps.hpp"
@@ -111,7 +110,8 @@ public:
 
     result<void> mapped(std::uint64_t offset, std::uint64_t bytes, page_contents contents) override {
         const std::uint64_t end = offset + bytes;
-        REM_CHECK(end <= k_tracked_bytes_max);
+        if (end > k_tracked_bytes_max)
+            return fail(errc::exhausted, "the trap tracker follows the first 16 TiB of a heap only.");
         REM_TRY(make_states(end / k_page_bytes));
         // One page is written before the others are protected: the pieces into which protection cuts a mapping can be
         // joined again only if they descend from one that had private pages already.

@@ -299,6 +299,7 @@ result<void> memory_view::restore(byte_range range) {
         if (from_file) {
             REM_TRY(os::drop_pages(base() + at, end - at));
         } else {
+            REM_TRY(scanner_->announce(at, end - at));
             REM_TRY(store_.read_pages(at / k_page_bytes, {base() + at, static_cast<std::size_t>(end - at)}));
         }
         at = end;
