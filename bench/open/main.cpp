@@ -1,11 +1,11 @@
 // How long it takes to open a heap that was closed cleanly, and whether that depends on how much it holds.
 #include <harness.hpp>
+#include <number_heap.hpp>
 
 #include <remanence/remanence.hpp>
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -21,16 +21,7 @@ cleanly and with a warm page cache: from the call of heap::open_existing() to it
 openings of several runs, each of them a fresh process that opens and closes 20 times.
 )";
 
-constexpr std::uint64_t k_mib = 1U << 20;
-constexpr std::uint64_t k_gib = 1U << 30;
-constexpr std::uint64_t k_block_bytes = 16 * k_mib;
-constexpr std::uint64_t k_commit_bytes = 256 * k_mib;
-constexpr std::uint64_t k_process_bytes = k_gib; // written by one process, so that memory is no limit
 constexpr int k_openings = 20;
-constexpr const char* k_file = "numbers.rem";
-
-using number_block = rem::vector<std::uint64_t>;
-using number_blocks = rem::list<number_block>;
 
 struct workload {
     std::string name;
@@ -38,43 +29,20 @@ struct workload {
 };
 
 const std::vector<workload>& all_workloads() {
-    static const std::vector<workload> all = {{"64 MiB", 64 * k_mib}, {"8 GiB", 8 * k_gib}};
+    static const std::vector<workload> all = {{"64 MiB", 64 * bench::k_mib}, {"8 GiB", 8 * bench::k_gib}};
     return all;
-}
-
-/// Numbers without a pattern, so that nothing can save space on them.
-void fill(number_block& block, std::uint64_t seed) {
-    for (std::uint64_t& number : block) {
-        seed ^= seed << 13; // Marsaglia's xorshift
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        number = seed;
-    }
-}
-
-void populate(const fs::path& directory, std::uint64_t bytes) {
-    rem::heap heap = rem::heap::open(directory / k_file);
-    auto& blocks = heap.root<number_blocks>("blocks");
-    while (bytes > 0) {
-        heap.write([&] {
-            for (std::uint64_t left = std::min(bytes, k_commit_bytes); left > 0; left -= k_block_bytes)
-                fill(blocks.emplace_back(k_block_bytes / sizeof(std::uint64_t)), blocks.size());
-        });
-        bytes -= std::min(bytes, k_commit_bytes);
-    }
-    heap.close();
 }
 
 void measure(const fs::path& directory, std::uint64_t bytes) {
     for (int i = 0; i < k_openings; ++i) {
         const bench::stopwatch watch;
-        rem::heap heap = rem::heap::open_existing(directory / k_file);
+        rem::heap heap = rem::heap::open_existing(directory / bench::k_number_file);
         const double seconds = watch.seconds();
-        const auto* const blocks = heap.find_root<number_blocks>("blocks");
-        if (blocks == nullptr || blocks->size() != bytes / k_block_bytes || blocks->back().back() == 0)
+        const auto* const blocks = heap.find_root<bench::number_blocks>("blocks");
+        if (blocks == nullptr || blocks->size() != bytes / bench::k_number_block_bytes || blocks->back().back() == 0)
             throw std::runtime_error("the heap does not hold what was written");
         heap.close();
-        const auto file_bytes = static_cast<double>(fs::file_size(directory / k_file));
+        const auto file_bytes = static_cast<double>(fs::file_size(directory / bench::k_number_file));
         bench::hand_over({"open", seconds, {{"file_bytes", file_bytes}}});
     }
 }
@@ -83,20 +51,9 @@ void run_child(const std::vector<std::string>& words) {
     const fs::path directory = words.at(1);
     const std::uint64_t bytes = std::stoull(words.at(2));
     if (words.at(0) == "populate")
-        populate(directory, bytes);
+        bench::add_numbers(directory, bytes);
     else
         measure(directory, bytes);
-}
-
-bool has_room(const fs::path& directory, const workload& work) {
-    const std::uint64_t needed = work.bytes + work.bytes / 8 + k_gib;
-    const std::uint64_t available = fs::space(directory).available;
-    if (available >= needed)
-        return true;
-    std::printf("%s is skipped: it needs %.1f GiB of disk, and %.1f are free\n", work.name.c_str(),
-                static_cast<double>(needed) / static_cast<double>(k_gib),
-                static_cast<double>(available) / static_cast<double>(k_gib));
-    return false;
 }
 
 void note(const std::string& text) {
@@ -110,13 +67,10 @@ void run_parent(const bench::options& chosen) {
     const bench::scratch_directory scratch(chosen.dir);
     std::vector<workload> ready;
     for (const workload& work : all_workloads()) {
-        if (!bench::is_wanted(work.name, chosen.workloads) || !has_room(scratch.path(), work))
+        if (!bench::is_wanted(work.name, chosen.workloads) || !bench::has_room(scratch.path(), work.name, work.bytes))
             continue;
         note("writing " + work.name);
-        const fs::path directory = scratch.path() / work.name;
-        fs::create_directory(directory);
-        for (std::uint64_t done = 0; done < work.bytes; done += k_process_bytes)
-            bench::run_child({"populate", directory, std::to_string(std::min(work.bytes - done, k_process_bytes))});
+        bench::make_number_heap(scratch.path() / work.name, work.bytes);
         ready.push_back(work);
     }
     bench::report report("open");

@@ -34,6 +34,16 @@ enum class durability {
     none,    ///< not in this release: errc::not_supported
 };
 
+/// How a commit finds what changed. The environment variable REMANENCE_TRACKING, if set to one of these names, forces it
+/// for the whole process. A way that the machine lacks is errc::not_supported.
+enum class tracking {
+    automatic, ///< scan where it works, else fallback
+    scan,      ///< the kernel notes written pages (Linux 6.7): a commit costs a look at the memory in use
+    trap,      ///< the first write to a page is a trap: a commit costs its changes only, in a heap of any size; system
+               ///< calls that write into the heap need touch() before
+    fallback,  ///< any Linux: all pages changed since the last checkpoint are compared again by each commit
+};
+
 /// What a long operation reports while it runs.
 struct progress {
     enum class phase { recovery, checkpoint, verify };
@@ -53,6 +63,10 @@ struct heap_options {
     /// Creation: where the heap is mapped, now and ever after; a multiple of 1 GiB. 0: chosen at random.
     std::uintptr_t base = 0;
     durability commits = durability::durable;
+    tracking tracker = tracking::automatic;
+    /// With tracking::trap only: a write to the heap while no thread is in a write section ends the process (SIGSEGV),
+    /// after a message on standard error with its address, the root it belongs to, and a backtrace.
+    bool catch_stray_writes = false;
     /// close() and the destructor commit what is not committed, instead of discarding it.
     bool commit_at_close = false;
     bool read_only = false;
@@ -83,7 +97,7 @@ struct heap_stats {
     std::uint64_t twin_bytes;      ///< gauge: memory held for committed content not yet folded
     std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
     std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
-    std::string tracker;           ///< "scan" or "fallback"; "none" when the heap is read-only
+    std::string tracker;           ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
     std::uint64_t recovered_bytes;      ///< their size
@@ -187,7 +201,7 @@ public:
     /// there is space. errc::io: the heap is poisoned, every later commit says errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
     /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done.
-    /// Complexity: O(changed pages), plus the tracker's scan of resident memory.
+    /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
     /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
     /// Waits for the other threads' sections to end. Writes nothing. errc::corrupt or errc::io when the committed content
@@ -306,8 +320,10 @@ public:
         return allocator<T>(detail::header_of(detail::checked(impl_)));
     }
 
-    /// Announces that [pointer, pointer+bytes) is about to be written by a system call. Needed by trackers that
-    /// protect pages; this release has none, so it only checks that the range lies in this heap.
+    /// Announces that [pointer, pointer+bytes) is about to be written by a system call (read(2) into a buffer in the
+    /// heap, for instance): holds until the next commit or rollback. With tracking::trap such a call fails with EFAULT
+    /// otherwise; the other trackers do not need it. errc::invalid_argument when the range does not lie in this heap;
+    /// errc::section_conflict with catch_stray_writes outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
 
     /// Number of the last commit; 0 for a new heap.

@@ -4,6 +4,7 @@
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
+#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -66,6 +67,21 @@ void heap_impl::enter_write() {
                   "End the read section first.",
               path.string());
     }
+    if (lock.write_depth() == 1)
+        engine->allow_writes(true);
+}
+
+bool heap_impl::try_enter_write() {
+    const auto got = lock.enter_write(false);
+    if (got == txn::section_lock::outcome::outermost)
+        engine->allow_writes(true);
+    return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
+}
+
+void heap_impl::leave_write() noexcept {
+    if (lock.write_depth() == 1 && guard.same_process())
+        engine->allow_writes(false);
+    lock.leave_write();
 }
 
 void heap_impl::enter_read() {
@@ -94,14 +110,14 @@ void heap_impl::abandon_write() noexcept {
         }
         doomed = false;
     }
-    lock.leave_write();
+    leave_write();
 }
 
 void heap_impl::finish_write() {
     check_process();
     if (lock.write_depth() == 1)
         commit();
-    lock.leave_write();
+    leave_write();
 }
 
 void heap_impl::leave_read() noexcept { lock.leave_read(); }
@@ -205,6 +221,26 @@ void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t 
 using detail::check;
 using detail::checked;
 
+namespace {
+
+os::tracker_choice tracker_of(tracking wanted) {
+    switch (wanted) {
+    case tracking::scan:
+        return os::tracker_choice::scan;
+    case tracking::trap:
+        return os::tracker_choice::trap;
+    case tracking::fallback:
+        return os::tracker_choice::fallback;
+    case tracking::automatic:
+        break;
+    }
+    return os::tracker_choice::automatic;
+}
+
+constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
+
+} // namespace
+
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
     auto refuse = [&](errc code, const std::string& why) {
         detail::raise(failure{code, "cannot open " + path.string() + ": " + why, path.string()});
@@ -234,6 +270,21 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     internal.mode = options.mode;
     internal.read_only = options.read_only;
     internal.core_dump = options.core_dump;
+    internal.tracker = tracker_of(options.tracker);
+    if (const char* name = std::getenv(k_tracking_variable); name != nullptr && *name != '\0') {
+        const auto forced = os::tracker_named(name);
+        if (!forced)
+            refuse(errc::invalid_argument, std::string(k_tracking_variable) + " is \"" + name +
+                                               "\". Set it to automatic, scan, trap or fallback, or unset it.");
+        internal.tracker = *forced;
+    }
+    if (options.catch_stray_writes && !options.read_only) {
+        if (internal.tracker != os::tracker_choice::trap)
+            refuse(errc::invalid_argument, std::string("options.catch_stray_writes needs tracking::trap, from "
+                                                       "options.tracker or from ") +
+                                               k_tracking_variable + ".");
+        internal.report_stray_write = detail::report_stray_write;
+    }
     if (options.on_progress) {
         internal.on_progress = [report = options.on_progress](txn::engine_options::work work, std::uint64_t done,
                                                               std::uint64_t total) {
@@ -271,6 +322,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
         detail::raise(engine.why());
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), std::move(*guard)));
     detail::registry::add(*impl_);
+    impl_->engine->allow_writes(false);
 }
 
 heap::heap(heap&& other) noexcept : impl_(std::move(other.impl_)) {
@@ -325,10 +377,10 @@ void exclusively(detail::heap_impl* impl, F&& f) {
     try {
         f();
     } catch (...) {
-        impl->lock.leave_write();
+        impl->leave_write();
         throw;
     }
-    impl->lock.leave_write();
+    impl->leave_write();
 }
 
 /// Runs `f` with the read lock held, or within the section the thread is in.
@@ -357,16 +409,13 @@ void heap::checkpoint() {
 
 void heap::lock() { checked(impl_)->enter_write(); }
 
-bool heap::try_lock() {
-    auto got = checked(impl_)->lock.enter_write(false);
-    return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
-}
+bool heap::try_lock() { return checked(impl_)->try_enter_write(); }
 
 void heap::unlock() noexcept {
     if (!impl_ || !impl_->guard.same_process())
         return;
     if (impl_->lock.write_depth() > 1) {
-        impl_->lock.leave_write(); // the outermost unlock decides
+        impl_->leave_write(); // the outermost unlock decides
     } else {
         impl_->abandon_write();
     }
@@ -401,6 +450,7 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }
+    check(impl->engine->announce(first, bytes));
 }
 
 std::uint64_t heap::version() const {

@@ -31,6 +31,10 @@ public:
     /// Throws errc::closed in a forked child.
     void check_process() const;
     void enter_write();
+    /// Without waiting: false when somebody else is in a section.
+    bool try_enter_write();
+    /// Ends the section, and does nothing else.
+    void leave_write() noexcept;
     void enter_read();
     /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine.
     void abandon_write() noexcept;
@@ -47,6 +51,10 @@ inline void check(result<void> done) {
     if (!done)
         raise(done.why());
 }
+
+/// Says on standard error where a write outside any write section went to and came from. Called in a handler of a signal
+/// of which the process dies.
+void report_stray_write(const void* address);
 
 /// While it lives, heaps that this thread opens are opened on other files than the real ones: for tests that watch or
 /// fail the operations of a heap with real containers in it. `files` must outlive those heaps.

@@ -1,7 +1,8 @@
-// Which pages of a mapping did the program write? Two tiers behind one interface. May use: base.
+// Which pages of a mapping did the program write? Three tiers behind one interface. May use: base.
 //
-// Contract of both: a page that was written since the last collect() that reported it (or since it was mapped) is
-// reported; a page that was not may be reported too, which costs its reader a comparison and nothing else.
+// Contract of all: a page that was written since the last watch() (or since it was mapped) is reported; a page that was
+// not may be reported too, which costs its reader a comparison and nothing else. mapped(), collect() and watch() are
+// called while nobody writes.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,14 +11,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace remanence::os {
 
-enum class tracker_choice { automatic, scan, fallback };
+enum class tracker_choice { automatic, scan, trap, fallback };
+
+/// By its name here; nothing when there is none of that name.
+std::optional<tracker_choice> tracker_named(std::string_view name);
+
+/// What a mapping holds before anybody writes to it.
+enum class page_contents { file, zeros };
 
 /// A run of pages of a mapping, as offsets from its base.
 using page_run = byte_range;
+
+/// Called in the handler of a signal, with the address of a write that is not allowed; the process dies of it afterwards.
+using stray_write_reporter = void (*)(const void* address);
 
 class page_scanner {
 public:
@@ -26,16 +38,32 @@ public:
     page_scanner& operator=(const page_scanner&) = delete;
     virtual ~page_scanner() = default;
 
-    /// A mapping was laid (anew) over [base+offset, +bytes): to be called before the next collect().
-    virtual void mapped(std::uint64_t offset, std::uint64_t bytes) = 0;
-    /// Appends the written pages of [base, base+bytes) to `runs`, in address order, and starts a new round.
+    /// A mapping was laid (anew) over [base+offset, +bytes): to be called before anybody writes there.
+    virtual result<void> mapped(std::uint64_t offset, std::uint64_t bytes, page_contents contents) = 0;
+    /// Appends pages of [base, base+bytes) that were written to `runs`, in address order: those of which no collect()
+    /// told yet, or all since the last watch().
     virtual result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) = 0;
+    /// A new round: what was collected is done with, and memory holds committed content.
+    virtual void watch() {}
+
+    /// The bytes of a page as they were before it was first written in this round, when they were kept; else null.
+    /// Valid between a collect() and the next watch().
+    [[nodiscard]] virtual const std::byte* old_bytes(std::uint64_t /*offset*/) const { return nullptr; }
+    /// System calls may write into [base+offset, +bytes) until the next watch().
+    virtual result<void> announce(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
+    /// From now on writes are allowed, or not. Only what report_stray_writes() was called for acts upon it.
+    virtual void allow_writes(bool /*allowed*/) {}
+    /// A write that is not allowed is reported, and ends the process. False: this tier cannot notice one.
+    virtual bool report_stray_writes(stray_write_reporter /*report*/) { return false; }
+
     [[nodiscard]] virtual const char* name() const = 0;
 };
 
-/// A scanner for the mapping at `base`. `automatic` takes the scan tier (userfaultfd write-protection and
-/// PAGEMAP_SCAN, Linux 6.7) when a self-test by real writes shows that it works here, else the fallback (the
-/// private-copy bit of /proc/self/pagemap). A tier forced that the machine lacks is errc::not_supported.
+/// A scanner for the mapping at `base`, which is a multiple of k_base_alignment. `automatic` takes the scan tier
+/// (userfaultfd write-protection and PAGEMAP_SCAN, Linux 6.7) when a self-test by real writes shows that it works here,
+/// else the fallback (the private-copy bit of /proc/self/pagemap). The trap tier (protected pages and a handler of
+/// SIGSEGV) must be asked for, since system calls cannot write into its pages unannounced. A tier forced that the
+/// machine lacks is errc::not_supported.
 result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker_choice choice);
 
 } // namespace remanence::os

@@ -44,10 +44,10 @@ private:
     std::uint64_t capacity_ = 0; // its size
     std::vector<bool> has_data_; // by page; a hole's memory is zeros
 
-    std::uint64_t fingerprint_ = 0;           // the sum of the pages' hashes
-    std::vector<std::uint64_t> page_hashes_;  // 0 for a page of zeros
+    std::uint64_t fingerprint_ = 0;            // the sum of the pages' hashes
+    std::vector<std::uint64_t> page_hashes_;   // 0 for a page of zeros
     std::vector<std::uint64_t> changed_pages_; // since the last fingerprint
-    std::vector<bool> is_changed_;            // by page: it is in that list
+    std::vector<bool> is_changed_;             // by page: it is in that list
 };
 
 } // namespace remanence::os

@@ -53,11 +53,14 @@ stretches fresh_stretches(const store::heap_file& store, const view::change_set&
     return found;
 }
 
-unexpected cannot_map(const std::string& path, failure why) {
-    why.message = "cannot map " + path + ": " + why.message;
+/// What those below, who know no files, could not do.
+unexpected name_file(const std::string& before, const std::string& path, failure why) {
+    why.message = before + path + ": " + why.message;
     why.path = path;
     return unexpected(std::move(why));
 }
+
+unexpected cannot_map(const std::string& path, failure why) { return name_file("cannot map ", path, std::move(why)); }
 
 } // namespace
 
@@ -145,8 +148,11 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
 result<void> engine::open_memory(os::reservation place) {
     version_ = store_->super().checkpoint_version;
     chain_ = store_->super().chain;
-    auto mapped =
-        view::memory_view::open(*store_, std::move(place), {options_.tracker, options_.read_only, options_.core_dump});
+    auto mapped = view::memory_view::open(
+        *store_, std::move(place),
+        {options_.tracker, options_.read_only, options_.core_dump, options_.report_stray_write});
+    if (!mapped && mapped.why().path.empty())
+        return name_file("cannot open ", path(), mapped.why());
     if (!mapped)
         return mapped.error();
     view_ = std::move(*mapped);
@@ -256,8 +262,10 @@ result<void> engine::commit() {
     auto changes = view_->collect([this](std::uint64_t page) { return allocator_->is_free_page(page); });
     if (!changes)
         return changes.error();
-    if (changes->empty())
+    if (changes->empty()) {
+        view_->accept(*changes); // what was written is what is committed
         return {};
+    }
     if (options_.inspect)
         REM_TRY(options_.inspect(*this, *changes, *allocator_));
 
@@ -472,6 +480,20 @@ void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignmen
 std::optional<alloc::block> engine::block_of(const void* address) const {
     std::lock_guard allocation(allocation_);
     return allocator_->block_of(address);
+}
+
+const alloc::block_allocator* engine::quiet_allocator() const {
+    if (!allocation_.try_lock())
+        return nullptr;
+    allocation_.unlock();
+    return allocator_.get();
+}
+
+result<void> engine::announce(const std::byte* first, std::uint64_t bytes) {
+    auto announced = view_->announce(static_cast<std::uint64_t>(first - base()), bytes);
+    if (!announced)
+        return name_file("touch in ", path(), announced.why());
+    return {};
 }
 
 bool engine::contains(const void* address) const {

@@ -42,6 +42,8 @@ struct engine_options {
     bool read_only = false;
     bool core_dump = false;
     os::tracker_choice tracker = os::tracker_choice::automatic;
+    /// Of writes while they are not allowed: see engine::allow_writes(). Trap tracker only.
+    os::stray_write_reporter report_stray_write = nullptr;
 
     enum class work { recovery, checkpoint, verify };
     std::function<void(work, std::uint64_t done, std::uint64_t total)> on_progress;
@@ -92,6 +94,13 @@ public:
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why);
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
+    /// For a handler of a signal: the allocator, unless a thread is changing it.
+    [[nodiscard]] const alloc::block_allocator* quiet_allocator() const;
+
+    /// System calls may write into [first, first+bytes) until the next commit or rollback.
+    result<void> announce(const std::byte* first, std::uint64_t bytes);
+    /// A write section begins or ends; callers hold the lock of the sections. Writes are allowed after open().
+    void allow_writes(bool allowed) { view_->allow_writes(allowed); }
 
     /// Reads everything: image, log, allocator. Changes nothing.
     result<verification> verify();

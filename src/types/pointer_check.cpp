@@ -2,14 +2,12 @@
 
 #include "base/units.hpp"
 #include "os/memory.hpp"
-#include "types/root_directory.hpp"
+#include "types/root_owner.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace remanence::types {
@@ -20,7 +18,6 @@ using os::process_memory;
 using word = std::uint64_t;
 
 constexpr word k_lowest_address = 4 * GiB;
-constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that takes longer helps nobody
 
 word value_at(const std::byte* where) {
     word value = 0;
@@ -58,11 +55,6 @@ private:
         word value;
         alloc::block block;
     };
-    struct owner {
-        std::string name;
-        std::string type;
-    };
-
     [[nodiscard]] bool is_ours(word value) const { return value - base_ < engine_.reserved_bytes(); }
     [[nodiscard]] word offset_of(const void* address) const { return reinterpret_cast<word>(address) - base_; }
 
@@ -95,41 +87,6 @@ private:
             return nullptr;
         const process_memory& candidate = *std::prev(after);
         return address < candidate.end ? &candidate : nullptr;
-    }
-
-    // Conservative, as the check itself: whatever has the value of an address in a block is taken for a pointer to it.
-    std::optional<owner> find_owner(const void* wanted, bool& complete) {
-        complete = true;
-        std::vector<owner> owners;
-        std::unordered_map<const void*, std::size_t> owner_of; // by block
-        std::deque<alloc::block> pending;
-        auto reach = [&](const void* address, std::size_t root) {
-            auto block = blocks_.block_of(address);
-            if (block && owner_of.emplace(block->start, root).second)
-                pending.push_back(*block);
-        };
-        // A damaged directory is not this check's business; what was found of it will do.
-        (void)root_directory(engine_).for_each([&](const root_view& root) {
-            owners.push_back({std::string(root.name), std::string(root.type)});
-            reach(root.object, owners.size() - 1);
-        });
-        for (; !pending.empty() && !owner_of.contains(wanted); pending.pop_front()) {
-            if (owner_of.size() > k_blocks_walked_max) {
-                complete = false;
-                return {};
-            }
-            const alloc::block block = pending.front();
-            const std::size_t root = owner_of.at(block.start);
-            const auto* bytes = static_cast<const std::byte*>(block.start);
-            for (std::size_t i = 0; i + sizeof(word) <= block.bytes; i += sizeof(word)) {
-                if (const word value = value_at(bytes + i); is_ours(value))
-                    reach(pointer(value), root);
-            }
-        }
-        auto found = owner_of.find(wanted);
-        if (found == owner_of.end())
-            return {};
-        return owners[found->second];
     }
 
     std::string target_of(word value) {
@@ -165,7 +122,7 @@ private:
 
     unexpected refuse() {
         bool complete = true;
-        auto root = find_owner(first_.block.start, complete);
+        auto root = find_owner(engine_, blocks_, first_.block.start, complete);
         std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
                             : complete ? std::string("which no root reaches")
                                        : std::string("in a heap too large to tell the root");

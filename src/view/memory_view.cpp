@@ -68,15 +68,17 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
     view->reserved_ = view->place_.bytes();
     if (!options.core_dump)
         os::exclude_from_core(view->base(), view->place_.bytes());
-    for (const store::extent& e : store.extents())
-        REM_TRY(view->map(e, protection));
-    view->accessible_ = store.image_bytes();
     if (!options.read_only) {
         auto scanner = os::make_page_scanner(view->base(), options.tracker);
         if (!scanner)
             return scanner.error();
         view->scanner_ = std::move(*scanner);
+        if (options.report_stray_write != nullptr && !view->scanner_->report_stray_writes(options.report_stray_write))
+            return fail(errc::not_supported, "only the trap tracker notices stray writes.");
     }
+    for (const store::extent& e : store.extents())
+        REM_TRY(view->map(e, protection));
+    view->accessible_ = store.image_bytes();
     return view;
 }
 
@@ -96,7 +98,8 @@ result<void> memory_view::map(const store::extent& e, os::access protection) {
     std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.offset / chunk),
               maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.end() / chunk), e.stored);
     if (scanner_)
-        scanner_->mapped(e.heap.offset, e.heap.bytes);
+        REM_TRY(scanner_->mapped(e.heap.offset, e.heap.bytes,
+                                 e.stored ? os::page_contents::file : os::page_contents::zeros));
     return {};
 }
 
@@ -122,7 +125,7 @@ result<void> memory_view::make_accessible(std::uint64_t bytes) {
     if (wanted > k_huge_pages_from)
         os::prefer_huge_pages(base() + accessible_, wanted - accessible_);
     if (scanner_)
-        scanner_->mapped(accessible_, wanted - accessible_);
+        REM_TRY(scanner_->mapped(accessible_, wanted - accessible_, os::page_contents::zeros));
     accessible_ = wanted;
     return {};
 }
@@ -206,13 +209,14 @@ result<void> memory_view::collect_stored(byte_range range, change_set& changes) 
             at += k_page_bytes;
             continue;
         }
+        const bool is_kept = scanner_->old_bytes(at) != nullptr;
         std::uint64_t end = at + k_page_bytes;
-        std::uint64_t limit = std::min(range.end(), at + k_read_bytes);
-        while (end < limit && twins_.find(end / k_page_bytes) == nullptr)
+        std::uint64_t limit = is_kept ? end : std::min(range.end(), at + k_read_bytes);
+        while (end < limit && twins_.find(end / k_page_bytes) == nullptr && scanner_->old_bytes(end) == nullptr)
             end += k_page_bytes;
         // The image's pages become twins at once where they differ: their content is committed either way.
         std::byte* image = twins_.allocate((end - at) / k_page_bytes);
-        auto read = store_.read_pages(page, {image, static_cast<std::size_t>(end - at)});
+        auto read = read_image({at, end - at}, image);
         unchanged_.clear();
         for (; at < end; at += k_page_bytes, image += k_page_bytes) {
             std::size_t before = changes.pages.size();
@@ -232,6 +236,20 @@ result<void> memory_view::collect_stored(byte_range range, change_set& changes) 
     return {};
 }
 
+// R1. Bytes that the tracker kept count as the image's only if the image's checksum says so.
+result<void> memory_view::read_image(byte_range range, std::byte* into) {
+    const std::uint64_t page = range.offset / k_page_bytes;
+    if (const std::byte* kept = scanner_->old_bytes(range.offset)) {
+        auto checksum = store_.checksum_of(page);
+        if (!checksum)
+            return checksum.error();
+        std::memcpy(into, kept, k_page_bytes);
+        if (*checksum != 0 && page_checksum({into, k_page_bytes}) == *checksum)
+            return {};
+    }
+    return store_.read_pages(page, {into, static_cast<std::size_t>(range.bytes)});
+}
+
 result<void> memory_view::compare(std::uint64_t page, const std::byte* committed, change_set& changes) {
     const std::byte* now = base() + page * k_page_bytes;
     std::size_t first = changes.ranges.size();
@@ -248,6 +266,7 @@ void memory_view::accept(const change_set& changes) {
         twins_.set_checksum(changed.page, changed.checksum);
     }
     written_.clear();
+    scanner_->watch();
 }
 
 result<void> memory_view::rollback() {
@@ -260,6 +279,7 @@ result<void> memory_view::rollback() {
         }
     }
     written_.clear();
+    scanner_->watch();
     return {};
 }
 
@@ -279,6 +299,7 @@ result<void> memory_view::restore(byte_range range) {
         if (from_file) {
             REM_TRY(os::drop_pages(base() + at, end - at));
         } else {
+            REM_TRY(scanner_->announce(at, end - at));
             REM_TRY(store_.read_pages(at / k_page_bytes, {base() + at, static_cast<std::size_t>(end - at)}));
         }
         at = end;

@@ -56,6 +56,7 @@ struct view_options {
     os::tracker_choice tracker = os::tracker_choice::automatic;
     bool read_only = false;
     bool core_dump = false;
+    os::stray_write_reporter report_stray_write = nullptr; // trap tracker only
 };
 
 class memory_view {
@@ -82,6 +83,16 @@ public:
     /// Memory becomes the committed content again.
     result<void> rollback();
 
+    /// System calls may write there until the next accept() or rollback().
+    result<void> announce(std::uint64_t offset, std::uint64_t bytes) {
+        return scanner_ ? scanner_->announce(offset, bytes) : result<void>();
+    }
+    /// Only with view_options::report_stray_write does it matter.
+    void allow_writes(bool allowed) {
+        if (scanner_)
+            scanner_->allow_writes(allowed);
+    }
+
     /// Committed content that the image does not have.
     [[nodiscard]] std::vector<store::folded_page> twin_pages() const { return twins_.sorted(); }
     [[nodiscard]] std::uint64_t twin_bytes() const { return twins_.bytes(); }
@@ -99,6 +110,7 @@ private:
     result<std::vector<byte_range>> set_unused_aside(const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
     result<void> collect_stored(byte_range range, change_set& changes);
+    result<void> read_image(byte_range range, std::byte* into);
     result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
     result<void> restore(byte_range range);
     [[nodiscard]] bool maps_file(std::uint64_t chunk) const {

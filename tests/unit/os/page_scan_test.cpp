@@ -1,85 +1,35 @@
-// Both tiers against a model of what was written: the scan tier must report exactly that, the fallback at least that.
+// The tiers against a model of what was written: the scan tier must report exactly that, the others at least that.
 
-#include "os/page_scan.hpp"
+#include "unit/os/tracked_memory.hpp"
 
-#include "os/memory.hpp"
-
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstring>
 #include <random>
-#include <set>
 
 namespace remanence::os {
 namespace {
 
-constexpr std::uint64_t k_pages = 512;
-constexpr std::uint64_t k_bytes = k_pages * k_page_bytes;
-constexpr std::uint64_t k_file_pages = 256; // the first half is a private file mapping, the second anonymous
-
 class page_scan : public testing::TestWithParam<tracker_choice> {
 protected:
     void SetUp() override {
-        auto place = reservation::at_random(16 * MiB);
-        ASSERT_TRUE(place);
-        place_.emplace(std::move(*place));
-        file_ = ::memfd_create("test", MFD_CLOEXEC);
-        ASSERT_EQ(::ftruncate(file_, k_bytes), 0);
-        std::vector<char> filled(k_bytes, 'f');
-        ASSERT_EQ(::pwrite(file_, filled.data(), filled.size(), 0), static_cast<ssize_t>(filled.size()));
-        map_file();
-        ASSERT_TRUE(map_anonymous(base() + k_file_pages * k_page_bytes, k_bytes - k_file_pages * k_page_bytes));
-        auto made = make_page_scanner(base(), GetParam());
-        if (!made && made.why().code == errc::not_supported)
-            GTEST_SKIP() << made.why().message;
-        ASSERT_TRUE(made) << made.why().message;
-        scanner_ = std::move(*made);
+        if (auto missing = memory_.make(GetParam()); !missing.empty())
+            GTEST_SKIP() << missing;
     }
-    void TearDown() override {
-        scanner_.reset();
-        ::close(file_);
-    }
-    std::byte* base() { return place_->base(); }
-    void map_file(std::uint64_t first = 0, std::uint64_t count = k_file_pages) {
-        void* where = base() + first * k_page_bytes;
-        ASSERT_EQ(::mmap(where, count * k_page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-                         file_, static_cast<off_t>(first * k_page_bytes)),
-                  where);
-        if (scanner_)
-            scanner_->mapped(first * k_page_bytes, count * k_page_bytes);
-    }
-    void write(std::uint64_t page) {
-        auto* at = static_cast<volatile std::byte*>(base() + page * k_page_bytes + page % k_page_bytes);
-        *at = static_cast<std::byte>(static_cast<unsigned>(*at) + 1);
-    }
-    std::set<std::uint64_t> collect() {
-        std::vector<page_run> runs;
-        auto done = scanner_->collect(k_bytes, runs);
-        EXPECT_TRUE(done) << done.why().message;
-        std::set<std::uint64_t> pages;
-        std::uint64_t end = 0;
-        for (const page_run& run : runs) {
-            EXPECT_GE(run.offset, end) << "not in address order";
-            end = run.end();
-            for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes)
-                pages.insert(at / k_page_bytes);
-        }
-        return pages;
-    }
+    std::byte* base() { return memory_.base(); }
+    void map_file(std::uint64_t first, std::uint64_t count) { memory_.map_file(first, count); }
+    void map_zeros(std::uint64_t first, std::uint64_t count) { memory_.map_zeros(first, count); }
+    void write(std::uint64_t page) { memory_.write(page); }
+    std::set<std::uint64_t> collect() { return memory_.collect(); }
+    page_scanner& scanner() { return memory_.scanner(); }
+    int file() { return memory_.file(); }
     void expect_reported(const std::set<std::uint64_t>& written) {
         auto reported = collect();
-        if (scanner_->name() == std::string("scan")) {
+        if (scanner().name() == std::string("scan")) {
             EXPECT_EQ(reported, written);
         } else {
             EXPECT_TRUE(std::includes(reported.begin(), reported.end(), written.begin(), written.end()));
         }
     }
 
-    std::optional<reservation> place_;
-    int file_ = -1;
-    std::unique_ptr<page_scanner> scanner_;
+    tracked_memory memory_;
 };
 
 TEST_P(page_scan, reports_random_writes_among_random_reads) {
@@ -113,8 +63,7 @@ TEST_P(page_scan, a_mapping_laid_anew_starts_clean_and_is_watched) {
         map_file(5, 10); // drops the write to 10
         expect_reported({21});
         write(12);
-        ASSERT_TRUE(map_anonymous(base() + 300 * k_page_bytes, 4 * k_page_bytes));
-        scanner_->mapped(300 * k_page_bytes, 4 * k_page_bytes);
+        map_zeros(300, 4);
         write(302);
         expect_reported({12, 302});
     }
@@ -136,8 +85,10 @@ TEST_P(page_scan, dropped_pages_are_reported_again_only_when_written_again) {
 
 TEST_P(page_scan, pages_filled_by_a_system_call_are_reported) {
     expect_reported({});
-    ASSERT_EQ(::pread(file_, base() + 30 * k_page_bytes, 3 * k_page_bytes, 0), static_cast<ssize_t>(3 * k_page_bytes));
-    ASSERT_EQ(::pread(file_, base() + 310 * k_page_bytes, 5, 0), 5);
+    ASSERT_TRUE(scanner().announce(30 * k_page_bytes, 3 * k_page_bytes));
+    ASSERT_TRUE(scanner().announce(310 * k_page_bytes + 7, 5));
+    ASSERT_EQ(::pread(file(), base() + 30 * k_page_bytes, 3 * k_page_bytes, 0), static_cast<ssize_t>(3 * k_page_bytes));
+    ASSERT_EQ(::pread(file(), base() + 310 * k_page_bytes + 7, 5, 0), 5);
     expect_reported({30, 31, 32, 310});
 }
 
@@ -151,9 +102,11 @@ TEST_P(page_scan, more_runs_than_one_call_of_the_kernel_returns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(tiers, page_scan,
-                         testing::Values(tracker_choice::scan, tracker_choice::fallback, tracker_choice::automatic),
+                         testing::Values(tracker_choice::scan, tracker_choice::trap, tracker_choice::fallback,
+                                         tracker_choice::automatic),
                          [](const auto& tier) {
                              return tier.param == tracker_choice::scan       ? "scan"
+                                    : tier.param == tracker_choice::trap     ? "trap"
                                     : tier.param == tracker_choice::fallback ? "fallback"
                                                                              : "automatic";
                          });

@@ -319,8 +319,14 @@ TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is
     EXPECT_EQ(collect().pages.size(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(trackers, memory_view, testing::Values(os::tracker_choice::scan, os::tracker_choice::fallback),
-                         [](const auto& tier) { return tier.param == os::tracker_choice::scan ? "scan" : "fallback"; });
+INSTANTIATE_TEST_SUITE_P(trackers, memory_view,
+                         testing::Values(os::tracker_choice::scan, os::tracker_choice::trap,
+                                         os::tracker_choice::fallback),
+                         [](const auto& tier) {
+                             return tier.param == os::tracker_choice::scan   ? "scan"
+                                    : tier.param == os::tracker_choice::trap ? "trap"
+                                                                             : "fallback";
+                         });
 
 } // namespace
 } // namespace remanence::view

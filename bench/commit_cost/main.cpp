@@ -1,0 +1,185 @@
+// What a small commit costs in heaps of several sizes, with each tracker.
+#include <harness.hpp>
+#include <number_heap.hpp>
+
+#include <remanence/remanence.hpp>
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <stdexcept>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace rem = remanence;
+
+constexpr std::string_view k_purpose = R"(Measures a small change of a heap of 64 MiB, 1 GiB and 8 GiB all of whose
+pages are in memory, with each tracker: three random pages get a new number, and are committed (durable), or rolled back,
+which needs no device; seconds, the changes' own time included. The first commit, which makes the log, starts the tracking
+and changes a page in each 4 MiB (the first change there in a session reserves room for its checksums), is a row of its
+own. Each run is a fresh process; it hands over the median of its changes.
+)";
+
+constexpr int k_pages_changed = 3;
+constexpr int k_changes = 101; // of each kind
+constexpr std::uint64_t k_page_bytes = 4096;
+
+struct workload {
+    std::string name;
+    std::uint64_t bytes;
+};
+
+const std::vector<workload>& all_workloads() {
+    static const std::vector<workload> all = {
+        {"64 MiB", 64 * bench::k_mib}, {"1 GiB", bench::k_gib}, {"8 GiB", 8 * bench::k_gib}};
+    return all;
+}
+
+struct system {
+    std::string name;
+    rem::tracking tracker;
+};
+
+const std::vector<system>& all_systems() {
+    static const std::vector<system> all = {
+        {"trap", rem::tracking::trap}, {"scan", rem::tracking::scan}, {"fallback", rem::tracking::fallback}};
+    return all;
+}
+
+/// The heap's pages, to be changed at random.
+class pages {
+public:
+    explicit pages(bench::number_blocks& blocks) {
+        for (bench::number_block& block : blocks)
+            blocks_.push_back(block.data());
+    }
+    /// Reads each once; the sum is of no use but to be used.
+    [[nodiscard]] std::uint64_t read_all() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t* const block : blocks_) {
+            for (std::size_t i = 0; i < bench::k_number_block_bytes / k_page_bytes; ++i)
+                sum += block[i * (k_page_bytes / sizeof(std::uint64_t))];
+        }
+        return sum;
+    }
+    /// One page in each 4 MiB.
+    void change_everywhere() {
+        for (std::uint64_t* const block : blocks_) {
+            for (std::size_t at = 0; at < bench::k_number_block_bytes; at += 4 * bench::k_mib)
+                block[at / sizeof(std::uint64_t)] = random_();
+        }
+    }
+    void change_some() {
+        for (int i = 0; i < k_pages_changed; ++i) {
+            const std::size_t page = random_() % (bench::k_number_block_bytes / k_page_bytes);
+            blocks_[random_() % blocks_.size()][page * (k_page_bytes / sizeof(std::uint64_t))] = random_();
+        }
+    }
+
+private:
+    std::vector<std::uint64_t*> blocks_;
+    std::mt19937_64 random_{std::random_device{}()};
+};
+
+void measure(const fs::path& directory, const system& tier) {
+    rem::heap_options options;
+    options.tracker = tier.tracker;
+    rem::heap heap = rem::heap::open_existing(directory / bench::k_number_file, options);
+    if (heap.stats().tracker != tier.name)
+        throw std::runtime_error("the tracker is another one; is REMANENCE_TRACKING set?");
+    auto* const blocks = heap.find_root<bench::number_blocks>("blocks");
+    if (blocks == nullptr)
+        throw std::runtime_error("the heap does not hold what was written");
+    pages all(*blocks);
+    if (all.read_all() == 0)
+        throw std::runtime_error("the heap holds nothing");
+
+    auto timed = [&](auto&& finish) {
+        const bench::stopwatch watch;
+        all.change_some();
+        finish();
+        return watch.seconds();
+    };
+    auto commit = [&] { heap.commit(); };
+    auto roll_back = [&] { heap.rollback(); };
+    all.change_everywhere();
+    bench::hand_over({"first commit", timed(commit)});
+    const std::uint64_t before = heap.version();
+    std::vector<double> commits;
+    std::vector<double> rollbacks;
+    for (int i = 0; i < k_changes; ++i) {
+        commits.push_back(timed(commit));
+        rollbacks.push_back(timed(roll_back));
+    }
+    if (heap.version() != before + k_changes)
+        throw std::runtime_error("not every commit was one");
+    bench::hand_over({"commit", bench::median(commits)});
+    bench::hand_over({"rollback", bench::median(rollbacks)});
+    heap.close();
+}
+
+void run_child(const std::vector<std::string>& words) {
+    const fs::path directory = words.at(1);
+    if (words.at(0) == "populate") {
+        bench::add_numbers(directory, std::stoull(words.at(2)));
+        return;
+    }
+    for (const system& tier : all_systems()) {
+        if (tier.name == words.at(0))
+            measure(directory, tier);
+    }
+}
+
+void note(const std::string& text) {
+    if (::isatty(STDERR_FILENO) == 1)
+        std::fprintf(stderr, "\r%s\033[K", text.c_str());
+}
+
+void run_parent(const bench::options& chosen) {
+    std::printf("%s", bench::machine_facts(chosen.dir).c_str());
+    std::fflush(stdout);
+    const bench::scratch_directory scratch(chosen.dir);
+    bench::report report("commit_cost");
+    for (const workload& work : all_workloads()) {
+        if (!bench::is_wanted(work.name, chosen.workloads) || !bench::has_room(scratch.path(), work.name, work.bytes))
+            continue;
+        note("writing " + work.name);
+        const fs::path directory = scratch.path() / work.name;
+        bench::make_number_heap(directory, work.bytes);
+        for (unsigned run = 0; run < chosen.runs; ++run) {
+            for (std::size_t i = 0; i < all_systems().size(); ++i) {
+                const system& tier = all_systems()[(i + run) % all_systems().size()];
+                if (!bench::is_wanted(tier.name, chosen.only))
+                    continue;
+                note(work.name + ", " + tier.name);
+                for (const bench::measurement& result : bench::run_child({tier.name, directory}))
+                    report.add(tier.name, work.name, work.bytes / k_page_bytes, result);
+            }
+        }
+        fs::remove_all(directory);
+    }
+    note("");
+    report.print("");
+    if (!chosen.json.empty())
+        report.write_json(chosen.json);
+}
+
+} // namespace
+
+int main(int count, char* words[]) {
+    try {
+        const bench::options chosen = bench::parse_options(count, words, k_purpose);
+        if (chosen.child.empty())
+            run_parent(chosen);
+        else
+            run_child(chosen.child);
+        return 0;
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "commit_cost: %s\n", reason.what());
+        return 1;
+    }
+}

@@ -1,0 +1,58 @@
+// What the process says of a write outside any write section before it dies of it.
+
+#include "api/heap_impl.hpp"
+#include "os/write_traps.hpp"
+#include "types/root_owner.hpp"
+
+namespace remanence::detail {
+
+namespace {
+
+using os::say;
+using os::say_hexadecimal;
+
+// Not async-signal-safe, as all that went before: it comes last, since it may not end well.
+void say_root(heap_impl& impl, const void* address) {
+    const alloc::block_allocator* blocks = impl.engine->quiet_allocator();
+    if (blocks == nullptr) {
+        say("It belongs to the allocator: memory was asked for, or freed.\n");
+        return;
+    }
+    auto block = blocks->block_of(address);
+    if (!block) {
+        say("It lies in no block of memory that is in use.\n");
+        return;
+    }
+    bool complete = true;
+    auto root = types::find_owner(*impl.engine, *blocks, block->start, complete);
+    const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
+                                               static_cast<const std::byte*>(block->start));
+    const std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
+                              : complete ? std::string("which no root reaches")
+                                         : std::string("in a heap too large to tell the root");
+    say(("It lies at byte " + std::to_string(at) + " of a block of " + std::to_string(block->bytes) + " bytes, " +
+         where + ".\n")
+            .c_str());
+}
+
+} // namespace
+
+void report_stray_write(const void* address) {
+    heap_impl* impl = registry::find(address);
+    if (impl == nullptr)
+        return;
+    const auto where = reinterpret_cast<std::uint64_t>(address);
+    say("remanence: a write to ");
+    say_hexadecimal(where);
+    say(", offset ");
+    say_hexadecimal(where - reinterpret_cast<std::uint64_t>(impl->engine->base()));
+    say(" of the heap ");
+    say(impl->path.c_str());
+    say(", outside any write section. The process ends; what was committed is in the file. Put the change into "
+        "write(), "
+        "or open the heap without catch_stray_writes. The calls that led to it:\n");
+    os::say_backtrace();
+    say_root(*impl, address);
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,91 @@
+#include "os/private_copies.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace remanence::os {
+
+namespace {
+
+// Documentation/admin-guide/mm/pagemap.rst
+constexpr std::uint64_t k_file_bit = std::uint64_t{1} << 61;
+constexpr std::uint64_t k_swapped_bit = std::uint64_t{1} << 62;
+constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
+
+bool is_private_copy(std::uint64_t entry) {
+    return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);
+}
+
+} // namespace
+
+descriptor::~descriptor() {
+    if (value_ >= 0)
+        ::close(value_);
+}
+
+unexpected tracker_failure(const char* operation) {
+    int code = errno;
+    return fail(errc::io,
+                std::string("page tracking: ") + operation + ": " + std::strerror(code) +
+                    ". Force the fallback tracker, or check vm.max_map_count and the seccomp profile.",
+                {}, code);
+}
+
+result<descriptor> open_pagemap() {
+    descriptor opened(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    if (opened.valid())
+        return opened;
+    const int code = errno;
+    if (code != EACCES && code != EPERM)
+        return tracker_failure("cannot open /proc/self/pagemap");
+    return fail(errc::permission_denied,
+                "page tracking: the system does not let this process open its own /proc/self/pagemap. If it has "
+                "changed its user, "
+                "call prctl(PR_SET_DUMPABLE, 1) afterwards, or open heaps before.",
+                "/proc/self/pagemap", code);
+}
+
+std::uint64_t kernel_page_bytes() {
+    static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes) {
+    if (!runs.empty() && runs.back().end() == offset) {
+        runs.back().bytes += bytes;
+    } else {
+        runs.push_back({offset, bytes});
+    }
+}
+
+result<private_copies> private_copies::create(std::byte* base) {
+    auto pagemap = open_pagemap();
+    if (!pagemap)
+        return pagemap.error();
+    return private_copies(base, std::move(*pagemap));
+}
+
+result<void> private_copies::append(page_run where, std::vector<page_run>& runs) {
+    const std::uint64_t unit = kernel_page_bytes();
+    const std::uint64_t base = reinterpret_cast<std::uint64_t>(base_) / unit;
+    const std::uint64_t end = where.end() / unit;
+    for (std::uint64_t page = where.offset / unit; page < end;) {
+        const std::uint64_t wanted = std::min<std::uint64_t>(entries_.size(), end - page);
+        const auto offset = static_cast<off_t>((base + page) * sizeof(std::uint64_t));
+        const ssize_t got = ::pread(pagemap_.get(), entries_.data(), wanted * sizeof(std::uint64_t), offset);
+        if (got <= 0)
+            return tracker_failure("cannot read /proc/self/pagemap");
+        const std::uint64_t read = static_cast<std::uint64_t>(got) / sizeof(std::uint64_t);
+        for (std::uint64_t i = 0; i < read; ++i) {
+            if (is_private_copy(entries_[i]))
+                append_run(runs, (page + i) * unit, unit);
+        }
+        page += read;
+    }
+    return {};
+}
+
+} // namespace remanence::os

@@ -1,0 +1,48 @@
+// Which pages of a private mapping are copies of its own, so that they were written at some time since they were last
+// dropped? The private-copy bit of /proc/self/pagemap; any Linux. May use: base.
+#pragma once
+
+#include "os/page_scan.hpp"
+
+#include <array>
+#include <utility>
+
+namespace remanence::os {
+
+/// Closed with its owner.
+class descriptor {
+public:
+    explicit descriptor(int value) : value_(value) {}
+    descriptor(descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+    descriptor& operator=(descriptor&&) = delete;
+    ~descriptor();
+    [[nodiscard]] int get() const { return value_; }
+    [[nodiscard]] bool valid() const { return value_ >= 0; }
+
+private:
+    int value_;
+};
+
+/// What a tracker could not do, from errno.
+unexpected tracker_failure(const char* operation);
+/// /proc/self/pagemap, to be read.
+result<descriptor> open_pagemap();
+std::uint64_t kernel_page_bytes();
+/// Behind the last run, or as its continuation.
+void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);
+
+class private_copies {
+public:
+    static result<private_copies> create(std::byte* base);
+    /// Appends those in `where` to `runs`, in address order. O(bytes).
+    result<void> append(page_run where, std::vector<page_run>& runs);
+
+private:
+    private_copies(std::byte* base, descriptor pagemap) : base_(base), pagemap_(std::move(pagemap)) {}
+
+    std::byte* base_;
+    descriptor pagemap_;
+    std::array<std::uint64_t, 4096> entries_{};
+};
+
+} // namespace remanence::os
