@@ -4,6 +4,7 @@
 #include "os/trap_tracker.hpp"
 #include "os/write_protect_scanner.hpp"
 
+#include <cerrno>
 #include <utility>
 
 namespace remanence::os {
@@ -24,6 +25,12 @@ private:
     private_copies copies_;
 };
 
+unexpected no_scan_tier() {
+    return fail(errc::not_supported,
+                "the scan tracker does not work here: it needs Linux 6.7, and userfaultfd, which a seccomp profile may "
+                "refuse. Use tracking::automatic, or unset REMANENCE_TRACKING.");
+}
+
 } // namespace
 
 std::optional<tracker_choice> tracker_named(std::string_view name) {
@@ -43,7 +50,8 @@ result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker
         return make_trap_tracker(base);
     if (choice != tracker_choice::fallback && scan_tier_works()) {
         auto made = make_write_protect_scanner(base);
-        if (made || choice == tracker_choice::scan)
+        // A seccomp profile may have come since it was tried. Whatever else is wrong is reported.
+        if (made || (made.why().os_error != EPERM && made.why().os_error != ENOSYS))
             return made;
     }
     if (choice == tracker_choice::scan)

@@ -111,23 +111,19 @@ public:
                                std::span<const std::byte> bytes) override {
         if (durable_ == k_not_tried)
             durable_ = open_again(O_DIRECT | O_DSYNC);
-        if (auto written = write_if_taken(durable_, offset, bytes))
-            return std::move(*written);
+        if (auto written = write_if_taken(durable_, offset, bytes)) {
+            if (!*written)
+                return sync_failure("cannot write durably to", written->why().os_error);
+            return {};
+        }
         REM_TRY(write(where, offset, bytes));
         return sync(durable);
     }
 
     result<void> sync(site) override {
         while (::fdatasync(descriptor_) != 0) {
-            if (errno == EINTR)
-                continue;
-            // Whatever the reason, a lack of space included: what reached the disk is unknown, so it may not be repeated (I5).
-            int code = errno;
-            return fail(errc::io,
-                        "cannot sync " + path_ + ": " + std::strerror(code) +
-                            ". Close the heap and open it again, then it is as of its last durable commit; see the "
-                            "system's log.",
-                        path_, code);
+            if (errno != EINTR)
+                return sync_failure("cannot sync", errno);
         }
         return {};
     }
@@ -222,6 +218,16 @@ public:
     [[nodiscard]] const std::string& path() const override { return path_; }
 
 private:
+    // Whatever the reason, a lack of space included: what reached the disk is unknown, so it may not be repeated (I5).
+    unexpected sync_failure(const std::string& operation, int code) const {
+        return fail(
+            errc::io,
+            operation + " " + path_ + ": " + std::strerror(code) +
+                ". Close the heap and open it again, then it is as of its last durable commit; see the system's "
+                "log.",
+            path_, code);
+    }
+
     result<void> write_with(int descriptor, std::uint64_t offset, std::span<const std::byte> bytes) {
         std::size_t done = 0;
         while (done < bytes.size()) {

@@ -193,21 +193,15 @@ bool try_scan_tier() {
 
 } // namespace
 
-unexpected no_scan_tier() {
-    return fail(errc::not_supported,
-                "the scan tracker does not work here: it needs Linux 6.7, and userfaultfd, which a seccomp profile may "
-                "refuse. Use tracking::automatic, or unset REMANENCE_TRACKING.");
-}
-
 result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base) {
     descriptor fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
     if (!fault.valid())
-        return no_scan_tier();
+        return tracker_failure("cannot open a userfaultfd");
     uffdio_api api{};
     api.api = UFFD_API;
     api.features = kernel::k_uffd_feature_wp_async | kernel::k_uffd_feature_wp_unpopulated;
     if (::ioctl(fault.get(), UFFDIO_API, &api) != 0)
-        return no_scan_tier();
+        return tracker_failure("cannot set up a userfaultfd");
     auto pagemap = open_pagemap();
     if (!pagemap)
         return pagemap.error();

@@ -5,8 +5,6 @@
 
 namespace remanence::os {
 
-/// That the machine lacks it.
-unexpected no_scan_tier();
 /// The tier as such: whether it works on this machine, nobody has tried.
 result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base);
 /// Whether it does: real writes into a private file mapping and into anonymous memory. Tried once per process, since the

@@ -20,16 +20,16 @@ enum class phase : std::uint32_t {
     log_setup, ///< a new log, and the superblock of its epoch
     fresh_write,
     fresh_sync,
-    record_write,
-    record_sync,
+    record,  ///< written and made durable
     folding, ///< pages, checksums, chunk map
     checkpoint_sync,
     superblock, ///< of a checkpoint
     closing,
 };
-inline constexpr std::array<std::string_view, 14> k_phase_names = {
-    "opening",    "recovery",     "working",     "computing", "reserving space", "setting up the log", "fresh write",
-    "fresh sync", "record write", "record sync", "folding",   "checkpoint sync", "superblock",         "closing"};
+inline constexpr std::array<std::string_view, 13> k_phase_names = {
+    "opening",     "recovery",   "working", "computing", "reserving space", "setting up the log",
+    "fresh write", "fresh sync", "record",  "folding",   "checkpoint sync", "superblock",
+    "closing"};
 
 struct progress_page {
     std::atomic<phase> now{phase::opening};
@@ -53,7 +53,7 @@ public:
             page_.now.store(phase_of(where));
     }
     void ends(os::site where) noexcept override {
-        if (where == std::string_view("log: sync record"))
+        if (where == std::string_view("log: record") || where == std::string_view("log: sync segment"))
             record_is_durable_ = true;
         page_.now.store(between_);
     }
@@ -61,10 +61,8 @@ public:
 private:
     // A commit may find a log to be set up before its record, and a checkpoint due after it; both write superblocks.
     [[nodiscard]] phase phase_of(std::string_view where) const noexcept {
-        if (where == "log: record")
-            return phase::record_write;
-        if (where == "log: sync record")
-            return phase::record_sync;
+        if (where == "log: record" || where == "log: first record in segment" || where == "log: sync segment")
+            return phase::record;
         if (where == "store: fresh pages" || where == "store: extend")
             return phase::fresh_write;
         if (where == "store: sync fresh pages")

@@ -42,9 +42,9 @@ constexpr int k_kills_min = 200;
 constexpr auto k_patience = 2s;   // for a phase to come by
 constexpr auto k_time_max = 300s; // then the test has failed
 /// Kills in these count, and there must be some in each; recovery too, though a recovery is before the first commit.
-constexpr std::array k_counted = {phase::working,     phase::computing,       phase::reserving,    phase::log_setup,
-                                  phase::fresh_write, phase::fresh_sync,      phase::record_write, phase::record_sync,
-                                  phase::folding,     phase::checkpoint_sync, phase::superblock};
+constexpr std::array k_counted = {phase::working,         phase::computing,  phase::reserving, phase::log_setup,
+                                  phase::fresh_write,     phase::fresh_sync, phase::record,    phase::folding,
+                                  phase::checkpoint_sync, phase::superblock};
 
 class shared_page {
 public:
