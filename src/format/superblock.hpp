@@ -13,6 +13,8 @@ namespace remanence::format {
 
 // The file's first bytes: an 8-bit byte, a name, and line ends, so that text conversions are noticed (as PNG does it).
 inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H', '\r', '\n', '\x1a'};
+// In its place while the file is a copy in the making, which is not to be opened.
+inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
 inline constexpr std::uint32_t k_format_version = 1; // provisional until a release says otherwise
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;

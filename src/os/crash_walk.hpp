@@ -1,4 +1,4 @@
-// The states in which a power loss may leave a simulated disk, by its rules S1 to S4. May use: base,
+// The states in which a power loss may leave a simulated disk, by its rules S1 to S4 and S6. May use: base,
 // os/simulated_disk.hpp.
 #pragma once
 

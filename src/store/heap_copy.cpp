@@ -4,6 +4,8 @@
 #include "format/superblock.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 namespace remanence::store {
@@ -169,7 +171,13 @@ result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_syste
     auto file = begin_new(files, path, mode);
     if (!file)
         return file.error();
-    return std::unique_ptr<copy_in_progress>(new copy_in_progress(files, new_path(path), std::move(*file)));
+    std::unique_ptr<copy_in_progress> begun(new copy_in_progress(files, new_path(path), std::move(*file)));
+    // Durable before what it tells of, so that the next copy may go over what is left of this one.
+    std::array<std::byte, k_page_bytes> mark{};
+    std::memcpy(mark.data(), format::k_copy_magic.data(), sizeof format::k_copy_magic);
+    REM_TRY(begun->file_->write("store: mark of copy", 0, mark));
+    REM_TRY(begun->file_->sync("store: sync mark of copy"));
+    return begun;
 }
 
 copy_in_progress::~copy_in_progress() {

@@ -26,7 +26,7 @@ result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progr
 /// A copy on its way: the new file NAME-new. Locked as long as this lives; removed with it, unless it was finished.
 class copy_in_progress {
 public:
-    /// Errors: those of begin_new().
+    /// Errors: those of begin_new(), and of writing.
     static result<std::unique_ptr<copy_in_progress>> begin(os::file_system& files, const std::string& path,
                                                            unsigned mode);
     copy_in_progress(const copy_in_progress&) = delete;

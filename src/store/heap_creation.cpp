@@ -23,7 +23,8 @@ unexpected in_use(const std::string& path) {
 
 namespace {
 
-/// Superblocks come first in a creation, and whole heaps without contents are nobody's loss; in a copy they come last.
+/// A creation makes nothing but superblocks, and whole heaps without contents are nobody's loss; a copy begins with a mark,
+/// which is durable before anything follows it, and gets superblocks last.
 result<void> check_is_debris(os::file_system& files, os::file& file) {
     const auto refuse = [&](const std::string& what) {
         return fail(errc::exists,
@@ -37,6 +38,11 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
     superblock_places places{};
     const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(*size, sizeof places));
     REM_TRY(file.read(0, std::as_writable_bytes(std::span(places)).first(present)));
+    if (places[0].magic == format::k_copy_magic)
+        return {};
+    const auto is_of_heap = [](const format::superblock& s) { return s.magic == format::k_heap_magic; };
+    if (*size > sizeof places && std::none_of(places.begin(), places.end(), is_of_heap))
+        return refuse("no heap in the making");
     for (std::uint64_t i = 0; i < places.size(); ++i) {
         const format::superblock& s = places[i];
         if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})

@@ -54,6 +54,7 @@ result<void> with_last_commit(os::file_system& files, const std::string& path, s
                               const inspection_progress& progress,
                               const std::function<result<void>(inspection&)>& use) {
     std::optional<observation> before;
+    std::string last;
     for (std::uint64_t i = 0; i < attempts; ++i) {
         auto heap = inspection::open(files, path, progress);
         const bool is_live = !heap && heap.why().code == errc::in_use;
@@ -70,11 +71,15 @@ result<void> with_last_commit(os::file_system& files, const std::string& path, s
         if (now && before == now && code != errc::in_use)
             return done;
         before = now;
+        last = done.why().message;
     }
-    return fail(errc::in_use,
-                path + " is open elsewhere and written to faster than it can be read: it changed during each of " +
-                    std::to_string(attempts) + " attempts. Try again when less is written, or close it first.",
-                path);
+    return fail(
+        errc::in_use,
+        path + " is open elsewhere and written to faster than it can be read: it changed during each of " +
+            std::to_string(attempts) +
+            " attempts. Try again when less is written, or close it first; if this stays the same, it is damage: " +
+            last,
+        path);
 }
 
 } // namespace remanence::txn

@@ -3,6 +3,8 @@
 #include "support/failing_files.hpp"
 #include "unit/store/store_fixture.hpp"
 
+#include <cstring>
+
 namespace remanence::store {
 namespace {
 
@@ -90,7 +92,9 @@ TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
     ASSERT_TRUE((*copied)->update(*store_, {}));
     {
         const auto unfinished = contents(new_path("dir/copy"));
-        EXPECT_TRUE(std::all_of(unfinished.begin(), unfinished.begin() + format::k_first_map_offset,
+        EXPECT_EQ(std::memcmp(unfinished.data(), format::k_copy_magic.data(), sizeof format::k_copy_magic), 0);
+        EXPECT_TRUE(std::all_of(unfinished.begin() + sizeof format::k_copy_magic,
+                                unfinished.begin() + format::k_first_map_offset,
                                 [](std::byte b) { return b == std::byte{0}; }));
     }
     ASSERT_TRUE((*copied)->finish());

@@ -2,6 +2,8 @@
 
 #include "unit/store/store_fixture.hpp"
 
+#include <cstring>
+
 namespace remanence::store {
 namespace {
 
@@ -120,7 +122,13 @@ TEST_F(heap_file_creation, goes_over_what_an_interrupted_one_left_and_over_nothi
         return bytes;
     };
     EXPECT_EQ(begin_over({}), errc{});
-    EXPECT_EQ(begin_over(std::vector<std::byte>(100'000)), errc{}); // a copy that was not finished
+    EXPECT_EQ(begin_over(std::vector<std::byte>(8192)), errc{});
+    std::vector<std::byte> somebodys(100'000);
+    EXPECT_EQ(begin_over(somebodys), errc::exists); // an image of a disk may begin with zeros
+    somebodys[1080] = std::byte{0x53};              // as one of ext4 does
+    EXPECT_EQ(begin_over(somebodys), errc::exists);
+    std::memcpy(somebodys.data(), format::k_copy_magic.data(), sizeof format::k_copy_magic);
+    EXPECT_EQ(begin_over(somebodys), errc{}); // a copy that was not finished
     ASSERT_TRUE(create_empty(disk_, "dir/empty", how));
     auto empty = bytes_of("dir/empty");
     EXPECT_EQ(begin_over(empty), errc{}); // a creation that had its superblocks
