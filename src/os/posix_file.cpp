@@ -112,9 +112,9 @@ public:
         if (durable_ == k_not_tried)
             durable_ = open_again(O_DIRECT | O_DSYNC);
         if (auto written = write_if_taken(durable_, offset, bytes)) {
-            if (!*written)
-                return sync_failure("cannot write durably to", written->why().os_error);
-            return {};
+            if (*written || written->why().code == errc::no_space)
+                return std::move(*written);
+            return sync_failure("cannot write durably to", written->why().os_error);
         }
         REM_TRY(write(where, offset, bytes));
         return sync(durable);

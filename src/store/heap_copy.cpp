@@ -171,13 +171,7 @@ result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_syste
     auto file = begin_new(files, path, mode);
     if (!file)
         return file.error();
-    std::unique_ptr<copy_in_progress> begun(new copy_in_progress(files, new_path(path), std::move(*file)));
-    // Durable before what it tells of, so that the next copy may go over what is left of this one.
-    std::array<std::byte, k_page_bytes> mark{};
-    std::memcpy(mark.data(), format::k_copy_magic.data(), sizeof format::k_copy_magic);
-    REM_TRY(begun->file_->write("store: mark of copy", 0, mark));
-    REM_TRY(begun->file_->sync("store: sync mark of copy"));
-    return begun;
+    return std::unique_ptr<copy_in_progress>(new copy_in_progress(files, new_path(path), std::move(*file)));
 }
 
 copy_in_progress::~copy_in_progress() {
@@ -185,10 +179,20 @@ copy_in_progress::~copy_in_progress() {
         (void)files_.remove("store: remove failed copy", path_); // best effort: the error at hand is what counts
 }
 
+// Durable before what it tells of, so that the next copy may go over what is left of this one.
+result<void> copy_in_progress::write_mark() {
+    std::array<std::byte, k_page_bytes> mark{};
+    std::memcpy(mark.data(), format::k_copy_magic.data(), sizeof format::k_copy_magic);
+    REM_TRY(file_->write("store: mark of copy", 0, mark));
+    return file_->sync("store: sync mark of copy");
+}
+
 result<void> copy_in_progress::update(heap_file& heap, const copy_progress& progress) {
     auto end = copy_end(heap);
     if (!end)
         return end.error();
+    if (superblocks_.empty())
+        REM_TRY(write_mark());
     const auto pages = static_cast<std::size_t>(*end / k_page_bytes);
     held_.resize(std::max(held_.size(), pages));
     superblocks_.resize(static_cast<std::size_t>(k_superblocks_bytes));

@@ -26,7 +26,7 @@ result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progr
 /// A copy on its way: the new file NAME-new. Locked as long as this lives; removed with it, unless it was finished.
 class copy_in_progress {
 public:
-    /// Errors: those of begin_new(), and of writing.
+    /// Errors: those of begin_new().
     static result<std::unique_ptr<copy_in_progress>> begin(os::file_system& files, const std::string& path,
                                                            unsigned mode);
     copy_in_progress(const copy_in_progress&) = delete;
@@ -43,6 +43,7 @@ public:
 private:
     copy_in_progress(os::file_system& files, std::string path, std::unique_ptr<os::file> file)
         : files_(files), path_(std::move(path)), file_(std::move(file)) {}
+    result<void> write_mark();
 
     os::file_system& files_;
     std::string path_;

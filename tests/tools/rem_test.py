@@ -675,8 +675,8 @@ class copy(RemTest):
 
     def test_goes_over_what_an_interrupted_one_left(self):
         self.make()
-        with open(self.path("copy.rem-new"), "w") as file:
-            file.write("\0" * 8192 + "x" * 5_000_000)
+        with open(self.path("copy.rem-new"), "wb") as file:
+            file.write(b"\x89REMC\r\n\x1a" + b"\0" * 8184 + b"x" * 5_000_000)
         self.rem("copy", "book.rem", "copy.rem")
         self.assertEqual(self.read(self.path("copy.rem")), self.read())
 
