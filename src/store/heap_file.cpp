@@ -232,20 +232,26 @@ result<void> heap_file::read_pages(std::uint64_t first_page, std::span<std::byte
     return {};
 }
 
+unexpected heap_file::exhausted() const {
+    return fail(errc::exhausted, path() + " has reached the largest size of its format. Split the data over several heaps.",
+                path());
+}
+
 result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
     std::uint64_t have = region_bytes();
     if (heap_bytes <= have)
         return {};
-    if (super_.region_count == super_.regions.size() || heap_bytes > k_heap_bytes_max) {
-        return fail(errc::exhausted,
-                    path() + " has reached the largest size of its format. Split the data over several heaps.", path());
-    }
+    if (super_.region_count == super_.regions.size() || heap_bytes > k_heap_bytes_max)
+        return exhausted();
     // By half its size each time, so that few regions make even a large heap; what is not used yet is a hole.
     region r{};
     r.heap_offset = have;
-    r.bytes = align_up(std::max(heap_bytes - have, have / 2), format::k_region_alignment);
+    r.bytes = align_up(std::max(heap_bytes - have, std::min(have / 2, k_heap_bytes_max - have)),
+                       format::k_region_alignment);
     r.table_offset = layout_end();
     r.home_offset = align_up(r.table_offset + checksum_table::file_bytes(r.bytes), format::k_home_alignment);
+    if (r.home_offset > k_heap_bytes_max)
+        return exhausted();
     superblock next = super_;
     next.regions[next.region_count++] = r;
     REM_TRY(write_superblock(next)); // I3: it names nothing new that exists
@@ -290,6 +296,8 @@ result<void> heap_file::reserve_map(std::uint64_t fresh) {
     format::map_reference area = next_map_area_;
     area.area_offset = layout_end();
     area.slot_bytes = align_up(2 * bytes, k_page_bytes);
+    if (area.area_offset > k_heap_bytes_max)
+        return exhausted();
     REM_TRY(file_->reserve("store: reserve larger chunk map", area.area_offset, 2 * area.slot_bytes));
     file_bytes_ = std::max(file_bytes_, area.area_offset + 2 * area.slot_bytes);
     next_map_area_ = area; // I8: the old area is left alone

@@ -133,6 +133,7 @@ public:
     result<void> discard_unstored();
 
 private:
+    [[nodiscard]] unexpected exhausted() const;
     heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling);
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock);

@@ -131,7 +131,7 @@ crash_states::possibilities crash_states::possible_at(std::uint32_t position,
     const std::uint64_t subsets = subsets_of(others);
     found.whole = subsets;
     if (trace_[newest].is_write()) {
-        const std::uint32_t sectors = trace_[newest].data.empty() ? 1 : trace_[newest].sectors();
+        const std::uint32_t sectors = trace_[newest].sectors();
         found.tears = tears_of(sectors, generator(seed_ ^ (std::uint64_t{position} << 32)));
         if (sectors > 2)
             found.tears.insert(found.tears.end(), {0, 0});
@@ -140,7 +140,7 @@ crash_states::possibilities crash_states::possible_at(std::uint32_t position,
     }
     bool conflicting = false;
     for (std::size_t i = 0; i < others; i++) {
-        if (!trace_[pending[i]].data.empty() && trace_[pending[i]].sectors() > 1)
+        if (trace_[pending[i]].is_write() && trace_[pending[i]].sectors() > 1)
             found.older_tears.push_back(i);
         conflicting = conflicting || conflicts(pending[i], newest);
     }

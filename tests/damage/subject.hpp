@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::damage {
@@ -44,8 +46,10 @@ class subject {
 public:
     explicit subject(sample::ending how);
 
-    /// Leaves the files as they were.
-    verdict try_with(const damage& done);
+    /// Leaves the files as they were. Opens them with the damage, compares, verifies; then a program goes on with them
+    /// and the next one compares, unless an earlier try left the very same files (by their fingerprints) and memory, or
+    /// the damage was reported and `goes_on` is false.
+    verdict try_with(const damage& done, bool goes_on = true);
 
     /// The files' contents; that of the log is empty when there is none.
     [[nodiscard]] const std::vector<std::byte>& heap_bytes() const { return heap_bytes_; }
@@ -95,6 +99,8 @@ private:
     std::uint64_t log_written_end_ = 0;
     std::vector<os::disk_operation> history_;
     os::simulated_disk::savepoint intact_{};
+    std::uint64_t intact_print_ = 0;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> sound_; // versions and disks of which all was tried
 };
 
 } // namespace remanence::damage

@@ -104,7 +104,26 @@ TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_f
     std::uint64_t more = store_->region_bytes();
     while (store_->add_regions(more + 1))
         more = store_->region_bytes(); // until the format has no more of them
-    EXPECT_GT(more, std::uint64_t{1} << 40);
+    EXPECT_GT(more, std::uint64_t{1} << 45);
+    EXPECT_TRUE(reopen());
+}
+
+TEST_F(heap_file_contents, a_heap_whose_file_has_no_more_offsets_is_exhausted_and_stays_valid) {
+    commit_fresh(0, 1);
+    publish();
+    edit_superblock(store_->super().sequence % 2, [](format::superblock& s) {
+        const format::region& last = s.regions[0];
+        s.regions[1] = {last.heap_offset + last.bytes, format::k_region_alignment, k_heap_bytes_max - k_page_bytes,
+                        k_heap_bytes_max, {}};
+        s.regions[1].table_offset -= checksum_table::file_bytes(s.regions[1].bytes);
+        s.regions[1].table_offset = align_down(s.regions[1].table_offset, k_page_bytes);
+        s.region_count = 2;
+    });
+    ASSERT_TRUE(reopen());
+    EXPECT_EQ(store_->add_regions(store_->region_bytes() + 1).why().code, errc::exhausted);
+    EXPECT_EQ(store_->reserve_map(1000).why().code, errc::exhausted);
+    publish();
+    EXPECT_TRUE(reopen());
 }
 
 TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_damaged_map_and_reads_on) {
