@@ -92,6 +92,7 @@ result<void> check(const superblock& s, const std::string& path) {
         return bad("number of regions");
     if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
         s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_heap_bytes_max ||
+        !is_aligned(s.map.area_offset, k_page_bytes) || !is_aligned(s.map.slot_bytes, k_page_bytes) ||
         s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
         return bad("chunk map");
     }

@@ -125,6 +125,11 @@ TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_
     }
     edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = first.home_offset + first.bytes; });
     EXPECT_TRUE(reopen());
+    // Whatever comes to lie behind it would begin within a page.
+    edit_superblock(place, [&](format::superblock& s) { ++s.map.area_offset; });
+    EXPECT_EQ(reopen().why().code, errc::corrupt);
+    edit_superblock(place, [&](format::superblock& s) { --s.map.area_offset, ++s.map.slot_bytes; });
+    EXPECT_EQ(reopen().why().code, errc::corrupt);
 }
 
 TEST_F(superblock_choice, neither_valid_and_both_of_a_newer_format_is_unsupported) {
