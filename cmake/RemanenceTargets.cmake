@@ -117,6 +117,22 @@ function(remanence_add_bench name)
     )
 endfunction()
 
+# A system that benchmark <bench> compares with, when its library is there: BENCH_<NAME> and <name>.cpp.
+function(remanence_add_peer bench name header library)
+    string(TOUPPER ${name} upper)
+    find_path(BENCH_${upper}_INCLUDE ${header})
+    find_library(BENCH_${upper}_LIBRARY ${library})
+    mark_as_advanced(BENCH_${upper}_INCLUDE BENCH_${upper}_LIBRARY)
+    if(NOT BENCH_${upper}_INCLUDE OR NOT BENCH_${upper}_LIBRARY)
+        message(STATUS "The benchmark ${bench} is without ${name}: ${header} or its library is not installed")
+        return()
+    endif()
+    target_sources(bench_${bench} PRIVATE ${name}.cpp)
+    target_compile_definitions(bench_${bench} PRIVATE BENCH_${upper})
+    target_include_directories(bench_${bench} SYSTEM PRIVATE "${BENCH_${upper}_INCLUDE}")
+    target_link_libraries(bench_${bench} PRIVATE "${BENCH_${upper}_LIBRARY}")
+endfunction()
+
 # Every .cpp under tests/ must belong to a target; else it would look like a test and never run.
 function(remanence_require_all_tests_registered)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")

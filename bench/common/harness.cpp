@@ -169,8 +169,9 @@ void hand_over(const measurement& result) {
     std::printf("\n");
 }
 
-std::vector<measurement> run_child(const std::vector<std::string>& words) {
-    std::vector<std::string> line = {own_program().string(), "--child"};
+std::vector<measurement> run_child(const std::vector<std::string>& words, const std::vector<std::string>& by) {
+    std::vector<std::string> line = by;
+    line.insert(line.end(), {own_program().string(), "--child"});
     line.insert(line.end(), words.begin(), words.end());
     std::vector<char*> pointers;
     pointers.reserve(line.size() + 1);
@@ -186,7 +187,7 @@ std::vector<measurement> run_child(const std::vector<std::string>& words) {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     pid_t child = -1;
-    const int error = ::posix_spawn(&child, line[0].c_str(), &actions, nullptr, pointers.data(), environ);
+    const int error = ::posix_spawnp(&child, line[0].c_str(), &actions, nullptr, pointers.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     const std::string output = read_all(ends[0]);

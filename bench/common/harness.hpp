@@ -59,8 +59,9 @@ private:
 /// In a child: hands a measurement to the parent.
 void hand_over(const measurement& result);
 
-/// In the parent: runs this program with `--child words…` and returns what it hands over. Throws when it fails.
-std::vector<measurement> run_child(const std::vector<std::string>& words);
+/// In the parent: runs this program with `--child words…`, by another program if `by` names one and its arguments, and
+/// returns what it hands over. Throws when it fails.
+std::vector<measurement> run_child(const std::vector<std::string>& words, const std::vector<std::string>& by = {});
 
 /// A directory of its own below another, removed at the end.
 class scratch_directory {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/units.hpp"
+#include "os/block_set.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,20 +35,12 @@ public:
 
 private:
     void make_room(std::uint64_t end);
-    [[nodiscard]] bool is_data(std::uint64_t page) const;
-    void set_data(std::uint64_t page, bool data);
-    /// The first page behind this one that is data if this one is a hole, or the other way round; the number of pages,
-    /// when there is none.
-    [[nodiscard]] std::uint64_t end_of_run(std::uint64_t page) const;
     void note_changed(byte_range range);
-    /// Calls f(begin, end, is_data) for the parts of the range that are data, or holes, as a whole.
-    template <class F>
-    void for_each_run(byte_range range, F f) const;
 
     int memfd_;
-    std::byte* bytes_ = nullptr;          // all of the memfd
-    std::uint64_t capacity_ = 0;          // its size
-    std::vector<std::uint64_t> has_data_; // a bit for each page, since a file may be long; a hole's memory is zeros
+    std::byte* bytes_ = nullptr; // all of the memfd
+    std::uint64_t capacity_ = 0; // its size
+    block_set data_;             // the rest is holes, whose memory is zeros
 
     std::uint64_t fingerprint_ = 0;            // the sum of the pages' hashes
     std::vector<std::uint64_t> page_hashes_;   // 0 for a page of zeros

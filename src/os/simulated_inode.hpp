@@ -3,33 +3,17 @@
 #pragma once
 
 #include "base/units.hpp"
+#include "os/block_set.hpp"
 #include "os/simulated_contents.hpp"
 #include "os/simulated_disk.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace remanence::os {
-
-/// Blocks of a file that take up space: disjoint ranges, never adjacent.
-class block_set {
-public:
-    static byte_range blocks_of(byte_range range) {
-        const std::uint64_t begin = align_down(range.offset, k_page_bytes);
-        return {begin, align_up(range.end(), k_page_bytes) - begin};
-    }
-    void add(byte_range range);
-    void remove(byte_range range);
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
-private:
-    std::map<std::uint64_t, std::uint64_t> ends_; // begin → end
-    std::uint64_t bytes_ = 0;
-};
 
 struct simulated_disk::inode {
     std::unique_ptr<simulated_contents> contents; // zeros from `size` on

@@ -1,0 +1,264 @@
+// Small transactions: how long one takes, durable and lazy, with one thread and with several.
+#include "store.hpp"
+#include "sync_count.hpp"
+
+#include <harness.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view k_purpose = R"(Measures transactions that add 1 to three random numbers of 10 million, in
+an array and in a map (the other systems: by their index, and by a 64-bit key), with 1, 2, 4 and 8 threads. Workloads:
+durable, and lazy, which survives the end of the process but is not synced. Seconds are those of the whole divided by the
+number of transactions of all threads. Each run is a fresh process on the files of the one before; it reads everything
+once and makes some transactions before it measures. The system "device" is one durable write of 512 bytes for each
+transaction, and nothing else. Syncs per transaction are counted by strace, where it is installed.
+)";
+
+constexpr std::uint64_t k_entries = 10'000'000;
+constexpr std::uint64_t k_warm_up = 2000; // transactions
+constexpr std::chrono::milliseconds k_measured{2000};
+constexpr std::uint64_t k_counted = 200; // transactions whose syncs are counted
+constexpr unsigned k_threads[] = {1, 2, 4, 8};
+
+std::vector<system_kind> all_systems() {
+    std::vector<system_kind> all;
+    all.push_back(device_system());
+#ifdef BENCH_REMANENCE
+    for (system_kind& each : remanence_systems())
+        all.push_back(std::move(each));
+#endif
+#ifdef BENCH_BERKELEY_DB
+    all.push_back(berkeley_db_system());
+#endif
+#ifdef BENCH_LMDB
+    all.push_back(lmdb_system());
+#endif
+#ifdef BENCH_ROCKSDB
+    all.push_back(rocksdb_system());
+#endif
+#ifdef BENCH_SQLITE
+    all.push_back(sqlite_system());
+#endif
+    return all;
+}
+
+const char* name_of(level durability) { return durability == level::lazy ? "lazy" : "durable"; }
+const char* name_of(shape kind) { return kind == shape::map ? "map" : "array"; }
+
+/// What one child process does: words are "fill", "measure" or "count", then system, durability, shape, threads,
+/// directory.
+class child {
+public:
+    explicit child(const std::vector<std::string>& words)
+        : chosen_{words.at(5), words.at(3) == "map" ? shape::map : shape::array,
+                  words.at(2) == "lazy" ? level::lazy : level::durable, k_entries,
+                  static_cast<unsigned>(std::stoul(words.at(4)))} {
+        const auto all = all_systems();
+        const auto system =
+            std::find_if(all.begin(), all.end(), [&](const system_kind& each) { return each.name == words.at(1); });
+        store_ = system->open(chosen_);
+        if (words.at(0) == "fill")
+            store_->fill();
+        else if (words.at(0) == "measure")
+            measure();
+        else
+            count();
+        store_->close();
+    }
+
+private:
+    /// Random numbers of those that are the thread's own.
+    class numbers_of {
+    public:
+        numbers_of(const settings& chosen, unsigned thread)
+            : threads_(chosen.threads), thread_(thread), own_(0, chosen.entries / chosen.threads - 1) {}
+        keys next() {
+            keys some{};
+            some.fill(~std::uint64_t{0}); // no key
+            std::size_t found = 0;
+            while (found < some.size()) {
+                some[found] = own_(random_) * threads_ + thread_;
+                if (std::count(some.begin(), some.end(), some[found]) == 1)
+                    ++found;
+            }
+            return some;
+        }
+
+    private:
+        std::uint64_t threads_;
+        std::uint64_t thread_;
+        std::uniform_int_distribution<std::uint64_t> own_;
+        std::mt19937_64 random_{std::random_device{}()};
+    };
+
+    void measure() {
+        const std::uint64_t before = store_->sum();
+        numbers_of some(chosen_, 0);
+        for (std::uint64_t i = 0; i < k_warm_up; ++i)
+            store_->update(0, some.next());
+        std::atomic<bool> is_over = false;
+        std::atomic<std::uint64_t> transactions = 0;
+        std::atomic<bool> failed = false;
+        const auto work = [&](unsigned thread) {
+            try {
+                numbers_of mine(chosen_, thread);
+                std::uint64_t done = 0;
+                for (; !is_over; ++done)
+                    store_->update(thread, mine.next());
+                transactions += done;
+            } catch (const std::exception& reason) {
+                std::fprintf(stderr, "transactions: %s\n", reason.what());
+                failed = true;
+            }
+        };
+        const bench::stopwatch watch;
+        std::vector<std::thread> workers;
+        for (unsigned thread = 0; thread < chosen_.threads; ++thread)
+            workers.emplace_back(work, thread);
+        std::this_thread::sleep_for(k_measured);
+        is_over = true;
+        for (std::thread& worker : workers)
+            worker.join();
+        const double seconds = watch.seconds();
+        const double cpu_seconds = watch.cpu_seconds();
+        if (failed || store_->sum() - before != k_updates * (k_warm_up + transactions))
+            throw std::runtime_error("a transaction failed, or its changes are not there");
+        const auto number = static_cast<double>(transactions);
+        bench::hand_over({std::string(name_of(chosen_.kind)) + " " + std::to_string(chosen_.threads),
+                          seconds / number,
+                          {{"threads", chosen_.threads}, {"cpu_seconds", cpu_seconds / number}}});
+    }
+
+    void count() {
+        numbers_of some(chosen_, 0);
+        for (std::uint64_t i = 0; i < k_counted; ++i)
+            store_->update(0, some.next());
+        mark_beginning();
+        for (std::uint64_t i = 0; i < k_counted; ++i)
+            store_->update(0, some.next());
+        mark_end();
+    }
+
+    settings chosen_;
+    std::unique_ptr<store> store_;
+};
+
+class parent {
+public:
+    explicit parent(const bench::options& chosen) : chosen_(chosen), report_("transactions"), scratch_(chosen.dir) {
+        for (const system_kind& system : all_systems()) {
+            if (bench::is_wanted(system.name, chosen.only))
+                systems_.push_back(system);
+        }
+        if (systems_.empty())
+            throw std::runtime_error("no system is called so");
+    }
+
+    void run() {
+        std::printf("%s", bench::machine_facts(chosen_.dir).c_str());
+        std::fflush(stdout);
+        for (const shape kind : {shape::array, shape::map}) {
+            for (const system_kind& system : systems_)
+                fill(system, kind);
+            for (const level durability : {level::durable, level::lazy}) {
+                if (!bench::is_wanted(name_of(durability), chosen_.workloads))
+                    continue;
+                count_syncs(durability, kind);
+                for (unsigned run = 0; run < chosen_.runs; ++run)
+                    measure(durability, kind, run);
+            }
+            for (const system_kind& system : systems_)
+                fs::remove_all(directory_of(system, kind));
+        }
+        note("");
+        std::printf("\nA column is the array or the map, and the number of threads.\n");
+        report_.print("device");
+        std::printf("\n%s", syncs_.c_str());
+        if (!chosen_.json.empty())
+            report_.write_json(chosen_.json);
+    }
+
+private:
+    void measure(level durability, shape kind, unsigned run) {
+        for (const unsigned threads : k_threads) {
+            for (std::size_t i = 0; i < systems_.size(); ++i) {
+                const system_kind& system = systems_[(i + run) % systems_.size()];
+                if (durability == level::lazy && !system.has_lazy)
+                    continue;
+                note(std::string(name_of(durability)) + ", " + name_of(kind) + ", " + std::to_string(threads) + ", " +
+                     system.name);
+                for (const bench::measurement& result :
+                     bench::run_child(words("measure", system, durability, kind, threads)))
+                    report_.add(system.name, name_of(durability), k_entries, result);
+            }
+        }
+    }
+    void fill(const system_kind& system, shape kind) {
+        const fs::path directory = directory_of(system, kind);
+        if (!fs::create_directory(directory))
+            return; // by another one of the family
+        note("writing " + system.name);
+        bench::run_child(words("fill", system, level::durable, kind, 1));
+    }
+    void count_syncs(level durability, shape kind) {
+        if (!can_count_syncs())
+            return;
+        for (const system_kind& system : systems_) {
+            if (durability == level::lazy && !system.has_lazy)
+                continue;
+            note("counting the syncs of " + system.name);
+            const double syncs =
+                count_syncs_of(words("count", system, durability, kind, 1), scratch_.path()) / k_counted;
+            std::array<char, 128> line{};
+            std::snprintf(line.data(), line.size(), "%s, %s, %s: %.3f syncs per transaction\n", system.name.c_str(),
+                          name_of(durability), name_of(kind), syncs);
+            syncs_ += line.data();
+        }
+    }
+    [[nodiscard]] fs::path directory_of(const system_kind& system, shape kind) const {
+        return scratch_.path() / (system.family + ", " + name_of(kind));
+    }
+    [[nodiscard]] std::vector<std::string> words(const char* task, const system_kind& system, level durability,
+                                                 shape kind, unsigned threads) const {
+        return {
+            task, system.name, name_of(durability), name_of(kind), std::to_string(threads), directory_of(system, kind)};
+    }
+    static void note(const std::string& text) {
+        if (::isatty(STDERR_FILENO) == 1)
+            std::fprintf(stderr, "\r%s\033[K", text.c_str());
+    }
+
+    const bench::options& chosen_;
+    bench::report report_;
+    bench::scratch_directory scratch_;
+    std::vector<system_kind> systems_;
+    std::string syncs_;
+};
+
+} // namespace
+
+int main(int count, char* words[]) {
+    try {
+        const bench::options chosen = bench::parse_options(count, words, k_purpose);
+        if (chosen.child.empty())
+            parent(chosen).run();
+        else
+            child run(chosen.child);
+        return 0;
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "transactions: %s\n", reason.what());
+        return 1;
+    }
+}
