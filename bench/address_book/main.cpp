@@ -6,12 +6,7 @@
 
 #include <address_data.hpp> // of the example
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <fstream>
 #include <stdexcept>
 #include <unordered_map>
@@ -232,8 +227,6 @@ public:
     }
 
     void run() {
-        std::printf("%s", bench::machine_facts(chosen_.dir).c_str());
-        std::fflush(stdout);
         for (unsigned run = 0; run < chosen_.runs; ++run) {
             for (const workload& work : all_workloads()) {
                 if (!bench::is_wanted(work.name, chosen_.workloads))
@@ -252,15 +245,13 @@ private:
     void measure(const system_kind& system, const workload& work, std::size_t entries) {
         if (!system.keeps_duplicates && work.selection == address_data::selection::duplicates)
             return;
-        if (::isatty(STDERR_FILENO) == 1)
-            std::fprintf(stderr, "\r%s, %s\033[K", work.name.c_str(), system.name.c_str());
+        bench::note(work.name + ", " + system.name);
         run_phases(system, work, entries, {"memory"});
         if (work.selection == address_data::selection::duplicates)
             run_phases(system, work, entries, {"delete by name"});
         if (system.persistent)
             run_phases(system, work, entries, {"populate", "lookup reopened", "iterate reopened"});
-        if (::isatty(STDERR_FILENO) == 1)
-            std::fprintf(stderr, "\r\033[K");
+        bench::note("");
     }
     /// One process for each phase, all in one directory.
     void run_phases(const system_kind& system, const workload& work, std::size_t entries,
@@ -303,15 +294,7 @@ std::vector<system_kind> all_systems() {
 }
 
 int main(int count, char* words[]) {
-    try {
-        const bench::options chosen = bench::parse_options(count, words, k_purpose);
-        if (chosen.child.empty())
-            parent(chosen).run();
-        else
-            child(chosen.child).run();
-        return 0;
-    } catch (const std::exception& reason) {
-        std::fprintf(stderr, "address_book: %s\n", reason.what());
-        return 1;
-    }
+    return bench::run(
+        count, words, "address_book", k_purpose, [](const bench::options& chosen) { parent(chosen).run(); },
+        [](const std::vector<std::string>& task) { child(task).run(); });
 }

@@ -4,11 +4,7 @@
 
 #include <remanence/remanence.hpp>
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <random>
 #include <stdexcept>
 
@@ -134,20 +130,13 @@ void run_child(const std::vector<std::string>& words) {
     }
 }
 
-void note(const std::string& text) {
-    if (::isatty(STDERR_FILENO) == 1)
-        std::fprintf(stderr, "\r%s\033[K", text.c_str());
-}
-
 void run_parent(const bench::options& chosen) {
-    std::printf("%s", bench::machine_facts(chosen.dir).c_str());
-    std::fflush(stdout);
     const bench::scratch_directory scratch(chosen.dir);
     bench::report report("commit_cost");
     for (const workload& work : all_workloads()) {
         if (!bench::is_wanted(work.name, chosen.workloads) || !bench::has_room(scratch.path(), work.name, work.bytes))
             continue;
-        note("writing " + work.name);
+        bench::note("writing " + work.name);
         const fs::path directory = scratch.path() / work.name;
         bench::make_number_heap(directory, work.bytes);
         for (unsigned run = 0; run < chosen.runs; ++run) {
@@ -155,14 +144,14 @@ void run_parent(const bench::options& chosen) {
                 const system& tier = all_systems()[(i + run) % all_systems().size()];
                 if (!bench::is_wanted(tier.name, chosen.only))
                     continue;
-                note(work.name + ", " + tier.name);
+                bench::note(work.name + ", " + tier.name);
                 for (const bench::measurement& result : bench::run_child({tier.name, directory}))
                     report.add(tier.name, work.name, work.bytes / k_page_bytes, result);
             }
         }
         fs::remove_all(directory);
     }
-    note("");
+    bench::note("");
     report.print("");
     if (!chosen.json.empty())
         report.write_json(chosen.json);
@@ -170,16 +159,4 @@ void run_parent(const bench::options& chosen) {
 
 } // namespace
 
-int main(int count, char* words[]) {
-    try {
-        const bench::options chosen = bench::parse_options(count, words, k_purpose);
-        if (chosen.child.empty())
-            run_parent(chosen);
-        else
-            run_child(chosen.child);
-        return 0;
-    } catch (const std::exception& reason) {
-        std::fprintf(stderr, "commit_cost: %s\n", reason.what());
-        return 1;
-    }
-}
+int main(int count, char* words[]) { return bench::run(count, words, "commit_cost", k_purpose, run_parent, run_child); }

@@ -222,4 +222,27 @@ scratch_directory::~scratch_directory() {
     fs::remove_all(path_, ignored);
 }
 
+void note(const std::string& text) {
+    if (::isatty(STDERR_FILENO) == 1)
+        std::fprintf(stderr, "\r%s\033[K", text.c_str());
+}
+
+int run(int count, char* words[], std::string_view name, std::string_view purpose, void (*parent)(const options&),
+        void (*child)(const std::vector<std::string>&)) {
+    try {
+        const options chosen = parse_options(count, words, purpose);
+        if (chosen.child.empty()) {
+            std::printf("%s", machine_facts(chosen.dir).c_str());
+            std::fflush(stdout);
+            parent(chosen);
+        } else {
+            child(chosen.child);
+        }
+        return 0;
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(name.size()), name.data(), reason.what());
+        return 1;
+    }
+}
+
 } // namespace bench

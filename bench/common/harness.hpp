@@ -76,6 +76,23 @@ private:
     std::filesystem::path path_;
 };
 
+/// A file of 64 MiB that was written before, for durable writes of 512 bytes: what the device takes for the least of them.
+class raw_device {
+public:
+    /// Makes the file when there is none.
+    explicit raw_device(const std::filesystem::path& file);
+    raw_device(const raw_device&) = delete;
+    raw_device& operator=(const raw_device&) = delete;
+    ~raw_device();
+    /// Writes behind the write before (O_DIRECT and O_DSYNC), and in the end from the beginning again.
+    void write(std::uint64_t content);
+
+private:
+    void* block_ = nullptr;
+    int descriptor_ = -1;
+    std::uint64_t at_ = 0;
+};
+
 /// "ext4 (/dev/vda)": what the directory lies on.
 std::string file_system_of(const std::filesystem::path& directory);
 
@@ -110,5 +127,13 @@ private:
 };
 
 double median(std::vector<double> values);
+
+/// On a terminal: says what is being measured, until the next note; an empty one removes it.
+void note(const std::string& text);
+
+/// main() of a benchmark: reads the command line and calls `parent` with it, or `child` with a child's words. Reports what
+/// they throw.
+int run(int count, char* words[], std::string_view name, std::string_view purpose, void (*parent)(const options&),
+        void (*child)(const std::vector<std::string>&));
 
 } // namespace bench

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -186,27 +185,16 @@ void run_parent(const bench::options& chosen) {
         report.write_json(chosen.json);
 }
 
-int run(int count, char* words[]) {
-    const bench::options chosen = bench::parse_options(count, words, k_purpose);
-    if (chosen.child.empty()) {
-        run_parent(chosen);
-        return 0;
-    }
+void run_children(const std::vector<std::string>& words) {
     for (const workload& work : all_workloads()) {
-        if (work.name == chosen.child.at(0))
-            run_child(work, chosen.child.at(1), {chosen.child.begin() + 2, chosen.child.end()});
+        if (work.name == words.at(0))
+            run_child(work, words.at(1), {words.begin() + 2, words.end()});
     }
-    return 0;
 }
 
 } // namespace
 } // namespace remanence
 
 int main(int count, char* words[]) {
-    try {
-        return remanence::run(count, words);
-    } catch (const std::exception& reason) {
-        std::fprintf(stderr, "diff: %s\n", reason.what());
-        return 1;
-    }
+    return bench::run(count, words, "diff", remanence::k_purpose, remanence::run_parent, remanence::run_children);
 }

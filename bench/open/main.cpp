@@ -4,11 +4,7 @@
 
 #include <remanence/remanence.hpp>
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <stdexcept>
 
 namespace {
@@ -56,33 +52,26 @@ void run_child(const std::vector<std::string>& words) {
         measure(directory, bytes);
 }
 
-void note(const std::string& text) {
-    if (::isatty(STDERR_FILENO) == 1)
-        std::fprintf(stderr, "\r%s\033[K", text.c_str());
-}
-
 void run_parent(const bench::options& chosen) {
-    std::printf("%s", bench::machine_facts(chosen.dir).c_str());
-    std::fflush(stdout);
     const bench::scratch_directory scratch(chosen.dir);
     std::vector<workload> ready;
     for (const workload& work : all_workloads()) {
         if (!bench::is_wanted(work.name, chosen.workloads) || !bench::has_room(scratch.path(), work.name, work.bytes))
             continue;
-        note("writing " + work.name);
+        bench::note("writing " + work.name);
         bench::make_number_heap(scratch.path() / work.name, work.bytes);
         ready.push_back(work);
     }
     bench::report report("open");
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const workload& work : ready) {
-            note("opening " + work.name);
+            bench::note("opening " + work.name);
             const std::vector<std::string> words = {"open", scratch.path() / work.name, std::to_string(work.bytes)};
             for (const bench::measurement& result : bench::run_child(words))
                 report.add("remanence", work.name, work.bytes / sizeof(std::uint64_t), result);
         }
     }
-    note("");
+    bench::note("");
     report.print("");
     if (!chosen.json.empty())
         report.write_json(chosen.json);
@@ -90,16 +79,4 @@ void run_parent(const bench::options& chosen) {
 
 } // namespace
 
-int main(int count, char* words[]) {
-    try {
-        const bench::options chosen = bench::parse_options(count, words, k_purpose);
-        if (chosen.child.empty())
-            run_parent(chosen);
-        else
-            run_child(chosen.child);
-        return 0;
-    } catch (const std::exception& reason) {
-        std::fprintf(stderr, "open: %s\n", reason.what());
-        return 1;
-    }
-}
+int main(int count, char* words[]) { return bench::run(count, words, "open", k_purpose, run_parent, run_child); }

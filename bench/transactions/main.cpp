@@ -4,8 +4,6 @@
 
 #include <harness.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -167,8 +165,6 @@ public:
     }
 
     void run() {
-        std::printf("%s", bench::machine_facts(chosen_.dir).c_str());
-        std::fflush(stdout);
         for (const shape kind : {shape::array, shape::map}) {
             for (const system_kind& system : systems_)
                 fill(system, kind);
@@ -182,7 +178,7 @@ public:
             for (const system_kind& system : systems_)
                 fs::remove_all(directory_of(system, kind));
         }
-        note("");
+        bench::note("");
         std::printf("\nA column is the array or the map, and the number of threads.\n");
         report_.print("device");
         std::printf("\n%s", syncs_.c_str());
@@ -197,8 +193,8 @@ private:
                 const system_kind& system = systems_[(i + run) % systems_.size()];
                 if (durability == level::lazy && !system.has_lazy)
                     continue;
-                note(std::string(name_of(durability)) + ", " + name_of(kind) + ", " + std::to_string(threads) + ", " +
-                     system.name);
+                bench::note(std::string(name_of(durability)) + ", " + name_of(kind) + ", " + std::to_string(threads) +
+                            ", " + system.name);
                 for (const bench::measurement& result :
                      bench::run_child(words("measure", system, durability, kind, threads)))
                     report_.add(system.name, name_of(durability), k_entries, result);
@@ -209,7 +205,7 @@ private:
         const fs::path directory = directory_of(system, kind);
         if (!fs::create_directory(directory))
             return; // by another one of the family
-        note("writing " + system.name);
+        bench::note("writing " + system.name);
         bench::run_child(words("fill", system, level::durable, kind, 1));
     }
     void count_syncs(level durability, shape kind) {
@@ -218,7 +214,7 @@ private:
         for (const system_kind& system : systems_) {
             if (durability == level::lazy && !system.has_lazy)
                 continue;
-            note("counting the syncs of " + system.name);
+            bench::note("counting the syncs of " + system.name);
             const double syncs =
                 count_syncs_of(words("count", system, durability, kind, 1), scratch_.path()) / k_counted;
             std::array<char, 128> line{};
@@ -235,10 +231,6 @@ private:
         return {
             task, system.name, name_of(durability), name_of(kind), std::to_string(threads), directory_of(system, kind)};
     }
-    static void note(const std::string& text) {
-        if (::isatty(STDERR_FILENO) == 1)
-            std::fprintf(stderr, "\r%s\033[K", text.c_str());
-    }
 
     const bench::options& chosen_;
     bench::report report_;
@@ -250,15 +242,7 @@ private:
 } // namespace
 
 int main(int count, char* words[]) {
-    try {
-        const bench::options chosen = bench::parse_options(count, words, k_purpose);
-        if (chosen.child.empty())
-            parent(chosen).run();
-        else
-            child run(chosen.child);
-        return 0;
-    } catch (const std::exception& reason) {
-        std::fprintf(stderr, "transactions: %s\n", reason.what());
-        return 1;
-    }
+    return bench::run(
+        count, words, "transactions", k_purpose, [](const bench::options& chosen) { parent(chosen).run(); },
+        [](const std::vector<std::string>& task) { child run(task); });
 }
