@@ -36,7 +36,7 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
     const auto place = [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
         fresh.push_back({chunk, std::move(checksums)});
     };
-    const auto note = [&](const page_entry& entry) { changes.push_back({record.version, entry}); };
+    const auto note = [&](const page_entry& entry) { changes.push_back({record.version, entry, 0}); };
     if (!for_each_part(record.bytes, store_.chunk_pages(), place, note))
         return unfit();
     std::uint64_t image_bytes = store_.image_bytes();
@@ -55,34 +55,39 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
         store_.accept_fresh(each.chunk, std::move(each.checksums), record.version);
         births_[each.chunk] = record.version;
     }
-    changes_.insert(changes_.end(), changes.begin(), changes.end());
+    for (page_reference& change : changes) {
+        std::size_t& newest = newest_[change.entry.page];
+        change.before = newest;
+        changes_.push_back(change);
+        newest = changes_.size();
+    }
     return {};
 }
 
 result<void> replay::leave_out_what_has_no_place() {
-    const auto has_no_place = [&](const page_reference& change) {
-        return !store_.is_stored(change.entry.page / store_.chunk_pages());
-    };
-    if (std::erase_if(changes_, has_no_place) == 0)
+    const auto has_no_place = [&](const auto& page) { return !store_.is_stored(page.first / store_.chunk_pages()); };
+    if (std::erase_if(newest_, has_no_place) == 0)
         return {};
     return damaged_log(log_path_, 0, "it changes a page that does not exist");
 }
 
 result<void> replay::fold(const page_maker& make, const page_sink& sink, const progress_callback& progress) {
-    std::stable_sort(changes_.begin(), changes_.end(),
-                     [](const page_reference& a, const page_reference& b) { return a.entry.page < b.entry.page; });
+    std::vector<std::pair<std::uint64_t, std::size_t>> pages(newest_.begin(), newest_.end());
+    std::sort(pages.begin(), pages.end());
     constexpr std::size_t k_batch_pages = 256;
-    std::vector<std::byte> bytes(std::min(k_batch_pages, changes_.size()) * k_page_bytes);
+    std::vector<std::byte> bytes(std::min(k_batch_pages, pages.size()) * k_page_bytes);
     std::vector<store::folded_page> batch;
-    for (std::size_t i = 0; i < changes_.size();) {
-        const std::uint64_t index = changes_[i].entry.page;
-        std::size_t end = i;
-        while (end < changes_.size() && changes_[end].entry.page == index)
-            ++end;
-        changed_page page{index, std::span(changes_).subspan(i, end - i), {}};
+    std::vector<page_reference> changes; // of one page
+    std::size_t done = 0;
+    for (const auto& [index, newest] : pages) {
+        changes.clear();
+        for (std::size_t number = newest; number != 0; number = changes.back().before)
+            changes.push_back(changes_[number - 1]);
+        std::reverse(changes.begin(), changes.end());
+        changed_page page{index, changes, {}};
         if (const auto birth = births_.find(index / store_.chunk_pages()); birth != births_.end())
             page.birth = birth->second;
-        i = end;
+        ++done;
 
         const auto made = std::span(bytes).subspan(batch.size() * k_page_bytes, k_page_bytes);
         std::fill(made.begin(), made.end(), std::byte{0});
@@ -90,11 +95,11 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
         if (!checksum)
             return checksum.error();
         batch.push_back({index, made.data(), *checksum});
-        if (batch.size() == k_batch_pages || i == changes_.size()) {
+        if (batch.size() == k_batch_pages || done == pages.size()) {
             REM_TRY(sink(batch));
             batch.clear();
             if (progress)
-                progress(i * k_page_bytes, changes_.size() * k_page_bytes);
+                progress(done * k_page_bytes, pages.size() * k_page_bytes);
         }
     }
     return {};

@@ -29,6 +29,7 @@ using progress_callback = std::function<void(std::uint64_t done, std::uint64_t t
 struct page_reference {
     std::uint64_t version;
     page_entry entry;
+    std::size_t before; // the number of the change of the same page before this one, from 1 on; 0: there is none
 };
 
 /// All that the records change in one page, in the order of the commits.
@@ -66,6 +67,7 @@ private:
     std::string log_path_;
     std::unordered_map<std::uint64_t, std::uint64_t> births_; // of the chunks placed: by which version
     std::vector<page_reference> changes_;
+    std::unordered_map<std::uint64_t, std::size_t> newest_; // by page: the number of its newest change
 };
 
 } // namespace remanence::log
