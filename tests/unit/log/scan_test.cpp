@@ -151,7 +151,7 @@ TEST_F(log_scan, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(k_path), "dir/elsewhere"));
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_missing);
-    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, 1, 1, 0600));
+    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, 1, 1, 0600, 0));
     EXPECT_EQ(recover().why().code, errc::log_foreign);
     ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
     ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(k_path)));
@@ -186,12 +186,15 @@ TEST_F(log_scan, a_record_that_names_another_predecessor_or_heap_does_not_count)
     record_builder builder;
     add_change(builder, 0);
     const auto& super = store_->super();
-    ASSERT_TRUE(log_->append(builder.finish({super.uuid, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk)));
+    builder.finish({super.uuid, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk);
+    submit(builder.take());
     record_builder foreign;
     add_change(foreign, 0);
     auto uuid = super.uuid;
     uuid[3] ^= 1;
-    ASSERT_TRUE(log_->append(foreign.finish({uuid, super.epoch, version_ + 1, chain_, 5}, k_chunk)));
+    foreign.finish({uuid, super.epoch, version_ + 1, chain_, 5}, k_chunk);
+    submit(foreign.take());
+    ASSERT_TRUE(log_->await(log_->submitted_through(), durability::durable));
     crash();
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
