@@ -66,7 +66,7 @@ TEST_F(group_commit_threads, that_come_while_one_waits_for_the_device_share_the_
         each.join();
     std::size_t writes = 0;
     for (const auto& each : disk_.trace())
-        writes += each.is_write() ? 1 : 0;
+        writes += each.is_write() ? 1U : 0U;
     EXPECT_EQ(writes, 2U);
     heap_->close();
     EXPECT_EQ(std::count_if(disk_.trace().begin(), disk_.trace().end(),

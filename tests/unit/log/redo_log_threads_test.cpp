@@ -92,7 +92,7 @@ TEST_F(redo_log_threads, all_hear_of_the_failure_of_the_write_they_share) {
 TEST_F(redo_log_threads, of_all_kinds_get_what_they_wait_for) {
     constexpr std::uint64_t k_rounds = 200;
     constexpr std::array k_all = {durability::durable, durability::lazy, durability::none, durability::durable};
-    for (int restart = 0; restart < 2; ++restart) {
+    for (std::uint64_t restart = 0; restart < 2; ++restart) {
         std::vector<std::thread> threads;
         for (std::size_t t = 0; t < k_all.size(); ++t) {
             threads.emplace_back([&, t] {
