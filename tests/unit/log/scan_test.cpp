@@ -95,6 +95,53 @@ TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damag
     }
 }
 
+// Records that became durable together made the log longer together: after a power loss any part of that may be there.
+// Was one of them made when the one before was durable, it cannot be.
+TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
+    for (const bool in_flight : {true, false}) {
+        SCOPED_TRACE(in_flight);
+        const auto start = disk_.now();
+        commit(0, {}, 1);
+        const auto& page = memory_[0];
+        const format::change_range whole{0, k_page_bytes};
+        const auto submit_record_of = [&](std::uint64_t bytes) {
+            record_builder builder;
+            while (builder.record_bytes() <= bytes)
+                builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
+            submit(builder, store_->image_bytes());
+            states_.push_back(memory_);
+        };
+        submit_record_of(format::k_log_segment_bytes);
+        submit_record_of(0);
+        if (!in_flight) {
+            ASSERT_TRUE(log_->await(version_, durability::durable));
+        }
+        const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
+        submit_record_of(0);
+        ASSERT_TRUE(log_->await(version_, durability::durable));
+        edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
+        crash();
+        auto outcome = recover();
+        ASSERT_EQ(static_cast<bool>(outcome), in_flight);
+        if (in_flight) {
+            EXPECT_EQ(outcome->commits, 3U);
+            expect_state(3);
+        } else {
+            EXPECT_EQ(outcome.why().code, errc::truncated);
+            EXPECT_EQ(outcome.why().offset, end + k_sector_bytes);
+        }
+        log_.reset();
+        store_.reset();
+        if (!in_flight)
+            return;
+        memory_.clear();
+        states_.clear();
+        disk_.rewind(start);
+        ASSERT_TRUE(reopen());
+        begin();
+    }
+}
+
 TEST_F(log_scan, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
     commit(0, {}, 1);
     crash();
