@@ -172,6 +172,7 @@ TEST_F(submitted_records, fail_all_together_and_for_good) {
             EXPECT_FALSE(log_->await(5, durability::durable));
             EXPECT_FALSE(log_->reserve(4 * MiB));
             EXPECT_EQ(disk.trace().size(), operations);
+            log_.reset(); // before the disk
         }
     }
 }
