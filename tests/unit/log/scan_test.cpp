@@ -117,7 +117,7 @@ TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
             ASSERT_TRUE(log_->await(version_, durability::durable));
         }
         const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
-        submit_record_of(0);
+        submit_record_of(k_sector_bytes); // of which one sector will be there
         ASSERT_TRUE(log_->await(version_, durability::durable));
         edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
         crash();
