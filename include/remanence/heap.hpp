@@ -27,11 +27,15 @@ enum class sharing {
     processes, ///< several processes; not in this release: errc::not_supported
 };
 
-/// What a commit waits for.
+/// What a commit waits for. Commits become durable in their order, whatever this says, and each one as a whole: after a
+/// crash the heap is as of some commit, and none before it is missing.
 enum class durability {
-    durable, ///< until its record is on the device
-    lazy,    ///< not in this release: errc::not_supported
-    none,    ///< not in this release: errc::not_supported
+    durable, ///< until it is on the device, with all before it: nothing takes it back
+    lazy, ///< for the operating system only, so that it survives the process, but perhaps not the machine. It is on the
+          ///< device after heap_options::lazy_interval, if not with a durable commit before. New memory that it brings
+          ///< (chunks committed for the first time) is waited for all the same
+    none, ///< for nothing: lost with the process. Goes along with the next commit that is not like this, and at once
+          ///< when 1 MiB has gathered
 };
 
 /// How a commit finds what changed. The environment variable REMANENCE_TRACKING, if set to one of these names, forces it
@@ -62,7 +66,10 @@ struct heap_options {
     std::uint64_t chunk_bytes = 0;
     /// Creation: where the heap is mapped, now and ever after; a multiple of 1 GiB. 0: chosen at random.
     std::uintptr_t base = 0;
-    durability commits = durability::durable;
+    durability commits = durability::durable; ///< of commits that do not say; heap::write() and commit() may
+    /// After a lazy commit the log is synced when this has passed, by a thread that the heap starts with the first one: from
+    /// 1 ms to 1 hour. The commit is on the device when that sync is done. A sync that fails poisons the heap.
+    std::chrono::milliseconds lazy_interval{200};
     tracking tracker = tracking::automatic;
     /// With tracking::trap only: a write to the heap while no thread is in a write section ends the process (SIGSEGV),
     /// after a message on standard error with its address, the root it belongs to, and a backtrace.
@@ -129,14 +136,17 @@ struct heap_impl_deleter {
 class write_section {
 public:
     explicit write_section(heap_impl* impl); // throws what heap::lock() throws
+    write_section(heap_impl* impl, durability how);
     write_section(const write_section&) = delete;
     write_section& operator=(const write_section&) = delete;
     ~write_section();
-    /// Ends the section; the outermost one commits. On failure everything is rolled back, and the reason thrown.
+    /// Ends the section; the outermost one commits. On failure everything is rolled back, unless the heap is poisoned, and
+    /// the reason thrown.
     void commit();
 
 private:
     heap_impl* impl_;
+    durability how_;
 };
 
 class read_section {
@@ -197,12 +207,19 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
 
     /// Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end.
-    /// Durable once this returns. errc::no_space: nothing is written, memory keeps its changes, call it again when
+    /// Durable once this returns, with all earlier commits, unless heap_options::commits says less. The device is waited for
+    /// when no section is held any more, so commits of several threads share a write; others may see, and build on, what is
+    /// not durable yet. When that write fails, all of these commits fail. errc::no_space: nothing is written, memory keeps its changes, call it again when
     /// there is space. errc::io: the heap is poisoned, every later commit says errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
     /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done.
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
+    /// The same, as durable as this says.
+    void commit(durability until);
+    /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
+    /// sections. errc::io: the heap is poisoned; errc::poisoned.
+    void sync();
     /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
     /// Waits for the other threads' sections to end. Writes nothing. errc::corrupt or errc::io when the committed content
     /// cannot be read (the heap is poisoned then), errc::poisoned, errc::section_conflict.
@@ -216,19 +233,18 @@ public:
     /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. A nested
     /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
     /// back, and throws errc::rolled_back when the exception was caught on the way. Waits for the other threads' sections.
-    /// Durable once the outermost one returns. Throws what `f` throws and what commit() throws (memory is rolled back
-    /// then); errc::section_conflict inside a read section of the same thread.
+    /// Durable once the outermost one returns, as after commit(). Throws what `f` throws and what commit() throws (memory is
+    /// rolled back then, unless the heap is poisoned); errc::section_conflict inside a read section of the same thread.
     template <class F>
     decltype(auto) write(F&& f) {
         detail::write_section section(detail::checked(impl_));
-        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
-            std::forward<F>(f)();
-            section.commit();
-        } else {
-            decltype(auto) value = std::forward<F>(f)();
-            section.commit();
-            return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
-        }
+        return run(section, std::forward<F>(f));
+    }
+    /// The same, as durable as this says. What a nested section says does not count.
+    template <class F>
+    decltype(auto) write(durability until, F&& f) {
+        detail::write_section section(detail::checked(impl_), until);
+        return run(section, std::forward<F>(f));
     }
     /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait, and readers that
     /// come while a writer waits queue behind it. So a section must not wait for another thread that enters one. Inside
@@ -326,7 +342,7 @@ public:
     /// errc::section_conflict with catch_stray_writes outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
 
-    /// Number of the last commit; 0 for a new heap.
+    /// Number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable one.
     [[nodiscard]] std::uint64_t version() const;
     /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;
@@ -340,6 +356,18 @@ public:
 private:
     enum class how { open_or_create, create, open_existing };
     heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi);
+
+    template <class F>
+    static decltype(auto) run(detail::write_section& section, F&& f) {
+        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+            std::forward<F>(f)();
+            section.commit();
+        } else {
+            decltype(auto) value = std::forward<F>(f)();
+            section.commit();
+            return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
+        }
+    }
 
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
 };

@@ -4,8 +4,11 @@
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <new>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 namespace remanence {
@@ -17,6 +20,8 @@ namespace {
 constexpr std::uint64_t k_reserve_bytes = 16 * GiB;
 constexpr std::uint64_t k_chunk_bytes = 256 * KiB;
 constexpr std::uint64_t k_log_limit_bytes = 64 * MiB;
+constexpr std::chrono::milliseconds k_lazy_interval_min{1};
+constexpr std::chrono::milliseconds k_lazy_interval_max = std::chrono::hours(1);
 
 thread_local os::file_system* files_for_tests = nullptr;
 
@@ -113,34 +118,66 @@ void heap_impl::abandon_write() noexcept {
     leave_write();
 }
 
-void heap_impl::finish_write() {
+std::optional<heap_impl::in_flight> heap_impl::finish_write(durability how) {
     check_process();
+    std::optional<in_flight> commit;
     if (lock.write_depth() == 1)
-        commit();
+        commit = submit(how);
     leave_write();
+    return commit;
 }
 
 void heap_impl::leave_read() noexcept { lock.leave_read(); }
 
-void heap_impl::commit() {
+heap_impl::in_flight heap_impl::submit(durability how) {
     if (doomed) {
         raise(errc::rolled_back,
               "a nested write section of " + path.string() +
                   " failed, so the outermost one cannot be committed; its changes are rolled back.",
               path.string());
     }
-    check(engine->commit());
+    if (how == durability::lazy && !syncer) {
+        try {
+            syncer = std::make_unique<lazy_sync>(*engine, options.lazy_interval);
+        } catch (const std::system_error&) {
+            how = durability::durable; // no thread to be had: then it waits for the disk itself
+        }
+    }
+    auto version = engine->submit();
+    if (!version)
+        detail::raise(version.why());
+    ++commits_in_flight;
+    return {*version, how};
+}
+
+void heap_impl::await(in_flight commit) {
+    struct landing {
+        std::atomic<int>& count;
+        ~landing() { --count; }
+    } const lands{commits_in_flight};
+    switch (commit.how) {
+    case durability::durable:
+        return check(engine->await(commit.version, log::durability::durable));
+    case durability::lazy:
+        check(engine->await(commit.version, log::durability::lazy));
+        return syncer->note();
+    case durability::none:
+        return check(engine->await(commit.version, log::durability::none));
+    }
 }
 
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
         try {
+            impl->syncer.reset();
             if (impl->options.commit_at_close && !impl->options.read_only)
                 (void)impl->engine->commit();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }
+    } else {
+        (void)impl->syncer.release(); // a child of a fork has not the thread, and cannot end it
     }
     delete impl;
 }
@@ -152,7 +189,9 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     return impl.get();
 }
 
-write_section::write_section(heap_impl* impl) : impl_(impl) {
+write_section::write_section(heap_impl* impl) : write_section(impl, impl->options.commits) {}
+
+write_section::write_section(heap_impl* impl, durability how) : impl_(impl), how_(how) {
     if (impl->options.read_only)
         raise_read_only(*impl); // before it runs into write-protected memory
     impl->enter_write();
@@ -164,8 +203,10 @@ write_section::~write_section() {
 }
 
 void write_section::commit() {
-    impl_->finish_write(); // when it throws, the destructor rolls back
-    impl_ = nullptr;
+    const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
+    heap_impl* const impl = std::exchange(impl_, nullptr);
+    if (commit)
+        impl->await(*commit); // R5: others may commit meanwhile, and it cannot be rolled back any more
 }
 
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
@@ -249,8 +290,8 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
         detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
     if (options.access == sharing::processes)
         refuse(errc::not_supported, "sharing a heap among processes is not there yet. Use sharing::exclusive.");
-    if (options.commits != durability::durable)
-        refuse(errc::not_supported, "lazy commits are not there yet. Use durability::durable.");
+    if (options.lazy_interval < detail::k_lazy_interval_min || options.lazy_interval > detail::k_lazy_interval_max)
+        refuse(errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
         refuse(errc::invalid_argument, "options.base must be a multiple of 1 GiB below 2^47.");
     }
@@ -339,8 +380,11 @@ heap& heap::operator=(heap&& other) noexcept {
 
 void heap::close() {
     detail::heap_impl* impl = checked(impl_);
-    if (impl->lock.write_depth() + impl->lock.read_depth() > 0 ||
-        impl->lock.enter_write(false) != txn::section_lock::outcome::outermost) {
+    const bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 &&
+                       impl->lock.enter_write(false) == txn::section_lock::outcome::outermost;
+    if (alone && impl->commits_in_flight != 0) // of a section that has not returned yet
+        impl->lock.leave_write();
+    if (!alone || impl->commits_in_flight != 0) {
         detail::raise(failure{errc::section_open,
                               path().string() + " cannot be closed while a section is open. End every section first.",
                               path().string()});
@@ -348,6 +392,7 @@ void heap::close() {
     result<void> committed;
     result<void> closed;
     bool lacked_memory = false;
+    impl->syncer.reset();
     try {
         if (impl->options.commit_at_close && !impl->options.read_only)
             committed = impl->engine->commit();
@@ -392,9 +437,18 @@ decltype(auto) shared(detail::heap_impl* impl, F&& f) {
 
 } // namespace
 
-void heap::commit() {
+void heap::commit() { commit(checked(impl_)->options.commits); }
+
+void heap::commit(durability until) {
     detail::heap_impl* impl = checked(impl_);
-    exclusively(impl, [&] { impl->commit(); });
+    std::optional<detail::heap_impl::in_flight> commit;
+    exclusively(impl, [&] { commit = impl->submit(until); });
+    impl->await(*commit);
+}
+
+void heap::sync() {
+    detail::heap_impl* impl = checked(impl_);
+    check(impl->engine->sync());
 }
 
 void heap::rollback() {

@@ -2,6 +2,7 @@
 // heap_of() need to find it. May use: everything.
 #pragma once
 
+#include "api/lazy_sync.hpp"
 #include "os/memory.hpp"
 #include "txn/engine.hpp"
 #include "txn/section_lock.hpp"
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace remanence::detail {
 
@@ -26,6 +28,8 @@ public:
     const os::fork_guard guard;
     txn::section_lock lock;
     bool doomed = false;                             // a nested section failed; guarded by the write lock
+    std::unique_ptr<lazy_sync> syncer;               // from the first lazy commit on; guarded likewise
+    std::atomic<int> commits_in_flight = 0;          // submitted and not yet waited for
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
 
     /// Throws errc::closed in a forked child.
@@ -38,10 +42,20 @@ public:
     void enter_read();
     /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine.
     void abandon_write() noexcept;
-    /// Ends the section; commits when it is the outermost.
-    void finish_write();
     void leave_read() noexcept;
-    void commit();
+
+    /// A commit that is made, and not yet known to be as durable as it is to be.
+    struct in_flight {
+        std::uint64_t version;
+        durability how;
+    };
+    /// With the write lock held. await() must follow.
+    [[nodiscard]] in_flight submit(durability how);
+    /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
+    void await(in_flight commit);
+    /// Ends the section; commits when it is the outermost, and then await() must follow. When it throws, the section has
+    /// not ended.
+    [[nodiscard]] std::optional<in_flight> finish_write(durability how);
     void roll_back();
 };
 

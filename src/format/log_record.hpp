@@ -36,7 +36,7 @@ struct record_header {
     std::uint64_t epoch;
     std::uint64_t version;
     std::uint64_t predecessor;     // R2: checksum of the record before, or the superblock's chain
-    std::uint64_t durable_through; // R2: every version up to this one was durable when this was written
+    std::uint64_t durable_through; // R2: every version up to this one was durable when this record was made
     std::uint64_t payload_bytes;
     std::uint64_t image_bytes; // committed extent of the heap after this commit
     std::uint32_t fresh_count;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace remanence::log {
@@ -44,6 +45,8 @@ public:
     [[nodiscard]] std::uint64_t record_bytes() const { return align_up(bytes_.size(), format::k_record_alignment); }
     /// Seals the record and returns its bytes, padded to whole sectors, at the beginning of a page. Valid until clear().
     std::span<const std::byte> finish(const record_identity& identity, std::uint64_t image_bytes);
+    /// The finished record, for good: only checksum() may follow.
+    page_aligned_bytes take() { return std::move(bytes_); }
     /// Checksum of the finished record: the next one's predecessor.
     [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
 

@@ -41,15 +41,22 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
     return all.fold(make, [&](std::span<const store::folded_page> pages) { return store.fold(pages); }, progress);
 }
 
+/// Makes the records durable: the last ones may be in the page cache only, since their writer died or their sync failed.
+/// Up to which they were durable, the last one says.
+result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
+    if (records.empty())
+        return {};
+    for (const scanned_record& record : records) {
+        if (record.version > records.back().durable_through)
+            REM_TRY(log.write("log: confirm records", record.offset, record.bytes)); // I5: not just synced
+    }
+    return log.sync("log: sync confirmed records");
+}
+
 result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& store,
                                               const std::vector<scanned_record>& records,
                                               const progress_callback& progress) {
-    if (!records.empty()) {
-        // I1: the last record may be in the page cache only, since its writer died or its sync failed. All before it
-        // were durable when it was written (durable_through).
-        REM_TRY(log.write("log: confirm last record", records.back().offset, records.back().bytes));
-        REM_TRY(log.sync("log: sync confirmed record"));
-    }
+    REM_TRY(confirm(log, records)); // I1
     REM_TRY(replay_all(store, log.path(), records, progress));
     REM_TRY(store.discard_unstored());
     REM_TRY(store.reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back

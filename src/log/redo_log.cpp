@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace remanence::log {
@@ -26,7 +28,8 @@ result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std
 
 result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
                                                    const uuid& heap, std::uint64_t epoch,
-                                                   std::uint64_t superblock_sequence, unsigned mode) {
+                                                   std::uint64_t superblock_sequence, unsigned mode,
+                                                   std::uint64_t version) {
     const std::string path = store::log_path(heap_path);
     auto file = files.open_or_create(path, mode);
     if (!file)
@@ -51,35 +54,148 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
         (void)files.remove("log: remove failed log", path); // best effort: the error at hand is the one that counts
         return built.error();
     }
-    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size));
+    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));
 }
 
 result<void> redo_log::reserve(std::uint64_t record_bytes) {
-    std::uint64_t end = end_ + record_bytes;
+    const std::uint64_t end = end_ + record_bytes;
     if (end <= size_)
         return {};
-    std::uint64_t grown =
+    unique_lock lock(mutex_);
+    while (busy_)
+        wait_for_turn(lock);
+    REM_TRY(fail_again());
+    const std::uint64_t grown =
         align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
-    REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
-    // Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs
-    // both.
-    REM_TRY(write_zeros("log: zeros of segments", *file_, end, grown));
-    size_ = grown;
-    has_grown_ = true;
+    return at_file(lock, [&] { return grow(end, grown); });
+}
+
+// Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs both.
+result<void> redo_log::grow(std::uint64_t from, std::uint64_t to) {
+    REM_TRY(file_->reserve("log: reserve segments", size_, to - size_));
+    REM_TRY(write_zeros("log: zeros of segments", *file_, from, to));
+    size_ = to;
+    needs_sync_ = true;
     return {};
 }
 
-result<void> redo_log::append(std::span<const std::byte> record) {
-    REM_CHECK(end_ + record.size() <= size_);
-    if (has_grown_) {
-        REM_TRY(file_->write("log: first record in segment", end_, record));
-        REM_TRY(file_->sync("log: sync segment"));
-        has_grown_ = false;
+void redo_log::submit(page_aligned_bytes record) {
+    const std::lock_guard guard(mutex_);
+    const std::uint64_t bytes = record.size();
+    if (pending_.empty()) {
+        pending_ = std::move(record);
     } else {
-        REM_TRY(file_->write_durable("log: record", "log: sync record", end_, record));
+        pending_.insert(pending_.end(), record.begin(), record.end());
     }
-    end_ += record.size();
+    end_ += bytes;
+    ++submitted_;
+}
+
+result<void> redo_log::await(std::uint64_t version, durability how) {
+    unique_lock lock(mutex_);
+    REM_CHECK(version <= submitted_);
+    if (how == durability::none) {
+        if (pending_.size() <= k_pending_bytes_max)
+            return durable_ >= version ? result<void>() : fail_again();
+        how = durability::lazy;
+    }
+    const std::uint64_t& reached = how == durability::durable ? durable_ : written_;
+    while (reached < version) {
+        REM_TRY(fail_again());
+        if (busy_) {
+            wait_for_turn(lock);
+        } else {
+            REM_TRY(write_pending(lock, how));
+        }
+    }
     return {};
+}
+
+// What is submitted while this is under way, its waiters write next.
+result<void> redo_log::write_pending(unique_lock& lock, durability how) {
+    page_aligned_bytes records = std::exchange(pending_, {});
+    const std::uint64_t through = submitted_;
+    const std::uint64_t at = end_ - records.size();
+    auto written = at_file(lock, [&] {
+        auto done = write(at, records, how);
+        records = {}; // while nobody has to wait for it
+        return done;
+    });
+    if (written) {
+        written_ = through;
+        if (how == durability::durable)
+            durable_ = through;
+        return {};
+    }
+    failed_ = std::move(written.error().why());
+    return fail_again();
+}
+
+result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> records, durability how) {
+    if (how == durability::durable && !needs_sync_)
+        return file_->write_durable("log: record", "log: sync record", at, records);
+    needs_sync_ = true;
+    if (!records.empty())
+        REM_TRY(file_->write("log: buffered records", at, records));
+    if (how == durability::lazy)
+        return {};
+    REM_TRY(file_->sync("log: sync buffered records"));
+    needs_sync_ = false;
+    return {};
+}
+
+/// Calls use() without the lock, while nobody else is at the file. Precondition: nobody is.
+template <class F>
+result<void> redo_log::at_file(unique_lock& lock, F&& use) {
+    busy_ = true;
+    lock.unlock();
+    result<void> done;
+    bool lacked_memory = false;
+    try {
+        done = use();
+    } catch (const std::bad_alloc&) {
+        lacked_memory = true;
+    }
+    lock.lock();
+    busy_ = false;
+    ++turn_;
+    turn_.notify_all();
+    if (lacked_memory) {
+        lacked_memory_ = true;
+        throw std::bad_alloc();
+    }
+    return done;
+}
+
+/// Until the thread that is at the file has left it. Precondition: there is one.
+void redo_log::wait_for_turn(unique_lock& lock) {
+    const std::uint32_t seen = turn_;
+    lock.unlock();
+    turn_.wait(seen);
+    lock.lock();
+}
+
+result<void> redo_log::fail_again() const {
+    if (lacked_memory_)
+        throw std::bad_alloc();
+    if (failed_)
+        return unexpected(*failed_);
+    return {};
+}
+
+std::uint64_t redo_log::submitted_through() const {
+    const std::lock_guard guard(mutex_);
+    return submitted_;
+}
+
+std::uint64_t redo_log::written_through() const {
+    const std::lock_guard guard(mutex_);
+    return written_;
+}
+
+std::uint64_t redo_log::durable_through() const {
+    const std::lock_guard guard(mutex_);
+    return durable_;
 }
 
 } // namespace remanence::log

@@ -3,45 +3,98 @@
 //
 // A log lives from the first commit after an open to the next clean close; with it begins an epoch. A checkpoint makes
 // it start again from its beginning; records left behind there never chain to newer ones (R2).
+//
+// R5: records are submitted in the order of the commits, by one thread at a time, and then waited for by all. One thread at
+// a time is at the file: it writes, in one piece, what was submitted until then, and so the commits of several threads
+// share one write. When a write fails, all that were not durable before fail with it, and nothing is written any more (I5).
 #pragma once
 
+#include "base/page_aligned.hpp"
 #include "base/result.hpp"
 #include "format/log_record.hpp"
 #include "log/record.hpp"
 #include "os/file.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 namespace remanence::log {
 
+/// How far a record is to get, with all before it.
+enum class durability {
+    none,    // into memory, where up to k_pending_bytes_max wait for company: lost with the process
+    lazy,    // into the page cache: survives the process
+    durable, // onto the device
+};
+
 class redo_log {
 public:
+    static constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
+
     /// Makes an empty log file beside the heap, replacing a stale one; durable, directory entry included, once this
-    /// returns. errc::no_space leaves nothing behind.
+    /// returns. `version`: of the heap's last commit. errc::no_space leaves nothing behind.
     static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& heap_path,
                                                     const uuid& heap, std::uint64_t epoch,
-                                                    std::uint64_t superblock_sequence, unsigned mode);
+                                                    std::uint64_t superblock_sequence, unsigned mode,
+                                                    std::uint64_t version);
+
+    // From here to used_bytes(): one thread at a time, the one that makes commits.
 
     /// Room for a record of this size behind the last one. errc::no_space; nothing visible has changed then.
     result<void> reserve(std::uint64_t record_bytes);
-    /// Writes a finished record; durable once this returns. Precondition: reserved. A failure poisons the heap (I5).
-    result<void> append(std::span<const std::byte> record);
-    /// A superblock that covers every record is durable: the log may be overwritten from its beginning.
+    /// Takes a finished record, of the next version; nothing is written yet. Precondition: reserved. std::bad_alloc: it is
+    /// not taken.
+    void submit(page_aligned_bytes record);
+    /// A superblock that covers every record is durable: the log may be overwritten from its beginning. Precondition: all
+    /// records are durable.
     void restart() { end_ = format::k_log_header_bytes; }
-
-    /// Bytes of records since the last restart.
+    /// Bytes of records since the last restart, those that are not written yet among them.
     [[nodiscard]] std::uint64_t used_bytes() const { return end_ - format::k_log_header_bytes; }
+
+    // From any thread.
+
+    /// Returns when the record of this version, which was submitted, and all before it have got so far. A failure is that of
+    /// a write or sync, and final (I5): whoever waits for what was not durable before gets it, now and later.
+    /// std::bad_alloc likewise.
+    result<void> await(std::uint64_t version, durability how);
+    [[nodiscard]] std::uint64_t submitted_through() const;
+    /// The last version that reached the file, perhaps only in the page cache.
+    [[nodiscard]] std::uint64_t written_through() const;
+    [[nodiscard]] std::uint64_t durable_through() const;
     [[nodiscard]] os::file& file() { return *file_; }
 
 private:
-    redo_log(std::unique_ptr<os::file> file, std::uint64_t size) : file_(std::move(file)), size_(size) {}
+    redo_log(std::unique_ptr<os::file> file, std::uint64_t size, std::uint64_t version)
+        : file_(std::move(file)), size_(size), submitted_(version), written_(version), durable_(version) {}
 
-    std::unique_ptr<os::file> file_;
-    std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes
-    std::uint64_t size_;                             // of the file
-    bool has_grown_ = false;                         // by segments that are not durable yet
+    using unique_lock = std::unique_lock<std::mutex>;
+    void wait_for_turn(unique_lock& lock);
+    template <class F>
+    result<void> at_file(unique_lock& lock, F&& use);
+    result<void> fail_again() const;
+    result<void> write_pending(unique_lock& lock, durability how);
+    result<void> write(std::uint64_t at, std::span<const std::byte> records, durability how);
+    result<void> grow(std::uint64_t from, std::uint64_t to);
+
+    std::unique_ptr<os::file> file_;                 // changed by the thread that is at it
+    bool needs_sync_ = false;                        // likewise: records or zeros that only the page cache may have
+    std::uint64_t size_;                             // of the file; of the thread that makes commits
+    std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes; of that thread, and guarded likewise
+    mutable std::mutex mutex_;                       // guards what follows
+    page_aligned_bytes pending_;                     // the last records, up to end_, which nobody has begun to write
+    std::uint64_t submitted_;                        // versions
+    std::uint64_t written_;
+    std::uint64_t durable_;
+    bool busy_ = false; // a thread is at the file
+    std::optional<failure> failed_;
+    bool lacked_memory_ = false; // likewise, when not even the reason could be kept
+    /// Counts how often a thread left the file; others wait for that. Not a condition variable, since a forked child must be
+    /// able to destroy its copy while threads of the parent wait.
+    std::atomic<std::uint32_t> turn_ = 0;
 };
 
 } // namespace remanence::log

@@ -103,8 +103,19 @@ unexpected cut_off(const std::string& path, std::uint64_t size) {
                 path, 0, size);
 }
 
+/// Where the last record ends of which it is known that it was durable.
+std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint64_t end,
+                          std::uint64_t durable_through) {
+    for (auto next = records.rbegin(); next != records.rend(); ++next) {
+        if (next->version <= durable_through)
+            return end;
+        end = next->offset;
+    }
+    return end;
+}
+
 /// A log that is needed was durable with its first segment before the superblock that says so. It grows by whole
-/// segments; only a record in flight may have made it longer by a part of one, and begins before that part.
+/// segments, each durable with the first record that reaches into it: only records in flight lie in a part of one.
 result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& records, std::uint64_t end) {
     auto size = log.size();
     if (!size)
@@ -115,13 +126,18 @@ result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& re
         return cut_off(log.path(), *size);
     if (*size == k_header + whole || end <= k_header + whole)
         return {};
-    if (records.back().offset > k_header + whole) // there is one, since the end lies behind the first segment
+    // There is a record, since the end lies behind the first segment.
+    if (durable_end(records, end, records.back().durable_through) > k_header + whole)
         return cut_off(log.path(), *size);
-    std::uint64_t magic = 0; // of a record that is not whole
-    if (end + sizeof magic > *size)
+    record_header torn{}; // behind the last one that is whole
+    if (end + sizeof torn.magic > *size)
         return {};
-    REM_TRY(log.read(end, std::as_writable_bytes(std::span(&magic, 1))));
-    if (magic == format::k_record_magic)
+    REM_TRY(log.read(end, std::as_writable_bytes(std::span(&torn, 1))
+                              .first(static_cast<std::size_t>(std::min<std::uint64_t>(sizeof torn, *size - end)))));
+    if (torn.magic != format::k_record_magic)
+        return {};
+    // A write makes a file longer by whole sectors, and a header lies within one.
+    if (end + sizeof torn > *size || durable_end(records, end, torn.durable_through) > k_header + whole)
         return cut_off(log.path(), *size);
     return {};
 }
@@ -144,6 +160,7 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     record.offset = offset;
     record.version = header.version;
     record.checksum = header.checksum;
+    record.durable_through = header.durable_through;
     record.image_bytes = header.image_bytes;
     return true;
 }

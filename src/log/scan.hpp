@@ -23,6 +23,7 @@ struct scanned_record {
     std::uint64_t offset; // in the log
     std::uint64_t version;
     std::uint64_t checksum;
+    std::uint64_t durable_through; // R2
     std::uint64_t image_bytes;
     std::vector<std::byte> bytes; // header and payload
 };

@@ -224,6 +224,7 @@ result<void> engine::usable() const {
                              "one. Close it and open it again: it will be as of its last durable commit.",
                     path());
     }
+    const std::lock_guard guard(health_);
     if (!poisoned_)
         return {};
     return fail(errc::poisoned,
@@ -240,9 +241,19 @@ unexpected engine::poison(unexpected why) {
                             " failed: its device is full, although it had granted the space "
                             "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
     }
+    const std::lock_guard guard(health_);
     if (!poisoned_)
         poisoned_ = why.why(); // I5
     return why;
+}
+
+bool engine::is_poisoned() const {
+    const std::lock_guard guard(health_);
+    return poisoned_ || lacked_memory_;
+}
+
+std::uint64_t engine::version() const {
+    return log_ && is_poisoned() ? std::min(version_, log_->durable_through()) : version_;
 }
 
 // What a lack of memory interrupts may be half done. It is noted without memory, too.
@@ -256,7 +267,14 @@ result<void> engine::poisoning_without_memory(F step) {
     }
 }
 
-result<void> engine::commit() {
+result<void> engine::commit(log::durability how) {
+    auto version = submit();
+    if (!version)
+        return version.error();
+    return await(*version, how);
+}
+
+result<std::uint64_t> engine::submit() {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
     auto changes = view_->collect([this](std::uint64_t page) { return allocator_->is_free_page(page); });
@@ -264,7 +282,7 @@ result<void> engine::commit() {
         return changes.error();
     if (changes->empty()) {
         view_->accept(*changes); // what was written is what is committed
-        return {};
+        return version_;
     }
     if (options_.inspect)
         REM_TRY(options_.inspect(*this, *changes, *allocator_));
@@ -278,16 +296,18 @@ result<void> engine::commit() {
     // Up to here a lack of memory changed nothing.
     const std::uint64_t before = version_;
     try {
-        return make_durable(*changes, record);
+        REM_TRY(submit(*changes, record));
+        REM_TRY(checkpoint_if_due());
     } catch (const std::bad_alloc&) {
         lacked_memory_ = true;
         if (version_ == before)
             throw;
-        return {}; // this commit is durable; the next one will hear
+        // This commit is in the log, and await() will tell what becomes of it; the next one will hear.
     }
+    return version_;
 }
 
-result<void> engine::make_durable(view::change_set& changes, log::record_builder& record) {
+result<void> engine::submit(view::change_set& changes, log::record_builder& record) {
     REM_TRY(prepare(changes, record));
 
     // From here on a failure poisons: what reached the disk is unknown (I5).
@@ -296,23 +316,46 @@ result<void> engine::make_durable(view::change_set& changes, log::record_builder
     std::uint64_t image_bytes = store_->image_bytes();
     if (!changes.fresh.empty())
         image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_->chunk_bytes());
-    auto bytes =
-        record.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
-    if (auto durable = log_->append(bytes); !durable)
-        return poison(durable.error()); // I2: the commit
+    const auto& super = store_->super();
+    const std::uint64_t bytes =
+        record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
+    log_->submit(record.take());
 
     ++version_;
     chain_ = record.checksum();
     ++stats_.commits;
-    stats_.logged_bytes += bytes.size();
+    stats_.logged_bytes += bytes;
     for (view::fresh_chunk& fresh : changes.fresh)
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     view_->accept(changes);
+    return {};
+}
 
-    if (log_->used_bytes() >= options_.log_limit_bytes || view_->twin_bytes() >= options_.twin_limit_bytes) {
-        if (auto folded = fold_and_settle(); !folded)
-            (void)poison(folded.error()); // this commit is durable; the next one will hear
-    }
+result<void> engine::await(std::uint64_t version, log::durability how) {
+    log::redo_log* const log = shared_log_;
+    if (log == nullptr)
+        return {}; // nothing was committed
+    return poisoning_without_memory([&]() -> result<void> {
+        if (auto reached = log->await(version, how); !reached)
+            return poison(reached.error());
+        return {};
+    });
+}
+
+result<void> engine::sync() {
+    if (options_.read_only)
+        return {};
+    REM_TRY(usable());
+    const log::redo_log* const log = shared_log_;
+    return log == nullptr ? result<void>() : await(log->submitted_through(), log::durability::durable);
+}
+
+result<void> engine::checkpoint_if_due() {
+    if (log_->used_bytes() < options_.log_limit_bytes && view_->twin_bytes() < options_.twin_limit_bytes)
+        return {};
+    REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
+    if (auto folded = fold_and_settle(); !folded)
+        (void)poison(folded.error()); // this commit is durable; the next one will hear
     return {};
 }
 
@@ -367,12 +410,13 @@ result<void> engine::begin_session() {
     // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", path()));
-    auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode);
+    auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode, version_);
     if (!log)
         return log.error();
     if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun)
         return poison(begun.error());
     log_ = std::move(*log);
+    shared_log_ = log_.get();
     return {};
 }
 
@@ -419,8 +463,8 @@ result<void> engine::fold_and_settle() {
     return {};
 }
 
-// I1: every record is durable, since commits are synchronous.
 result<void> engine::fold(bool clean) {
+    REM_TRY(await(version_, log::durability::durable)); // I1
     auto pages = view_->twin_pages();
     std::span<const store::folded_page> rest(pages);
     constexpr std::size_t k_batch = 4096; // pages between two reports of progress
@@ -441,7 +485,7 @@ result<void> engine::fold(bool clean) {
 }
 
 result<void> engine::close() {
-    if (poisoned_ || lacked_memory_)
+    if (is_poisoned())
         return usable();
     if (!log_)
         return {}; // nothing was committed: the file is as it was
@@ -513,12 +557,13 @@ result<verification> engine::verify() {
         return pages.error();
     report.pages_checked = *pages;
     if (log_) {
+        const std::uint64_t written = log_->written_through(); // later ones may be under way
         auto records = log::scan(log_->file(), *store_);
         if (!records) {
             report.problems.push_back({records.why().message, records.why().offset});
         } else {
             report.log_records_checked = records->size();
-            if (store_->super().checkpoint_version + records->size() != version_) {
+            if (store_->super().checkpoint_version + records->size() < written) {
                 report.problems.push_back({"the redo log lacks commits", error::k_no_offset});
             }
         }

@@ -2,7 +2,8 @@
 // rollback, checkpoint and close, and keeps the rules that span them: I2, I3, I5. May use: everything but types and
 // api. Knows nothing of containers or of exceptions.
 //
-// Not thread-safe but for allocate(), deallocate() and block_of(): the section lock is held around every other call.
+// Not thread-safe but for allocate(), deallocate(), block_of(), await() and sync(): the section lock is held around every
+// other call.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -17,6 +18,7 @@
 #include "store/heap_verification.hpp"
 #include "view/memory_view.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -80,9 +82,18 @@ public:
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
 
-    /// Durable once it returns (I2). errc::no_space: nothing written, memory keeps its changes, may be repeated.
-    /// std::bad_alloc, as from the next three: not committed; it may be repeated, or says errc::poisoned then.
-    result<void> commit();
+    /// The first half of a commit: returns its version, for await(), or that of the last one when nothing changed. Not
+    /// durable yet, but memory as far as rollback() is concerned. A checkpoint that is due is made on the way. errc::no_space:
+    /// nothing written, memory keeps its changes, may be repeated. std::bad_alloc, as from commit(), rollback(),
+    /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
+    result<std::uint64_t> submit();
+    /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
+    /// without the section lock (R5). A failure poisons.
+    result<void> await(std::uint64_t version, log::durability how);
+    /// Both halves.
+    result<void> commit(log::durability how = log::durability::durable);
+    /// Makes everything durable that was committed before the call. From any thread.
+    result<void> sync();
     /// Memory becomes what the last commit left, allocator included.
     result<void> rollback();
     /// Folds every committed record into the image and empties the log. Uncommitted changes stay what they are.
@@ -108,7 +119,8 @@ public:
     [[nodiscard]] std::byte* base() const { return view_->base(); }
     [[nodiscard]] bool contains(const void* address) const;
     [[nodiscard]] format::heap_header& header() const { return *header_at(view_->base()); }
-    [[nodiscard]] std::uint64_t version() const { return version_; }
+    /// Of the last commit, durable or not; once poisoned, of the last durable one.
+    [[nodiscard]] std::uint64_t version() const;
     [[nodiscard]] bool read_only() const { return options_.read_only; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     [[nodiscard]] const engine_stats& stats() const { return stats_; }
@@ -131,28 +143,32 @@ private:
     result<void> format_header();
     result<void> check_allocator();
     result<void> usable() const;
+    [[nodiscard]] bool is_poisoned() const;
     unexpected poison(unexpected why);
     template <class F>
     result<void> poisoning_without_memory(F step);
 
-    result<void> make_durable(view::change_set& changes, log::record_builder& record);
+    result<void> submit(view::change_set& changes, log::record_builder& record);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
     result<void> write_fresh(const view::change_set& changes);
+    result<void> checkpoint_if_due();
     result<void> fold(bool clean);
     result<void> fold_and_settle();
 
     os::file_system& files_;
     engine_options options_;
     std::unique_ptr<store::heap_file> store_;
-    std::unique_ptr<view::memory_view> view_; // its mappings go before the file that holds the lock
-    std::unique_ptr<log::redo_log> log_;      // from the first commit on
+    std::unique_ptr<view::memory_view> view_;          // its mappings go before the file that holds the lock
+    std::unique_ptr<log::redo_log> log_;               // from the first commit on
+    std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
     mutable std::mutex allocation_; // guards allocator_ and the view's growth
     std::uint64_t version_ = 0;
-    std::uint64_t chain_ = 0;         // checksum of the last record
-    std::optional<failure> poisoned_; // I5
-    bool lacked_memory_ = false;      // likewise, when not even the reason could be kept
+    std::uint64_t chain_ = 0; // checksum of the last record
+    mutable std::mutex health_;
+    std::optional<failure> poisoned_;         // I5; guarded by health_
+    std::atomic<bool> lacked_memory_ = false; // likewise, when not even the reason could be kept
     engine_stats stats_;
 };
 

@@ -19,8 +19,9 @@
 
 namespace remanence::txn {
 
-/// Calls `use` with the heap as of its last commit: at least as new as all that was acknowledged before the call. A
-/// commit that shows in the log may be in it although its sync is still under way, or failed. When `use` fails with
+/// Calls `use` with the heap as of its last commit: at least as new as all that was acknowledged before the call, but for
+/// commits that wait for nothing (durability none) and are in their process only. A commit that shows in the log may be in
+/// it although its sync is still under way, is to come, or failed. When `use` fails with
 /// damage, and the heap moved on, it is called again with a later commit; up to `attempts` times, then errc::in_use. Any
 /// other failure of `use` is returned at once. Damage within what is only noted (inspection::problems()) is for `use` to
 /// fail with.

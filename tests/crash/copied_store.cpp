@@ -18,7 +18,7 @@ result<void> make_source(os::file_system& files, const std::string& path, const 
         return source.error();
     if ((*source)->version() == 0) {
         std::fill_n(static_cast<std::byte*>((*source)->allocate(k_block_bytes)), k_block_bytes, std::byte{0x5a});
-        REM_TRY((*source)->commit());
+        REM_TRY((*source)->commit(log::durability::durable));
     }
     return (*source)->close();
 }

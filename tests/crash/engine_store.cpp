@@ -17,7 +17,8 @@ class engine_store final : public store {
 public:
     explicit engine_store(std::unique_ptr<txn::engine> opened) : engine_(std::move(opened)) {}
 
-    result<void> commit() override { return engine_->commit(); }
+    result<void> commit(log::durability how) override { return engine_->commit(how); }
+    result<void> sync() override { return engine_->sync(); }
     result<void> rollback() override { return engine_->rollback(); }
     result<void> checkpoint() override { return engine_->checkpoint(); }
     result<void> close() override { return engine_->close(); }

@@ -211,10 +211,8 @@ private:
         known.gone_on_from = true;
 
         // What this recovery found is the most that a later one may find while nobody has seen it.
-        if (found[1].in_flight == given.acknowledged) {
-            found[0].in_flight = given.acknowledged;
-            found[0].in_flight_content = given.acknowledged_content;
-        }
+        if (given.acknowledged_content != nullptr)
+            found[0] = given.up_to(found[1].in_flight);
         return try_states(level + 1, recovery, promises_by_position(recovery, found),
                           crash_states(recovery, tested_.after_failed_sync, how_.seed), below, name, describe);
     }

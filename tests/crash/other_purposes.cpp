@@ -45,7 +45,7 @@ public:
         return {};
     }
     void open(const std::string& path = k_heap) { require(try_open(path), "open"); }
-    [[nodiscard]] result<void> try_commit() { return heap_->commit(); }
+    [[nodiscard]] result<void> try_commit() { return heap_->commit(log::durability::durable); }
     void commit() { require(try_commit(), "commit"); }
     void checkpoint(const std::string& after) { require(heap_->checkpoint(), "checkpoint after " + after); }
     void close() {

@@ -20,10 +20,36 @@ void require(result<void> done, const char* what) {
 
 } // namespace
 
+const std::shared_ptr<const content>& promise::content_of(std::uint64_t version) const {
+    REM_CHECK(version >= acknowledged && version <= in_flight);
+    if (version == acknowledged)
+        return acknowledged_content;
+    return version == in_flight ? in_flight_content : between[version - acknowledged - 1];
+}
+
+promise promise::with(const std::shared_ptr<const content>& next) const {
+    promise more = *this;
+    if (in_flight > acknowledged)
+        more.between.push_back(in_flight_content);
+    more.in_flight = in_flight + 1;
+    more.in_flight_content = next;
+    return more;
+}
+
+promise promise::up_to(std::uint64_t version) const {
+    promise less = *this;
+    less.in_flight = version;
+    less.in_flight_content = content_of(version);
+    less.between.resize(version > acknowledged ? version - acknowledged - 1 : 0);
+    return less;
+}
+
 std::uint64_t promise::fingerprint() const {
     const auto of = [](const std::shared_ptr<const content>& each) { return each ? each->fingerprint() : 0; };
-    const std::array<std::uint64_t, 5> parts{created ? 1U : 0U, acknowledged, in_flight, of(acknowledged_content),
-                                             of(in_flight_content)};
+    std::vector<std::uint64_t> parts{created ? 1U : 0U, acknowledged, in_flight, of(acknowledged_content),
+                                     of(in_flight_content)};
+    for (const auto& each : between)
+        parts.push_back(of(each));
     return checksum64(std::as_bytes(std::span(parts)));
 }
 
@@ -63,7 +89,11 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     if (version > allowed.in_flight)
         throw violation("found version " + std::to_string(version) +
                         ", which was never committed; the last one begun is " + std::to_string(allowed.in_flight));
-    committed_ = version == allowed.acknowledged ? allowed.acknowledged_content : allowed.in_flight_content;
+    if (version < outlives_process_)
+        throw violation("the process died, and version " + std::to_string(outlives_process_) +
+                        " with it: found version " + std::to_string(version));
+    committed_ = allowed.content_of(version);
+    outlives_process_ = version;
     current_ = *committed_;
     if (auto different = current_.difference(store_->base()))
         throw violation("version " + std::to_string(version) + " does not hold what was committed: " + *different);
@@ -73,20 +103,32 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     promised(std::move(found), "opened");
 }
 
-result<void> session::do_commit() {
+result<void> session::do_commit(log::durability how) {
     const std::uint64_t version = store_->version();
     auto next = std::make_shared<const content>(current_);
-    promised({past_.back().created, version, version + 1, committed_, next}, "commit begins");
-    REM_TRY(with_room([&] { return store_->commit(); }));
+    promised(past_.back().with(next), "commit begins");
+    REM_TRY(with_room([&] { return store_->commit(how); }));
     if (store_->version() != version + 1)
         throw violation("a commit led from version " + std::to_string(version) + " to " +
                         std::to_string(store_->version()));
     committed_ = next;
-    promised(promise::of(version + 1, committed_), "commit acknowledged");
+    if (how != log::durability::none)
+        outlives_process_ = version + 1;
+    return how == log::durability::durable ? all_is_durable({}, "commit acknowledged") : result<void>();
+}
+
+result<void> session::all_is_durable(result<void> done, os::site what) {
+    if (!done)
+        return done;
+    outlives_process_ = store_->version();
+    if (past_.back().in_flight != past_.back().acknowledged)
+        promised(promise::of(store_->version(), committed_), what);
     return {};
 }
 
-void session::commit() { require(do_commit(), "commit"); }
+void session::commit(log::durability how) { require(do_commit(how), "commit"); }
+
+void session::sync() { require(all_is_durable(store_->sync(), "sync acknowledged"), "sync"); }
 
 void session::prepare_cut(std::uint64_t n, cut how) {
     REM_CHECK(disk_ != nullptr);
@@ -96,11 +138,14 @@ void session::prepare_cut(std::uint64_t n, cut how) {
         disk_->die_at(n);
 }
 
-bool session::finish_cut() {
+bool session::finish_cut(cut how) {
     const bool done = disk_->failure_is_ahead();
     disk_->work_again();
-    if (!done)
+    if (!done) {
+        if (how == cut::failure)
+            outlives_process_ = 0; // a cache goes back, or forgets, what it could not write
         die();
+    }
     return done;
 }
 
@@ -108,7 +153,7 @@ bool session::try_open(std::uint64_t n, cut how) {
     const bool absent = !*files_.exists(k_path);
     prepare_cut(n, how);
     auto opened = open_(files_, k_path);
-    const bool done = finish_cut();
+    const bool done = finish_cut(how);
     if (opened)
         adopt(std::move(*opened), absent);
     else if (done)
@@ -118,28 +163,36 @@ bool session::try_open(std::uint64_t n, cut how) {
     return done;
 }
 
-bool session::try_commit(std::uint64_t n, cut how) {
+bool session::try_commit(std::uint64_t n, cut how, log::durability until) {
     prepare_cut(n, how);
-    auto committed = do_commit();
+    auto committed = do_commit(until);
     if (!committed && disk_->failure_is_ahead())
         require(std::move(committed), "commit");
-    return finish_cut();
+    return finish_cut(how);
+}
+
+bool session::try_sync(std::uint64_t n, cut how) {
+    prepare_cut(n, how);
+    auto synced = all_is_durable(store_->sync(), "sync acknowledged");
+    if (!synced && disk_->failure_is_ahead())
+        require(std::move(synced), "sync");
+    return finish_cut(how);
 }
 
 bool session::try_checkpoint(std::uint64_t n, cut how) {
     prepare_cut(n, how);
-    auto folded = store_->checkpoint();
+    auto folded = all_is_durable(store_->checkpoint(), "checkpoint acknowledged");
     if (!folded && disk_->failure_is_ahead())
         require(std::move(folded), "checkpoint");
-    return finish_cut();
+    return finish_cut(how);
 }
 
 bool session::try_close(std::uint64_t n, cut how) {
     prepare_cut(n, how);
-    auto closed = store_->close();
+    auto closed = all_is_durable(store_->close(), "close acknowledged");
     if (!closed && disk_->failure_is_ahead())
         require(std::move(closed), "close");
-    const bool done = finish_cut();
+    const bool done = finish_cut(how);
     if (done)
         die(); // nothing is left to do
     return done;
@@ -152,10 +205,10 @@ void session::rollback() {
         throw violation("after a rollback " + *different);
 }
 
-void session::checkpoint() { require(store_->checkpoint(), "checkpoint"); }
+void session::checkpoint() { require(all_is_durable(store_->checkpoint(), "checkpoint acknowledged"), "checkpoint"); }
 
 void session::close() {
-    require(store_->close(), "close");
+    require(all_is_durable(store_->close(), "close acknowledged"), "close");
     store_.reset();
     current_ = {};
 }

@@ -26,15 +26,22 @@ public:
     using violation::violation;
 };
 
-/// What may be found after a crash: the version acknowledged last, or the one in flight; nothing at all, unless
-/// `created`. They are the same version, when none is in flight.
+/// What may be found after a power loss: the version acknowledged last as durable, or a later one, up to the last that was
+/// begun; nothing at all, unless `created`. These are the same version, when everything is durable.
 struct promise {
     bool created = false;
     std::uint64_t acknowledged = 0;
     std::uint64_t in_flight = 0;
     std::shared_ptr<const content> acknowledged_content{}; // null, both: the version that creation makes; not known yet
     std::shared_ptr<const content> in_flight_content{};
+    std::vector<std::shared_ptr<const content>> between{}; // of the versions between these two
 
+    /// Of a version that may be found.
+    [[nodiscard]] const std::shared_ptr<const content>& content_of(std::uint64_t version) const;
+    /// One more version was begun.
+    [[nodiscard]] promise with(const std::shared_ptr<const content>& next) const;
+    /// Nothing later than this version, which may be found, is there.
+    [[nodiscard]] promise up_to(std::uint64_t version) const;
     /// Equal for equal promises.
     [[nodiscard]] std::uint64_t fingerprint() const;
 
@@ -69,7 +76,9 @@ public:
 
     /// Opens or creates; throws a violation when that fails or a promise was not kept.
     void open();
-    void commit();
+    void commit(log::durability how = log::durability::durable);
+    /// Everything committed becomes durable.
+    void sync();
     void rollback();
     void checkpoint();
     void close();
@@ -81,7 +90,8 @@ public:
     // As above, but cut short at the nth operation from now (0: the next). True when it was done before that was
     // reached; else the process is dead afterwards.
     bool try_open(std::uint64_t n, cut how);
-    bool try_commit(std::uint64_t n, cut how);
+    bool try_commit(std::uint64_t n, cut how, log::durability until = log::durability::durable);
+    bool try_sync(std::uint64_t n, cut how);
     bool try_checkpoint(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
 
@@ -124,10 +134,11 @@ private:
     void set_root_fields();
     list_block* address_of(std::size_t index);
     void promised(promise made, os::site what);
-    result<void> do_commit();
+    result<void> do_commit(log::durability how);
+    result<void> all_is_durable(result<void> done, os::site what);
     void adopt(std::unique_ptr<store> opened, bool was_absent);
     void prepare_cut(std::uint64_t n, cut how);
-    bool finish_cut();
+    bool finish_cut(cut how);
 
     /// The result of f(), repeated while the disk is full and somebody makes room.
     template <class F>
@@ -147,6 +158,7 @@ private:
     std::unique_ptr<store> store_;
     content current_;
     std::shared_ptr<const content> committed_;
+    std::uint64_t outlives_process_ = 0; // the last version that is to be found when only the process died
 };
 
 } // namespace remanence::crash

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "log/redo_log.hpp"
 #include "os/file.hpp"
 
 #include <cstddef>
@@ -22,7 +23,9 @@ public:
     store& operator=(const store&) = delete;
     virtual ~store() = default;
 
-    virtual result<void> commit() = 0;
+    virtual result<void> commit(log::durability how) = 0;
+    /// Everything committed becomes durable.
+    virtual result<void> sync() = 0;
     virtual result<void> rollback() = 0;
     virtual result<void> checkpoint() = 0;
     virtual result<void> close() = 0;

@@ -54,7 +54,7 @@ public:
         return recover();
     }
 
-    result<void> commit() override {
+    result<void> commit(log::durability) override {
         const std::vector<std::byte> record = next_record();
         if (mistakes_.acknowledges_early) {
             REM_TRY(write_late());
@@ -66,6 +66,7 @@ public:
         committed_.assign(memory_, memory_ + *used());
         return {};
     }
+    result<void> sync() override { return {}; }
     result<void> rollback() override {
         if (!mistakes_.forgets_rollback)
             restore();

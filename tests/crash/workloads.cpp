@@ -7,6 +7,8 @@ namespace remanence::crash {
 
 namespace {
 
+using log::durability;
+
 open_function engine_with(std::uint64_t log_limit_bytes) {
     auto options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
@@ -258,6 +260,80 @@ void removed_roots(session& program) {
     program.commit();
 }
 
+/// Several commits share a write, some are in the page cache only, others in memory; and all that makes them durable.
+void durabilities(session& program) {
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    for (std::uint64_t i = 0; i < 4; i++) {
+        program.change_serial();
+        program.commit(durability::none);
+        program.poke(700);
+        program.commit(durability::none);
+        program.poke(10);
+        program.commit(); // one write of three records
+        program.change_serial();
+        program.commit(durability::lazy);
+        program.add_block(700);
+        program.commit(durability::none);
+        program.poke(1200);
+        program.commit(durability::lazy); // one of two
+        program.change_serial();
+        program.commit(i % 2 == 0 ? durability::none : durability::durable);
+        program.sync();
+    }
+    program.poke(30);
+    program.commit(durability::lazy);
+    program.die();
+    program.open(); // it is still there
+    program.poke(40);
+    program.commit(durability::lazy);
+    program.poke(40);
+    program.commit(durability::none);
+    program.poke(40);
+    program.rollback();
+    program.checkpoint();
+    program.add_block(100 * KiB); // the chunks are durable before the record, which nobody waits for
+    program.commit(durability::none);
+    program.add_block(100 * KiB);
+    program.commit(durability::lazy);
+    program.poke(50);
+    program.commit(durability::none);
+    program.close();
+    program.open();
+    program.poke(9);
+    program.commit(durability::lazy);
+    program.poke(9);
+    program.commit();
+}
+
+/// Likewise, in a log that grows by several segments before anything of them is durable.
+void lazy_log_growth(session& program) {
+    begin(program);
+    program.add_block(800 * KiB);
+    program.commit();
+    for (std::uint64_t i = 0; i < 8; i++) {
+        program.poke(0, 5000 + i, 330 * KiB - 70 * KiB * (i % 3));
+        program.commit(i % 3 == 0 ? durability::none : durability::lazy);
+        program.poke(0, 100 + 20000 * i, 40);
+        program.commit(durability::none);
+    }
+    program.sync();
+    program.checkpoint();
+    for (std::uint64_t i = 0; i < 3; i++) { // over the records before
+        program.poke(0, 77777 + i, 900 + 5000 * i);
+        program.commit(durability::lazy);
+        program.poke(0, 7777 + i, 90);
+        program.commit(durability::none);
+    }
+    program.poke(0, 700, 9);
+    program.commit(durability::lazy);
+    program.die();
+    program.open();
+    program.poke(0, 333, 20 * KiB);
+    program.commit();
+}
+
 /// Goes on after a power loss; on what it left, once more.
 void go_on(session& program) {
     program.open();
@@ -332,6 +408,73 @@ void cut_short(session& program, session::cut how) {
     program.commit();
 }
 
+/// What makes lazy commits durable is cut short at each operation, and so are these.
+void lazy_cut_short(session& program, session::cut how) {
+    const auto commit_lazily = [&] {
+        program.change_serial();
+        program.commit(durability::lazy);
+        program.poke(700);
+        program.commit(durability::none);
+        program.poke(20);
+        program.commit(durability::lazy);
+        program.change_serial();
+        program.commit(durability::none);
+    };
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    for (std::uint64_t n = 0;; n++) {
+        commit_lazily();
+        program.poke(30);
+        if (program.try_commit(n, how, durability::lazy))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        commit_lazily();
+        program.poke(30);
+        if (program.try_commit(n, how))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) { // of several records in one durable write
+        program.change_serial();
+        program.commit();
+        program.change_serial();
+        program.commit(durability::none);
+        program.poke(900);
+        program.commit(durability::none);
+        if (program.try_sync(n, how))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        commit_lazily();
+        if (program.try_sync(n, how))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        commit_lazily();
+        if (program.try_checkpoint(n, how))
+            break;
+        program.open();
+    }
+    commit_lazily();
+    program.die();
+    for (std::uint64_t n = 0; !program.try_open(n, how); n++) { // with several records that only the cache may have
+    }
+    for (std::uint64_t n = 0;; n++) {
+        commit_lazily();
+        if (program.try_close(n, how))
+            break;
+        program.open();
+    }
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
 /// Commits of fresh chunks are cut short at each operation; where they left bytes in the file, most pages of the next
 /// commit are zeros.
 void debris(session& program) {
@@ -376,6 +519,8 @@ void copied(session& program) {
     program.close();
 }
 
+void killed_lazy(session& program) { lazy_cut_short(program, session::cut::death); }
+void failing_lazy(session& program) { lazy_cut_short(program, session::cut::failure); }
 void killed(session& program) { cut_short(program, session::cut::death); }
 void failing_device(session& program) { cut_short(program, session::cut::failure); }
 
@@ -409,6 +554,23 @@ std::vector<workload> engine_workloads() {
          .phases = {checkpoints},
          .durable_writes = false},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
+        {.name = "durabilities", .open = engine_with(k_roomy), .phases = {durabilities}},
+        {.name = "durabilities_without_durable_writes",
+         .open = engine_with(k_tight),
+         .phases = {durabilities},
+         .durable_writes = false},
+        {.name = "lazy_log_growth", .open = engine_with(8 * MiB), .phases = {lazy_log_growth}, .cost = 2},
+        {.name = "killed_lazy", .open = engine_with(k_roomy), .phases = {killed_lazy}, .cuts_short = true},
+        {.name = "failing_lazy_xfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_lazy},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true},
+        {.name = "failing_lazy_btrfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_lazy},
+         .after_failed_sync = os::failed_sync::btrfs,
+         .cuts_short = true},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
         {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}, .cost = 4},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},

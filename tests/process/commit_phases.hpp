@@ -53,7 +53,7 @@ public:
             page_.now.store(phase_of(where));
     }
     void ends(os::site where) noexcept override {
-        if (where == std::string_view("log: record") || where == std::string_view("log: sync segment"))
+        if (where == std::string_view("log: record") || where == std::string_view("log: sync buffered records"))
             record_is_durable_ = true;
         page_.now.store(between_);
     }
@@ -61,7 +61,7 @@ public:
 private:
     // A commit may find a log to be set up before its record, and a checkpoint due after it; both write superblocks.
     [[nodiscard]] phase phase_of(std::string_view where) const noexcept {
-        if (where == "log: record" || where == "log: first record in segment" || where == "log: sync segment")
+        if (where == "log: record" || where == "log: buffered records" || where == "log: sync buffered records")
             return phase::record;
         if (where == "store: fresh pages" || where == "store: extend")
             return phase::fresh_write;

@@ -127,6 +127,8 @@ void check(const workload& what, std::uint64_t seed, promise given) {
         given = simulated.front();
     given.acknowledged_content = contents.at(given.acknowledged);
     given.in_flight_content = contents.at(given.in_flight);
+    for (std::uint64_t version = given.acknowledged + 1; version < given.in_flight; ++version)
+        given.between.push_back(contents.at(version));
     silent_witness nobody;
     history past{given};
     session program(os::posix_file_system(), nobody, what.open, past, seed + 1);

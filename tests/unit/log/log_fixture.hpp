@@ -21,7 +21,8 @@ protected:
     /// Starts a session: a log, and a superblock that needs it.
     void begin() {
         const auto& super = store_->super();
-        auto log = redo_log::create(disk_, k_path, super.uuid, super.epoch + 1, super.sequence + 1, 0600);
+        auto log = redo_log::create(disk_, k_path, super.uuid, super.epoch + 1, super.sequence + 1, 0600,
+                                    super.checkpoint_version);
         ASSERT_TRUE(log);
         ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch + 1, false));
         log_ = std::move(*log);
@@ -58,13 +59,21 @@ protected:
     }
     /// Appends what the builder holds as the next commit.
     void append(record_builder& builder, std::uint64_t image_bytes) {
-        auto record =
-            builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, chain_, version_}, image_bytes);
-        offsets_.push_back(format::k_log_header_bytes + log_->used_bytes());
-        ASSERT_TRUE(log_->reserve(record.size()));
-        ASSERT_TRUE(log_->append(record));
+        ASSERT_NO_FATAL_FAILURE(submit(builder, image_bytes));
+        ASSERT_TRUE(log_->await(version_, durability::durable));
+    }
+    /// Likewise, but nobody waits for it.
+    void submit(record_builder& builder, std::uint64_t image_bytes) {
+        const auto& super = store_->super();
+        builder.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes);
+        ASSERT_NO_FATAL_FAILURE(submit(builder.take()));
         ++version_;
         chain_ = builder.checksum();
+    }
+    void submit(page_aligned_bytes record) {
+        offsets_.push_back(format::k_log_header_bytes + log_->used_bytes());
+        ASSERT_TRUE(log_->reserve(record.size()));
+        log_->submit(std::move(record));
     }
     /// Some change of a page, for records that are not to be applied.
     static void add_change(record_builder& builder, std::uint64_t page) {

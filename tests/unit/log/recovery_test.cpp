@@ -22,6 +22,28 @@ TEST_F(recovery, brings_every_commit_back) {
     expect_state(4);
 }
 
+// Those that were durable when the last one was made are left alone.
+TEST_F(recovery, writes_again_what_only_the_page_cache_may_have) {
+    commit(0, {}, 1);
+    commit({}, {0}, 2);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        record_builder builder;
+        const format::change_range range{0, sizeof i};
+        std::memcpy(memory_[0].data(), &i, sizeof i);
+        builder.add_page(0, page_checksum(memory_[0]), {&range, 1}, memory_[0].data());
+        submit(builder, k_chunk);
+    }
+    ASSERT_TRUE(log_->await(version_, durability::lazy));
+    crash();
+    disk_.take_trace();
+    ASSERT_TRUE(recover());
+    std::vector<std::uint64_t> written;
+    for (const auto& each : disk_.trace())
+        if (each.where == std::string_view("log: confirm records"))
+            written.push_back(each.offset);
+    EXPECT_EQ(written, std::vector<std::uint64_t>(offsets_.begin() + 2, offsets_.end()));
+}
+
 TEST_F(recovery, of_a_session_without_commits) {
     crash();
     EXPECT_EQ(recover()->commits, 0U);

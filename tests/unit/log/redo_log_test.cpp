@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace remanence::log {
@@ -12,12 +13,13 @@ namespace {
 
 TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
     os::simulated_disk disk;
-    auto log = std::move(*redo_log::create(disk, "dir/h", {}, 1, 1, 0600));
+    auto log = std::move(*redo_log::create(disk, "dir/h", {}, 1, 1, 0600, 0));
     const auto first = *log->file().size();
     EXPECT_EQ(first, format::k_log_header_bytes + format::k_log_segment_bytes);
-    std::vector<std::byte> record(3 * MiB + 512, std::byte{1});
+    const page_aligned_bytes record(3 * MiB + 512, std::byte{1});
     ASSERT_TRUE(log->reserve(record.size()));
-    ASSERT_TRUE(log->append(record));
+    log->submit(record);
+    ASSERT_TRUE(log->await(1, durability::durable));
     EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * format::k_log_segment_bytes);
     std::vector<std::byte> rest(512);
     ASSERT_TRUE(log->file().read(format::k_log_header_bytes + record.size(), rest));
@@ -30,7 +32,7 @@ TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
 TEST(redo_log, that_cannot_grow_stays_as_it_was) {
     os::simulated_disk disk;
     test::failing_files files(disk);
-    auto log = std::move(*redo_log::create(files, "dir/h", {}, 1, 1, 0600));
+    auto log = std::move(*redo_log::create(files, "dir/h", {}, 1, 1, 0600, 0));
     const std::uint64_t size = *log->file().size();
     for (std::uint64_t n = 0;; ++n) {
         files.fail_at(n, errc::no_space);
@@ -53,12 +55,125 @@ TEST(redo_log, that_cannot_be_made_leaves_nothing_behind) {
     for (std::uint64_t n = 0;; ++n) {
         os::simulated_disk disk;
         disk.fail_at(n, errc::no_space);
-        auto log = redo_log::create(disk, "dir/h", {}, 1, 1, 0600);
+        auto log = redo_log::create(disk, "dir/h", {}, 1, 1, 0600, 0);
         if (log) {
             EXPECT_GT(n, 3U);
             break;
         }
         EXPECT_FALSE(*disk.exists("dir/h-log")) << n;
+    }
+}
+
+class submitted_records : public testing::Test {
+protected:
+    void submit(std::size_t bytes = k_sector_bytes) {
+        ASSERT_TRUE(log_->reserve(bytes));
+        log_->submit(page_aligned_bytes(bytes, static_cast<std::byte>(++submitted_)));
+        ASSERT_EQ(log_->submitted_through(), submitted_);
+    }
+    /// Everything that was done since the last call.
+    std::vector<std::string> done() {
+        std::vector<std::string> found;
+        for (const auto& each : disk_.take_trace())
+            found.push_back(std::string(each.where) + ' ' + std::to_string(each.bytes));
+        return found;
+    }
+    using steps = std::vector<std::string>;
+
+    os::simulated_disk disk_;
+    std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(disk_, "dir/h", {}, 1, 1, 0600, 0));
+    std::uint64_t submitted_ = 0;
+    steps created_ = done();
+};
+
+TEST_F(submitted_records, share_one_write) {
+    for (int i = 0; i < 3; ++i)
+        submit();
+    EXPECT_EQ(done(), steps{});
+    EXPECT_EQ(log_->durable_through(), 0U);
+    ASSERT_TRUE(log_->await(2, durability::durable));
+    EXPECT_EQ(done(), (steps{"log: record 1536", "log: sync record 1536"}));
+    EXPECT_EQ(log_->durable_through(), 3U);
+    ASSERT_TRUE(log_->await(3, durability::durable)); // it came along
+    EXPECT_EQ(done(), steps{});
+    std::vector<std::byte> read(3 * k_sector_bytes);
+    ASSERT_TRUE(log_->file().read(format::k_log_header_bytes, read));
+    for (std::size_t i = 0; i < read.size(); ++i)
+        ASSERT_EQ(read[i], static_cast<std::byte>(1 + i / k_sector_bytes)); // in the order in which they were submitted
+}
+
+TEST_F(submitted_records, that_are_lazy_become_durable_with_the_next_durable_one) {
+    submit();
+    ASSERT_TRUE(log_->await(1, durability::lazy));
+    submit();
+    submit();
+    ASSERT_TRUE(log_->await(3, durability::lazy));
+    EXPECT_EQ(done(), (steps{"log: buffered records 512", "log: buffered records 1024"}));
+    EXPECT_EQ(log_->written_through(), 3U);
+    EXPECT_EQ(log_->durable_through(), 0U);
+    submit();
+    ASSERT_TRUE(log_->await(4, durability::durable)); // a write that makes only itself durable would not do
+    EXPECT_EQ(done(), (steps{"log: buffered records 512", "log: sync buffered records 0"}));
+    EXPECT_EQ(log_->durable_through(), 4U);
+    submit();
+    ASSERT_TRUE(log_->await(5, durability::durable));
+    EXPECT_EQ(done(), (steps{"log: record 512", "log: sync record 512"}));
+    submit();
+    ASSERT_TRUE(log_->await(6, durability::lazy));
+    ASSERT_TRUE(log_->await(6, durability::durable)); // nothing is to be written any more
+    EXPECT_EQ(done(), (steps{"log: buffered records 512", "log: sync buffered records 0"}));
+}
+
+TEST_F(submitted_records, that_nobody_waits_for_stay_in_memory_up_to_a_limit) {
+    submit();
+    ASSERT_TRUE(log_->await(1, durability::none));
+    submit(redo_log::k_pending_bytes_max - k_sector_bytes);
+    disk_.take_trace(); // the log has grown
+    ASSERT_TRUE(log_->await(2, durability::none));
+    EXPECT_EQ(done(), steps{});
+    submit();
+    ASSERT_TRUE(log_->await(3, durability::none));
+    EXPECT_EQ(done().back(), "log: buffered records " + std::to_string(redo_log::k_pending_bytes_max + 512));
+    EXPECT_EQ(log_->written_through(), 3U);
+    submit();
+    ASSERT_TRUE(log_->await(4, durability::none));
+    EXPECT_EQ(log_->written_through(), 3U);
+    submit();
+    ASSERT_TRUE(log_->await(5, durability::durable));
+    EXPECT_EQ(log_->durable_through(), 5U);
+}
+
+// I5: at each call that writes or syncs. What was durable stays so; all others fail, with the same reason, now and later.
+TEST_F(submitted_records, fail_all_together_and_for_good) {
+    for (const durability first : {durability::none, durability::lazy, durability::durable}) {
+        for (std::uint64_t n = 0; n < 2; ++n) {
+            os::simulated_disk disk;
+            log_ = std::move(*redo_log::create(disk, "dir/h", {}, 1, 1, 0600, 0));
+            submitted_ = 0;
+            submit();
+            ASSERT_TRUE(log_->await(1, durability::durable));
+            submit();
+            ASSERT_TRUE(log_->await(2, first));
+            submit();
+            submit();
+            disk.fail_at(n, errc::io);
+            auto failed = log_->await(3, durability::durable);
+            ASSERT_FALSE(failed);
+            const std::size_t operations = disk.trace().size();
+            for (const durability how : {durability::none, durability::lazy, durability::durable}) {
+                auto later = log_->await(4, how);
+                ASSERT_FALSE(later);
+                EXPECT_EQ(later.why().message, failed.why().message);
+            }
+            EXPECT_TRUE(log_->await(1, durability::durable));
+            EXPECT_EQ(static_cast<bool>(log_->await(2, durability::durable)), first == durability::durable);
+            EXPECT_EQ(log_->durable_through(), first == durability::durable ? 2U : 1U);
+            submit(); // by who has not heard of it yet
+            EXPECT_FALSE(log_->await(5, durability::durable));
+            EXPECT_FALSE(log_->reserve(4 * MiB));
+            EXPECT_EQ(disk.trace().size(), operations);
+            log_.reset(); // before the disk
+        }
     }
 }
 

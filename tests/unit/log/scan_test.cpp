@@ -95,6 +95,53 @@ TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damag
     }
 }
 
+// Records that became durable together made the log longer together: after a power loss any part of that may be there.
+// Was one of them made when the one before was durable, it cannot be.
+TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
+    for (const bool in_flight : {true, false}) {
+        SCOPED_TRACE(in_flight);
+        const auto start = disk_.now();
+        commit(0, {}, 1);
+        const auto& page = memory_[0];
+        const format::change_range whole{0, k_page_bytes};
+        const auto submit_record_of = [&](std::uint64_t bytes) {
+            record_builder builder;
+            while (builder.record_bytes() <= bytes)
+                builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
+            submit(builder, store_->image_bytes());
+            states_.push_back(memory_);
+        };
+        submit_record_of(format::k_log_segment_bytes);
+        submit_record_of(0);
+        if (!in_flight) {
+            ASSERT_TRUE(log_->await(version_, durability::durable));
+        }
+        const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
+        submit_record_of(k_sector_bytes); // of which one sector will be there
+        ASSERT_TRUE(log_->await(version_, durability::durable));
+        edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
+        crash();
+        auto outcome = recover();
+        ASSERT_EQ(static_cast<bool>(outcome), in_flight);
+        if (in_flight) {
+            EXPECT_EQ(outcome->commits, 3U);
+            expect_state(3);
+        } else {
+            EXPECT_EQ(outcome.why().code, errc::truncated);
+            EXPECT_EQ(outcome.why().offset, end + k_sector_bytes);
+        }
+        log_.reset();
+        store_.reset();
+        if (!in_flight)
+            return;
+        memory_.clear();
+        states_.clear();
+        disk_.rewind(start);
+        ASSERT_TRUE(reopen());
+        begin();
+    }
+}
+
 TEST_F(log_scan, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
     commit(0, {}, 1);
     crash();
@@ -151,7 +198,7 @@ TEST_F(log_scan, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(k_path), "dir/elsewhere"));
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_missing);
-    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, 1, 1, 0600));
+    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, 1, 1, 0600, 0));
     EXPECT_EQ(recover().why().code, errc::log_foreign);
     ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
     ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(k_path)));
@@ -186,12 +233,15 @@ TEST_F(log_scan, a_record_that_names_another_predecessor_or_heap_does_not_count)
     record_builder builder;
     add_change(builder, 0);
     const auto& super = store_->super();
-    ASSERT_TRUE(log_->append(builder.finish({super.uuid, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk)));
+    builder.finish({super.uuid, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk);
+    submit(builder.take());
     record_builder foreign;
     add_change(foreign, 0);
     auto uuid = super.uuid;
     uuid[3] ^= 1;
-    ASSERT_TRUE(log_->append(foreign.finish({uuid, super.epoch, version_ + 1, chain_, 5}, k_chunk)));
+    foreign.finish({uuid, super.epoch, version_ + 1, chain_, 5}, k_chunk);
+    submit(foreign.take());
+    ASSERT_TRUE(log_->await(log_->submitted_through(), durability::durable));
     crash();
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;

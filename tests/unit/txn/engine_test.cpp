@@ -139,6 +139,70 @@ INSTANTIATE_TEST_SUITE_P(each, engine_failing,
                          testing::Combine(testing::Values(errc::io, errc::no_space), testing::Bool(),
                                           testing::Values(1U, 64 * MiB)));
 
+// What is not durable is folded neither: the checkpoint waits for it first.
+TEST_F(engine_on_disk, a_checkpoint_makes_every_record_durable_before_it_folds_any) {
+    open();
+    put(1, 1);
+    commit();
+    disk_.take_trace();
+    put(1, 2);
+    ASSERT_TRUE(engine_->commit(log::durability::none));
+    put(1, 3);
+    ASSERT_TRUE(engine_->commit(log::durability::none));
+    EXPECT_TRUE(disk_.trace().empty());
+    ASSERT_TRUE(engine_->checkpoint());
+    const auto trace = disk_.take_trace();
+    ASSERT_GT(trace.size(), 2U);
+    EXPECT_EQ(trace[0].where, std::string_view("log: record"));
+    EXPECT_EQ(trace[0].bytes, 2 * k_sector_bytes);
+    EXPECT_EQ(trace[1].where, std::string_view("log: sync record"));
+    EXPECT_EQ(trace[2].where, std::string_view("store: fold"));
+}
+
+// Whatever fails on the way to the device: nothing durable is lost, what follows in the log is as of some commit, and
+// nobody is told otherwise.
+TEST_F(engine_on_disk, lazy_commits_that_fail_to_become_durable_poison) {
+    open();
+    put(1, 1);
+    commit();
+    const auto start_of_session = engine_->version();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    const auto start = disk_.now();
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE("operation " + std::to_string(n));
+        open();
+        put(1, 2);
+        commit();
+        const std::uint64_t durable = engine_->version();
+        disk_.fail_at(n, errc::io);
+        put(1, 3);
+        auto done = engine_->commit(log::durability::lazy);
+        put(1, 4);
+        if (done)
+            done = engine_->commit(log::durability::none);
+        if (done)
+            done = engine_->sync();
+        if (disk_.failure_is_ahead()) {
+            EXPECT_TRUE(done);
+            EXPECT_EQ(n, 3U); // two writes and a sync
+            break;
+        }
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.why().code, errc::io);
+        EXPECT_EQ(engine_->version(), durable);
+        EXPECT_EQ(engine_->commit().why().code, errc::poisoned);
+        EXPECT_EQ(engine_->commit(log::durability::none).why().code, errc::poisoned);
+        EXPECT_EQ(engine_->sync().why().code, errc::poisoned);
+        EXPECT_EQ(engine_->close().why().code, errc::poisoned);
+        open();
+        EXPECT_EQ(get(1), 2U + (engine_->version() - durable));
+        EXPECT_GE(engine_->version(), start_of_session + 1);
+        engine_.reset();
+        disk_.rewind(start);
+    }
+}
+
 TEST_F(engine_on_disk, a_failed_close_keeps_what_is_committed) {
     open();
     put(1, 1);

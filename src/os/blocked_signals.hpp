@@ -1,0 +1,22 @@
+// No signals for the library's own threads. May use: base.
+#pragma once
+
+#include <memory>
+
+namespace remanence::os {
+
+/// While it lives, the calling thread takes no signals, and the threads that it starts take none ever: the program's
+/// handlers run on the program's threads.
+class blocked_signals {
+public:
+    blocked_signals();
+    blocked_signals(const blocked_signals&) = delete;
+    blocked_signals& operator=(const blocked_signals&) = delete;
+    ~blocked_signals();
+
+private:
+    struct mask;
+    std::unique_ptr<mask> before_;
+};
+
+} // namespace remanence::os
