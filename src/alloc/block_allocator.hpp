@@ -21,6 +21,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace remanence::alloc {
 
@@ -82,6 +83,9 @@ public:
     /// Why the last allocate() returned null.
     [[nodiscard]] unexpected failure() const { return pages_.failure(); }
     void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
+    /// From now on, and until it is called again, `listener` is told of each place before it is written: those of the
+    /// allocator's own structures, and all of every block before it is handed out. Empty: nobody is. It must not throw.
+    void set_listener(write_listener listener) { pages_.set_listener(std::move(listener)); }
     /// Links followed in the tree of free runs since the constructor, for tests of complexity.
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 
@@ -92,6 +96,7 @@ private:
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);
     void unmark_large(std::uint32_t page, std::uint32_t page_count);
+    void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes);
     [[nodiscard]] std::optional<block> large_block_of(std::uint32_t page) const;
     [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
     [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }
