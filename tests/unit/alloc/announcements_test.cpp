@@ -7,7 +7,7 @@
 namespace remanence::alloc {
 namespace {
 
-constexpr std::size_t k_sizes[] = {1, 16, 40, 700, 5000, 8192, 8193, 70'000, 600'000};
+constexpr std::size_t k_block_sizes[] = {1, 16, 40, 700, 5000, 8192, 8193, 70'000, 600'000};
 
 class announcements : public testing::Test {
 protected:
@@ -71,7 +71,7 @@ TEST_F(announcements, name_every_page_that_random_operations_write) {
             // Now mostly one, now mostly the other, so that slabs and runs come and go.
             const bool grows = random_below(random, 10) < (round / 30 % 2 == 0 ? 7U : 3U);
             if (grows || blocks_.empty()) {
-                const std::size_t bytes = k_sizes[random_below(random, std::size(k_sizes))] + random_below(random, 60);
+                const std::size_t bytes = k_block_sizes[random_below(random, std::size(k_block_sizes))] + random_below(random, 60);
                 ASSERT_NO_FATAL_FAILURE(allocate(bytes, std::size_t{1} << random_below(random, 14)));
             } else {
                 deallocate(random_below(random, blocks_.size()));
