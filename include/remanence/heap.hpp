@@ -44,6 +44,12 @@ enum class tracking {
     fallback,  ///< any Linux: all pages changed since the last checkpoint are compared again by each commit
 };
 
+/// write(declared, f) promises that all changes are made by Remanence's allocator and containers, or announced by touch().
+struct declared_tag {
+    explicit declared_tag() = default;
+};
+inline constexpr declared_tag declared{};
+
 /// What a long operation reports while it runs.
 struct progress {
     enum class phase { recovery, checkpoint, verify };
@@ -125,10 +131,14 @@ struct heap_impl_deleter {
     void operator()(heap_impl* impl) const noexcept;
 };
 
+/// Whether a write section looks for changes, or relies on their being announced. The outermost one is declared if it
+/// began so, and none nested in it is ordinary; `joining` is what the outermost one is, or ordinary.
+enum class section_kind { ordinary, declared, joining };
+
 /// A write section in the making: left without commit(), it rolls back.
 class write_section {
 public:
-    explicit write_section(heap_impl* impl); // throws what heap::lock() throws
+    write_section(heap_impl* impl, section_kind kind); // throws what heap::lock() throws
     write_section(const write_section&) = delete;
     write_section& operator=(const write_section&) = delete;
     ~write_section();
@@ -200,7 +210,8 @@ public:
     /// Durable once this returns. errc::no_space: nothing is written, memory keeps its changes, call it again when
     /// there is space. errc::io: the heap is poisoned, every later commit says errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
-    /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done.
+    /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done. It takes every
+    /// change, in a declared section, too.
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
     /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
@@ -220,15 +231,24 @@ public:
     /// then); errc::section_conflict inside a read section of the same thread.
     template <class F>
     decltype(auto) write(F&& f) {
-        detail::write_section section(detail::checked(impl_));
-        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
-            std::forward<F>(f)();
-            section.commit();
-        } else {
-            decltype(auto) value = std::forward<F>(f)();
-            section.commit();
-            return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
-        }
+        return write_in(detail::section_kind::ordinary, std::forward<F>(f));
+    }
+    /// As write(f), but the commit takes only what is announced, so it looks for changes nowhere: O(pages announced), in a
+    /// heap of any size and with every tracker. Announced are: what touch() names; all of each block that is allocated in
+    /// the section (by any container, make() or root()); what the allocator and the root directory change for themselves.
+    /// Everything else that `f` changes must be named by touch() before: members and elements of objects that were there
+    /// before, and what std:: containers change in them, their links in other nodes included.
+    ///
+    /// Pages of 4 KiB are committed whole. A change that is not announced, or was made outside sections before and never
+    /// committed, stays in memory and is not committed: the next commit that is not declared finds it, and a crash before
+    /// loses it, alone. Builds without NDEBUG look for such changes, and throw errc::undeclared_change; everything is
+    /// rolled back then. When `f` throws, everything is rolled back, whether announced or not.
+    ///
+    /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
+    /// is a declared one for which memory was allocated or freed outside of it and not committed.
+    template <class F>
+    decltype(auto) write(declared_tag, F&& f) {
+        return write_in(detail::section_kind::declared, std::forward<F>(f));
     }
     /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait, and readers that
     /// come while a writer waits queue behind it. So a section must not wait for another thread that enters one. Inside
@@ -263,7 +283,7 @@ public:
     T& root(std::string_view name, Args&&... args) {
         if (T* found = find_root<T>(name))
             return *found;
-        return write([&]() -> T& {
+        return write_in(detail::section_kind::joining, [&]() -> T& {
             if (T* found = find_root<T>(name))
                 return *found; // another thread was first
             T* object = make<T>(std::forward<Args>(args)...);
@@ -281,7 +301,7 @@ public:
     /// and write() throw.
     template <class T>
     bool remove_root(std::string_view name) {
-        return write([&] {
+        return write_in(detail::section_kind::joining, [&] {
             T* object = find_root<T>(name);
             if (object == nullptr)
                 return false;
@@ -320,10 +340,11 @@ public:
         return allocator<T>(detail::header_of(detail::checked(impl_)));
     }
 
-    /// Announces that [pointer, pointer+bytes) is about to be written by a system call (read(2) into a buffer in the
-    /// heap, for instance): holds until the next commit or rollback. With tracking::trap such a call fails with EFAULT
-    /// otherwise; the other trackers do not need it. errc::invalid_argument when the range does not lie in this heap;
-    /// errc::section_conflict with catch_stray_writes outside a write section. O(pages).
+    /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
+    /// declared section this is what makes a change part of its commit. Elsewhere only system calls need it (read(2) into a
+    /// buffer in the heap, for instance), and only with tracking::trap: such a call fails with EFAULT otherwise.
+    /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
+    /// outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
 
     /// Number of the last commit; 0 for a new heap.
@@ -340,6 +361,19 @@ public:
 private:
     enum class how { open_or_create, create, open_existing };
     heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi);
+
+    template <class F>
+    decltype(auto) write_in(detail::section_kind kind, F&& f) {
+        detail::write_section section(detail::checked(impl_), kind);
+        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+            std::forward<F>(f)();
+            section.commit();
+        } else {
+            decltype(auto) value = std::forward<F>(f)();
+            section.commit();
+            return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
+        }
+    }
 
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
 };

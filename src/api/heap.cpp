@@ -1,6 +1,7 @@
 // The public handle: checks, sections, and the one place where failures become exceptions.
 
 #include "api/heap_impl.hpp"
+#include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
@@ -58,7 +59,7 @@ void heap_impl::check_process() const {
           impl.path.string());
 }
 
-void heap_impl::enter_write() {
+void heap_impl::enter_write(section_kind kind) {
     check_process();
     if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
         raise(errc::section_conflict,
@@ -67,20 +68,29 @@ void heap_impl::enter_write() {
                   "End the read section first.",
               path.string());
     }
-    if (lock.write_depth() == 1)
+    if (lock.write_depth() == 1) {
         engine->allow_writes(true);
+        if (kind == section_kind::declared)
+            engine->begin_declared();
+    } else if (kind == section_kind::ordinary) {
+        engine->end_declared();
+    }
 }
 
 bool heap_impl::try_enter_write() {
     const auto got = lock.enter_write(false);
     if (got == txn::section_lock::outcome::outermost)
         engine->allow_writes(true);
+    if (got == txn::section_lock::outcome::nested)
+        engine->end_declared();
     return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
 }
 
 void heap_impl::leave_write() noexcept {
-    if (lock.write_depth() == 1 && guard.same_process())
+    if (lock.write_depth() == 1 && guard.same_process()) {
+        engine->end_declared();
         engine->allow_writes(false);
+    }
     lock.leave_write();
 }
 
@@ -116,20 +126,20 @@ void heap_impl::abandon_write() noexcept {
 void heap_impl::finish_write() {
     check_process();
     if (lock.write_depth() == 1)
-        commit();
+        commit(txn::commit_scope::declared);
     leave_write();
 }
 
 void heap_impl::leave_read() noexcept { lock.leave_read(); }
 
-void heap_impl::commit() {
+void heap_impl::commit(txn::commit_scope scope) {
     if (doomed) {
         raise(errc::rolled_back,
               "a nested write section of " + path.string() +
                   " failed, so the outermost one cannot be committed; its changes are rolled back.",
               path.string());
     }
-    check(engine->commit());
+    check(engine->commit(scope));
 }
 
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
@@ -152,10 +162,10 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     return impl.get();
 }
 
-write_section::write_section(heap_impl* impl) : impl_(impl) {
+write_section::write_section(heap_impl* impl, section_kind kind) : impl_(impl) {
     if (impl->options.read_only)
         raise_read_only(*impl); // before it runs into write-protected memory
-    impl->enter_write();
+    impl->enter_write(kind);
 }
 
 write_section::~write_section() {
@@ -305,6 +315,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
                               const alloc::block_allocator& blocks) {
             return types::check_pointers(engine, changes, blocks, detail::registry::path_at);
         };
+        internal.inspect_unannounced = types::refuse_unannounced;
     }
     os::file_system& files = detail::files_for_tests != nullptr ? *detail::files_for_tests : os::posix_file_system();
     // Absolute and without symbolic links, since the log is created by name, later: the program may have changed its
@@ -373,7 +384,7 @@ namespace {
 /// Runs `f` with the write lock held, whether or not the thread is in a write section already.
 template <class F>
 void exclusively(detail::heap_impl* impl, F&& f) {
-    impl->enter_write();
+    impl->enter_write(detail::section_kind::joining);
     try {
         f();
     } catch (...) {
@@ -394,7 +405,7 @@ decltype(auto) shared(detail::heap_impl* impl, F&& f) {
 
 void heap::commit() {
     detail::heap_impl* impl = checked(impl_);
-    exclusively(impl, [&] { impl->commit(); });
+    exclusively(impl, [&] { impl->commit(txn::commit_scope::everything); });
 }
 
 void heap::rollback() {
@@ -407,7 +418,7 @@ void heap::checkpoint() {
     exclusively(impl, [&] { check(impl->engine->checkpoint()); });
 }
 
-void heap::lock() { checked(impl_)->enter_write(); }
+void heap::lock() { checked(impl_)->enter_write(detail::section_kind::ordinary); }
 
 bool heap::try_lock() { return checked(impl_)->try_enter_write(); }
 

@@ -30,7 +30,7 @@ public:
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
-    void enter_write();
+    void enter_write(section_kind kind);
     /// Without waiting: false when somebody else is in a section.
     bool try_enter_write();
     /// Ends the section, and does nothing else.
@@ -41,7 +41,7 @@ public:
     /// Ends the section; commits when it is the outermost.
     void finish_write();
     void leave_read() noexcept;
-    void commit();
+    void commit(txn::commit_scope scope);
     void roll_back();
 };
 

@@ -1,6 +1,7 @@
 #include "view/announced_pages.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace remanence::view {
 
@@ -18,12 +19,34 @@ void sort_and_merge(std::vector<os::page_run>& runs) {
     runs.resize(kept);
 }
 
-void announced_pages::add_run(std::uint64_t first, std::uint64_t last) {
+std::vector<os::page_run> without(const std::vector<os::page_run>& all, const std::vector<os::page_run>& some) {
+    std::vector<os::page_run> rest;
+    auto hidden = some.begin();
+    for (const os::page_run& run : all) {
+        std::uint64_t from = run.offset;
+        while (hidden != some.end() && hidden->end() <= from)
+            ++hidden;
+        for (auto next = hidden; next != some.end() && next->offset < run.end(); ++next) {
+            if (next->offset > from)
+                rest.push_back({from, next->offset - from});
+            from = std::max(from, next->end());
+        }
+        if (from < run.end())
+            rest.push_back({from, run.end() - from});
+    }
+    return rest;
+}
+
+void announced_pages::add_run(std::uint64_t first, std::uint64_t last) noexcept {
     if (runs_.size() == merge_at_) {
         sort_and_merge(runs_);
         merge_at_ = std::max(k_merge_from, 2 * runs_.size());
     }
-    runs_.push_back({first * k_page_bytes, (last - first + 1) * k_page_bytes});
+    try {
+        runs_.push_back({first * k_page_bytes, (last - first + 1) * k_page_bytes});
+    } catch (const std::bad_alloc&) {
+        is_complete_ = false;
+    }
 }
 
 const std::vector<os::page_run>& announced_pages::runs() {
@@ -35,6 +58,7 @@ void announced_pages::clear() {
     recent_.fill(~std::uint64_t{0});
     runs_.clear();
     merge_at_ = k_merge_from;
+    is_complete_ = true;
 }
 
 } // namespace remanence::view
