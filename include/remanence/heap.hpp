@@ -6,6 +6,7 @@
 #include <remanence/detail/abi.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/error.hpp>
+#include <remanence/latency_histogram.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -97,13 +98,18 @@ struct root_info {
 struct heap_stats {
     std::uint64_t commits; ///< commits that wrote a record
     std::uint64_t checkpoints;
-    std::uint64_t logged_bytes;    ///< written to the redo log
-    std::uint64_t image_bytes;     ///< written to the heap file
-    std::uint64_t log_used_bytes;  ///< gauge: records not yet folded
-    std::uint64_t twin_bytes;      ///< gauge: memory held for committed content not yet folded
-    std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
-    std::string tracker;           ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
+    std::uint64_t changed_bytes;    ///< by commits: what differed, in words of 8 bytes; all of a page committed first
+    std::uint64_t logged_bytes;     ///< records written to the redo log
+    std::uint64_t image_bytes;      ///< pages written to the heap file
+    std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
+    std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
+    latency_histogram commit_times; ///< of the commits that wrote a record, the checkpoint that may follow included
+    std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
+    std::uint64_t log_limit_bytes;  ///< at so many a commit is followed by a checkpoint
+    std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
+    std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
+    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
+    std::string tracker;            ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
     std::uint64_t recovered_bytes;      ///< their size

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
+#include "alloc/occupancy.hpp"
 #include "alloc/page_runs.hpp"
 #include "alloc/slabs.hpp"
 
@@ -71,6 +72,8 @@ public:
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes; }
+    /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
+    [[nodiscard]] occupancy survey() const;
 
     /// Gives back the slab that serves small requests, if it is empty.
     void release_empty_slab() { slabs_.release_empty(); }

@@ -5,6 +5,7 @@
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -139,7 +140,11 @@ void heap_impl::commit(txn::commit_scope scope) {
                   " failed, so the outermost one cannot be committed; its changes are rolled back.",
               path.string());
     }
+    const auto started = std::chrono::steady_clock::now();
+    const std::uint64_t before = engine->version();
     check(engine->commit(scope));
+    if (engine->version() != before)
+        commit_times.add(std::chrono::steady_clock::now() - started);
 }
 
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
@@ -477,8 +482,13 @@ heap_stats heap::stats() const {
         heap_stats stats;
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
+        stats.changed_bytes = counted.changed_bytes;
         stats.logged_bytes = counted.logged_bytes;
         stats.image_bytes = counted.image_bytes;
+        stats.written_bytes = engine.written_bytes();
+        stats.syncs = engine.syncs();
+        stats.commit_times = impl->commit_times;
+        stats.log_limit_bytes = engine.log_limit_bytes();
         stats.log_used_bytes = engine.log_used_bytes();
         stats.twin_bytes = engine.twin_bytes();
         stats.heap_bytes = engine.committed_bytes();

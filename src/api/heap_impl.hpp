@@ -26,6 +26,7 @@ public:
     const os::fork_guard guard;
     txn::section_lock lock;
     bool doomed = false;                             // a nested section failed; guarded by the write lock
+    latency_histogram commit_times;                  // likewise
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
 
     /// Throws errc::closed in a forked child.

@@ -357,6 +357,7 @@ result<void> engine::make_durable(view::change_set& changes, log::record_builder
     chain_ = record.checksum();
     ++stats_.commits;
     stats_.logged_bytes += bytes.size();
+    stats_.changed_bytes += changes.changed_bytes();
     for (view::fresh_chunk& fresh : changes.fresh)
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     accept(changes, only_declared);

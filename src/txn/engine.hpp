@@ -11,6 +11,7 @@
 #include "format/heap_header.hpp"
 #include "log/record.hpp"
 #include "log/redo_log.hpp"
+#include "os/counting_files.hpp"
 #include "os/file.hpp"
 #include "os/page_scan.hpp"
 #include "store/heap_file.hpp"
@@ -65,6 +66,7 @@ struct engine_options {
 struct engine_stats {
     std::uint64_t commits = 0;
     std::uint64_t checkpoints = 0;
+    std::uint64_t changed_bytes = 0;
     std::uint64_t logged_bytes = 0;
     std::uint64_t image_bytes = 0;
     std::uint64_t recovered_commits = 0;
@@ -133,6 +135,10 @@ public:
     [[nodiscard]] bool read_only() const { return options_.read_only; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     [[nodiscard]] const engine_stats& stats() const { return stats_; }
+    /// To both files, and waits for the device.
+    [[nodiscard]] std::uint64_t written_bytes() const { return files_.written_bytes(); }
+    [[nodiscard]] std::uint64_t syncs() const { return files_.syncs(); }
+    [[nodiscard]] std::uint64_t log_limit_bytes() const { return options_.log_limit_bytes; }
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
     [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
     [[nodiscard]] std::uint64_t committed_bytes() const { return store_->image_bytes(); }
@@ -166,7 +172,7 @@ private:
     result<void> fold(bool clean);
     result<void> fold_and_settle(bool only_declared);
 
-    os::file_system& files_;
+    os::counting_files files_; // the files below are opened by it
     engine_options options_;
     std::unique_ptr<store::heap_file> store_;
     std::unique_ptr<view::memory_view> view_; // its mappings go before the file that holds the lock

@@ -45,6 +45,16 @@ std::vector<byte_range> pieces_of(const std::vector<os::page_run>& runs, std::ui
 
 } // namespace
 
+std::uint64_t change_set::changed_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const format::change_range& range : ranges)
+        bytes += range.bytes;
+    for (const fresh_chunk& chunk : fresh)
+        bytes += static_cast<std::uint64_t>(std::ranges::count_if(chunk.checksums, [](auto sum) { return sum != 0; })) *
+                 k_page_bytes;
+    return bytes;
+}
+
 result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place,
                                                        const view_options& options) {
     std::unique_ptr<memory_view> view(new memory_view(store, std::move(place)));

@@ -45,6 +45,8 @@ struct change_set {
     std::vector<format::change_range> ranges;
 
     [[nodiscard]] bool empty() const { return fresh.empty() && pages.empty(); }
+    /// Of ranges, and of the pages that fresh chunks have contents for.
+    [[nodiscard]] std::uint64_t changed_bytes() const;
     [[nodiscard]] std::span<const format::change_range> ranges_of(const changed_page& page) const {
         return std::span(ranges).subspan(page.first_range, page.range_count);
     }
