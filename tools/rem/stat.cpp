@@ -47,8 +47,8 @@ void add_memory(std::string& text, const alloc::occupancy& memory) {
     line("metadata", size_text(memory.metadata_bytes));
     if (memory.blocks == 0)
         return;
-    text +=
-        "\n" + coloured(colour::bold, fmt::format("{:>16}  {:>14}  {:>12}", "BLOCKS UP TO", "BLOCKS", "MEMORY")) + "\n";
+    const std::string head = fmt::format("{:>16}  {:>14}  {:>12}", "BLOCKS UP TO", "BLOCKS", "MEMORY");
+    text += fmt::format("\n{}\n", coloured(colour::bold, head));
     for (std::size_t i = 0; i < memory.classes.size(); ++i) {
         const alloc::occupancy::size_class& each = memory.classes[i];
         if (each.blocks != 0)
