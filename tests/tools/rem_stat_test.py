@@ -43,7 +43,7 @@ class stat(RemTest):
         self.assertGreater(memory["free_run_count"], 0)  # the numbers grew, and left shorter blocks behind
 
     def test_counts_a_large_block_as_one(self):
-        self.make("large")
+        subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
         memory = self.stat()["memory"]
         self.assertEqual(memory["size_classes"][-1], {"bytes_max": 2**28, "block_count": 1, "bytes": 2**28})
         self.assertGreater(memory["metadata_bytes"], 2**28 // 4096 * 80)
