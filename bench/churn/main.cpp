@@ -126,7 +126,7 @@ void measure_heap(const fs::path& directory, const system& tier) {
 }
 
 void measure_device(const fs::path& directory) {
-    const bench::raw_device device(directory / "device");
+    bench::raw_device device(directory / "device");
     std::uint64_t at = 0;
     measure([&] { device.write(at++); });
 }

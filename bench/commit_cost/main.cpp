@@ -15,7 +15,9 @@ namespace rem = remanence;
 
 constexpr std::string_view k_purpose = R"(Measures a small change of a heap of 64 MiB, 1 GiB and 8 GiB all of whose
 pages are in memory, with each tracker: three random pages get a new number, and are committed (durable), or rolled back,
-which needs no device; seconds, the changes' own time included. The first commit, which makes the log, starts the tracking
+which needs no device; seconds, the changes' own time included. In the rows "declared" the changes are announced, in
+declared sections with the tracker that is picked by default; such a section is rolled back by an exception. The first
+commit, which makes the log, starts the tracking
 and changes a page in each 4 MiB (the first change there in a session reserves room for its checksums), is a row of its
 own. Each run is a fresh process; it hands over the median of its changes.
 )";
@@ -38,11 +40,14 @@ const std::vector<workload>& all_workloads() {
 struct system {
     std::string name;
     rem::tracking tracker;
+    bool is_declared = false;
 };
 
 const std::vector<system>& all_systems() {
-    static const std::vector<system> all = {
-        {"trap", rem::tracking::trap}, {"scan", rem::tracking::scan}, {"fallback", rem::tracking::fallback}};
+    static const std::vector<system> all = {{"trap", rem::tracking::trap},
+                                            {"scan", rem::tracking::scan},
+                                            {"fallback", rem::tracking::fallback},
+                                            {"declared", rem::tracking::automatic, true}};
     return all;
 }
 
@@ -69,10 +74,14 @@ public:
                 block[at / sizeof(std::uint64_t)] = random_();
         }
     }
-    void change_some() {
+    /// `announce` is called with each place before it is changed.
+    template <class F>
+    void change_some(F&& announce) {
         for (int i = 0; i < k_pages_changed; ++i) {
             const std::size_t page = random_() % (bench::k_number_block_bytes / k_page_bytes);
-            blocks_[random_() % blocks_.size()][page * (k_page_bytes / sizeof(std::uint64_t))] = random_();
+            std::uint64_t& number = blocks_[random_() % blocks_.size()][page * (k_page_bytes / sizeof(std::uint64_t))];
+            announce(&number);
+            number = random_();
         }
     }
 
@@ -85,7 +94,7 @@ void measure(const fs::path& directory, const system& tier) {
     rem::heap_options options;
     options.tracker = tier.tracker;
     rem::heap heap = rem::heap::open_existing(directory / bench::k_number_file, options);
-    if (heap.stats().tracker != tier.name)
+    if (!tier.is_declared && heap.stats().tracker != tier.name)
         throw std::runtime_error("the tracker is another one; is REMANENCE_TRACKING set?");
     auto* const blocks = heap.find_root<bench::number_blocks>("blocks");
     if (blocks == nullptr)
@@ -94,16 +103,44 @@ void measure(const fs::path& directory, const system& tier) {
     if (all.read_all() == 0)
         throw std::runtime_error("the heap holds nothing");
 
-    auto timed = [&](auto&& finish) {
+    struct given_up {};
+    auto change = [&] {
+        all.change_some([&](const std::uint64_t* number) {
+            if (tier.is_declared)
+                heap.touch(number, sizeof *number);
+        });
+    };
+    auto timed = [&](auto&& run) {
         const bench::stopwatch watch;
-        all.change_some();
-        finish();
+        run();
         return watch.seconds();
     };
-    auto commit = [&] { heap.commit(); };
-    auto roll_back = [&] { heap.rollback(); };
+    auto commit = [&] {
+        if (tier.is_declared) {
+            heap.write(rem::declared, change);
+        } else {
+            change();
+            heap.commit();
+        }
+    };
+    auto roll_back = [&] {
+        if (!tier.is_declared) {
+            change();
+            return heap.rollback();
+        }
+        try {
+            heap.write(rem::declared, [&] {
+                change();
+                throw given_up();
+            });
+        } catch (const given_up&) { // as it was meant
+        }
+    };
     all.change_everywhere();
-    bench::hand_over({"first commit", timed(commit)});
+    bench::hand_over({"first commit", timed([&] {
+                          change();
+                          heap.commit();
+                      })});
     const std::uint64_t before = heap.version();
     std::vector<double> commits;
     std::vector<double> rollbacks;

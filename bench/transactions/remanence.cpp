@@ -43,7 +43,7 @@ public:
 
     void update(unsigned /*thread*/, const keys& which) override {
         if (declared_) {
-            heap_.write([&] {
+            heap_.write(rem::declared, [&] {
                 for (const std::uint64_t n : which) {
                     std::uint64_t& value = number(n);
                     heap_.touch(&value, sizeof value);

@@ -39,6 +39,7 @@ enum class errc : int {
     foreign_pointer = 26,       ///< debug builds: the heap would hold a pointer that leaves it
     recovery_needed = 27,       ///< opened read-only, but the heap must be recovered first
     rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
+    undeclared_change = 29,     ///< debug builds: a declared section changed what it did not announce
 };
 
 /// The category of `errc`; its messages are one general sentence per code.

@@ -6,6 +6,7 @@
 #include <remanence/detail/abi.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/error.hpp>
+#include <remanence/latency_histogram.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -47,6 +49,12 @@ enum class tracking {
                ///< calls that write into the heap need touch() before
     fallback,  ///< any Linux: all pages changed since the last checkpoint are compared again by each commit
 };
+
+/// write(declared, f) promises that all changes are made by Remanence's allocator and containers, or announced by touch().
+struct declared_tag {
+    explicit declared_tag() = default;
+};
+inline constexpr declared_tag declared{};
 
 /// What a long operation reports while it runs.
 struct progress {
@@ -98,13 +106,18 @@ struct root_info {
 struct heap_stats {
     std::uint64_t commits; ///< commits that wrote a record
     std::uint64_t checkpoints;
-    std::uint64_t logged_bytes;    ///< written to the redo log
-    std::uint64_t image_bytes;     ///< written to the heap file
-    std::uint64_t log_used_bytes;  ///< gauge: records not yet folded
-    std::uint64_t twin_bytes;      ///< gauge: memory held for committed content not yet folded
-    std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
-    std::string tracker;           ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
+    std::uint64_t changed_bytes;    ///< by commits: what differed, in words of 8 bytes; all of a page committed first
+    std::uint64_t logged_bytes;     ///< records written to the redo log
+    std::uint64_t image_bytes;      ///< pages written to the heap file
+    std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
+    std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
+    latency_histogram commit_times; ///< of the commits that wrote a record, the checkpoint that may follow included
+    std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
+    std::uint64_t log_limit_bytes;  ///< at so many a commit is followed by a checkpoint
+    std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
+    std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
+    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
+    std::string tracker;            ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
     std::uint64_t recovered_bytes;      ///< their size
@@ -132,11 +145,15 @@ struct heap_impl_deleter {
     void operator()(heap_impl* impl) const noexcept;
 };
 
+/// Whether a write section looks for changes, or relies on their being announced. The outermost one is declared if it
+/// began so, and none nested in it is ordinary; `joining` is what the outermost one is, or ordinary.
+enum class section_kind { ordinary, declared, joining };
+
 /// A write section in the making: left without commit(), it rolls back.
 class write_section {
 public:
-    explicit write_section(heap_impl* impl); // throws what heap::lock() throws
-    write_section(heap_impl* impl, durability how);
+    /// `until` is that of the heap, when there is none. Throws what heap::lock() throws.
+    write_section(heap_impl* impl, section_kind kind, std::optional<durability> until);
     write_section(const write_section&) = delete;
     write_section& operator=(const write_section&) = delete;
     ~write_section();
@@ -212,7 +229,8 @@ public:
     /// not durable yet. When that write fails, all of these commits fail. errc::no_space: nothing is written, memory keeps its changes, call it again when
     /// there is space. errc::io: the heap is poisoned, every later commit says errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
-    /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done.
+    /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done. It takes every
+    /// change, in a declared section, too.
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
     /// The same, as durable as this says.
@@ -237,14 +255,34 @@ public:
     /// rolled back then, unless the heap is poisoned); errc::section_conflict inside a read section of the same thread.
     template <class F>
     decltype(auto) write(F&& f) {
-        detail::write_section section(detail::checked(impl_));
-        return run(section, std::forward<F>(f));
+        return write_in(detail::section_kind::ordinary, {}, std::forward<F>(f));
     }
     /// The same, as durable as this says. What a nested section says does not count.
     template <class F>
     decltype(auto) write(durability until, F&& f) {
-        detail::write_section section(detail::checked(impl_), until);
-        return run(section, std::forward<F>(f));
+        return write_in(detail::section_kind::ordinary, until, std::forward<F>(f));
+    }
+    /// As write(f), but the commit takes only what is announced, so it looks for changes nowhere: O(pages announced), in a
+    /// heap of any size and with every tracker. Announced are: what touch() names; all of each block that is allocated in
+    /// the section (by any container, make() or root()); what the allocator and the root directory change for themselves.
+    /// Everything else that `f` changes must be named by touch() before: members and elements of objects that were there
+    /// before, and what std:: containers change in them, their links in other nodes included.
+    ///
+    /// Pages of 4 KiB are committed whole. A change that is not announced, or was made outside sections before and never
+    /// committed, stays in memory and is not committed: the next commit that is not declared finds it, and a crash before
+    /// loses it, alone. Builds without NDEBUG look for such changes, and throw errc::undeclared_change; everything is
+    /// rolled back then. When `f` throws, everything is rolled back, whether announced or not.
+    ///
+    /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
+    /// is a declared one for which memory was allocated or freed outside of it and not committed.
+    template <class F>
+    decltype(auto) write(declared_tag, F&& f) {
+        return write_in(detail::section_kind::declared, {}, std::forward<F>(f));
+    }
+    /// The same, as durable as this says.
+    template <class F>
+    decltype(auto) write(declared_tag, durability until, F&& f) {
+        return write_in(detail::section_kind::declared, until, std::forward<F>(f));
     }
     /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait, and readers that
     /// come while a writer waits queue behind it. So a section must not wait for another thread that enters one. Inside
@@ -279,7 +317,7 @@ public:
     T& root(std::string_view name, Args&&... args) {
         if (T* found = find_root<T>(name))
             return *found;
-        return write([&]() -> T& {
+        return write_in(detail::section_kind::joining, {}, [&]() -> T& {
             if (T* found = find_root<T>(name))
                 return *found; // another thread was first
             T* object = make<T>(std::forward<Args>(args)...);
@@ -297,7 +335,7 @@ public:
     /// and write() throw.
     template <class T>
     bool remove_root(std::string_view name) {
-        return write([&] {
+        return write_in(detail::section_kind::joining, {}, [&] {
             T* object = find_root<T>(name);
             if (object == nullptr)
                 return false;
@@ -336,10 +374,11 @@ public:
         return allocator<T>(detail::header_of(detail::checked(impl_)));
     }
 
-    /// Announces that [pointer, pointer+bytes) is about to be written by a system call (read(2) into a buffer in the
-    /// heap, for instance): holds until the next commit or rollback. With tracking::trap such a call fails with EFAULT
-    /// otherwise; the other trackers do not need it. errc::invalid_argument when the range does not lie in this heap;
-    /// errc::section_conflict with catch_stray_writes outside a write section. O(pages).
+    /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
+    /// declared section this is what makes a change part of its commit. Elsewhere only system calls need it (read(2) into a
+    /// buffer in the heap, for instance), and only with tracking::trap: such a call fails with EFAULT otherwise.
+    /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
+    /// outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
 
     /// Number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable one.
@@ -358,7 +397,8 @@ private:
     heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi);
 
     template <class F>
-    static decltype(auto) run(detail::write_section& section, F&& f) {
+    decltype(auto) write_in(detail::section_kind kind, std::optional<durability> until, F&& f) {
+        detail::write_section section(detail::checked(impl_), kind, until);
         if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
             std::forward<F>(f)();
             section.commit();

@@ -78,7 +78,8 @@ void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) 
     if (page == 0)
         return nullptr;
     mark_large(page, static_cast<std::uint32_t>(page_count));
-    pages_.state().allocated_bytes += page_count * k_page_bytes;
+    pages_.announce(page * k_page_bytes, page_count * k_page_bytes);
+    pages_.changing_state().allocated_bytes += page_count * k_page_bytes;
     return pages_.address(page);
 }
 
@@ -97,7 +98,7 @@ bool block_allocator::deallocate_large(const void* address, std::size_t bytes) {
         return true;
     }
     unmark_large(page, page_count);
-    pages_.state().allocated_bytes -= page_count * k_page_bytes;
+    pages_.changing_state().allocated_bytes -= page_count * k_page_bytes;
     runs_.release(page, page_count);
     return true;
 }
@@ -111,11 +112,11 @@ void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
         if (at >= std::uint64_t{page} + page_count)
             break;
         d.count = static_cast<std::uint32_t>(at - page);
-        pages_.descriptor(static_cast<std::uint32_t>(at)) = d;
+        set_descriptor(static_cast<std::uint32_t>(at), d);
     }
     d.kind = page_kind::large;
     d.count = page_count;
-    pages_.descriptor(page) = d;
+    set_descriptor(page, d);
 }
 
 void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count) {
@@ -123,9 +124,13 @@ void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count)
         const std::uint64_t at = align_up(page, power);
         if (at >= std::uint64_t{page} + page_count)
             break;
-        pages_.descriptor(static_cast<std::uint32_t>(at)) = {};
+        set_descriptor(static_cast<std::uint32_t>(at), {});
     }
-    pages_.descriptor(page) = {};
+    set_descriptor(page, {});
+}
+
+void block_allocator::set_descriptor(std::uint32_t page, const page_descriptor& becomes) {
+    *pages_.changing(&pages_.descriptor(page)) = becomes;
 }
 
 // Of the large block that `page` may belong to; 0 when there is none.

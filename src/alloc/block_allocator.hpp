@@ -13,6 +13,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
+#include "alloc/occupancy.hpp"
 #include "alloc/page_runs.hpp"
 #include "alloc/slabs.hpp"
 
@@ -21,6 +22,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace remanence::alloc {
 
@@ -70,6 +72,8 @@ public:
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes; }
+    /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
+    [[nodiscard]] occupancy survey() const;
 
     /// Gives back the slab that serves small requests, if it is empty.
     void release_empty_slab() { slabs_.release_empty(); }
@@ -82,6 +86,9 @@ public:
     /// Why the last allocate() returned null.
     [[nodiscard]] unexpected failure() const { return pages_.failure(); }
     void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
+    /// From now on, and until it is called again, `listener` is told of each place before it is written: those of the
+    /// allocator's own structures, and all of every block before it is handed out. Empty: nobody is. It must not throw.
+    void set_listener(write_listener listener) { pages_.set_listener(std::move(listener)); }
     /// Links followed in the tree of free runs since the constructor, for tests of complexity.
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 
@@ -92,6 +99,7 @@ private:
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);
     void unmark_large(std::uint32_t page, std::uint32_t page_count);
+    void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes);
     [[nodiscard]] std::optional<block> large_block_of(std::uint32_t page) const;
     [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
     [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }

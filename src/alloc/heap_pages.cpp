@@ -13,7 +13,7 @@ std::uint64_t whole_pages(std::uint64_t bytes) { return std::min(bytes / k_page_
 
 } // namespace
 
-heap_pages::heap_pages(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
+heap_pages::heap_pages(std::byte* base, const format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                        std::uint64_t accessible_bytes)
     : base_(base),
       state_(&state),
@@ -29,7 +29,7 @@ std::uint64_t heap_pages::used_end(const section& of) const {
     return std::min({end, of.end_page(), accessible_pages_});
 }
 
-format::page_descriptor* heap_pages::used_descriptor(std::uint32_t page) const {
+const format::page_descriptor* heap_pages::used_descriptor(std::uint32_t page) const {
     if (!is_data_page(page) || page >= used_end(section_of(page)))
         return nullptr;
     return &descriptor(page);

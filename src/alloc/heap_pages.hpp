@@ -6,6 +6,8 @@
 //      by is_data_page() before its descriptor or bits are used. The plane of a section lies before its data pages, so
 //      it is accessible when they are.
 //  A2  Once damage was found, no link is followed any more, and no later operation changes anything.
+//  A3  What is read is const; changing() is the only way to write, and tells the listener of the place before. So nobody
+//      who listens misses a change.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -16,12 +18,16 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 namespace remanence::alloc {
 
 /// Makes [0, end) of the heap, or more, readable and writable, zero where it was never written; returns where that
 /// range ends now.
 using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
+
+/// Told of [offset, offset + bytes) before it is written: by the allocator, or by whom it hands a block to.
+using write_listener = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
 
 /// A place in the heap whose bytes cannot be what the allocator wrote.
 struct damage {
@@ -31,14 +37,12 @@ struct damage {
 
 class heap_pages {
 public:
-    heap_pages(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
+    heap_pages(std::byte* base, const format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                std::uint64_t accessible_bytes);
 
     [[nodiscard]] std::byte* base() const { return base_; }
-    [[nodiscard]] format::alloc_state& state() const { return *state_; }
-    [[nodiscard]] std::uint64_t state_offset() const {
-        return static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(state_) - base_);
-    }
+    [[nodiscard]] const format::alloc_state& state() const { return *state_; }
+    [[nodiscard]] std::uint64_t state_offset() const { return offset_of(state_); }
     [[nodiscard]] std::uint64_t limit_pages() const { return limit_pages_; }
     [[nodiscard]] std::uint64_t accessible_pages() const { return accessible_pages_; }
 
@@ -53,26 +57,42 @@ public:
         return page + std::uint64_t{count} <= trusted_pages_ && page >= of.first_data_page;
     }
     // A1: of data pages only. Where several of one section are used, it is worked out once.
-    [[nodiscard]] format::page_descriptor& descriptor(const section& of, std::uint32_t page) const {
-        return *reinterpret_cast<format::page_descriptor*>(base_ + of.descriptor_offset(page));
+    [[nodiscard]] const format::page_descriptor& descriptor(const section& of, std::uint32_t page) const {
+        return *reinterpret_cast<const format::page_descriptor*>(base_ + of.descriptor_offset(page));
     }
     /// One bit per granule: it belongs to a block.
-    [[nodiscard]] std::uint64_t* used_bits(const section& of, std::uint32_t page) const {
-        return reinterpret_cast<std::uint64_t*>(base_ + of.used_bits_offset(page));
+    [[nodiscard]] const std::uint64_t* used_bits(const section& of, std::uint32_t page) const {
+        return reinterpret_cast<const std::uint64_t*>(base_ + of.used_bits_offset(page));
     }
     /// Likewise: a block begins here.
-    [[nodiscard]] std::uint64_t* start_bits(const section& of, std::uint32_t page) const {
-        return reinterpret_cast<std::uint64_t*>(base_ + of.start_bits_offset(page));
+    [[nodiscard]] const std::uint64_t* start_bits(const section& of, std::uint32_t page) const {
+        return reinterpret_cast<const std::uint64_t*>(base_ + of.start_bits_offset(page));
     }
-    [[nodiscard]] format::page_descriptor& descriptor(std::uint32_t page) const {
+    [[nodiscard]] const format::page_descriptor& descriptor(std::uint32_t page) const {
         return descriptor(section_of(page), page);
     }
     [[nodiscard]] std::byte* address(std::uint32_t page) const { return base_ + page * k_page_bytes; }
 
+    /// The same place, to be written (A3). `count` objects from there on.
+    template <class T>
+    [[nodiscard]] T* changing(const T* where, std::uint64_t count = 1) const {
+        const std::uint64_t offset = offset_of(where);
+        announce(offset, count * sizeof(T));
+        return reinterpret_cast<T*>(base_ + offset);
+    }
+    [[nodiscard]] format::alloc_state& changing_state() const { return *changing(state_); }
+    /// A block is handed out: it will be written.
+    void announce(std::uint64_t offset, std::uint64_t bytes) const {
+        if (listener_) [[unlikely]]
+            listener_(offset, bytes);
+    }
+    /// Empty: nobody listens.
+    void set_listener(write_listener listener) { listener_ = std::move(listener); }
+
     /// Where the wilderness of a section begins: a page index, never beyond what is accessible.
     [[nodiscard]] std::uint64_t used_end(const section& of) const;
     /// The data page's descriptor if it lies before the wilderness, else null.
-    [[nodiscard]] format::page_descriptor* used_descriptor(std::uint32_t page) const;
+    [[nodiscard]] const format::page_descriptor* used_descriptor(std::uint32_t page) const;
 
     /// Makes the pages before `end_page` accessible. False when that is not possible, and failure() tells why.
     [[nodiscard]] bool reach(std::uint64_t end_page);
@@ -90,12 +110,17 @@ public:
     [[nodiscard]] unexpected failure() const;
 
 private:
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
+    }
+
     std::byte* base_;
-    format::alloc_state* state_;
+    const format::alloc_state* state_;
     std::uint64_t trusted_pages_; // accessible_pages_, or 0 once damage was found
     std::uint64_t accessible_pages_;
     std::uint64_t limit_pages_;
     extend_callback extend_;
+    write_listener listener_;
     std::optional<damage> damage_;
     std::optional<unexpected> why_;
 };

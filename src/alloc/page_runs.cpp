@@ -58,7 +58,7 @@ std::uint32_t page_runs::extend_into_wilderness(std::uint32_t page_count, std::u
 std::uint32_t page_runs::take_wilderness(const section& of, std::uint64_t page, std::uint32_t page_count) {
     if (!pages_.reach(page + page_count))
         return 0;
-    std::uint32_t& used = pages_.state().used_pages[of.index];
+    std::uint32_t& used = pages_.changing_state().used_pages[of.index];
     const std::uint32_t begin = of.first_data_page + used;
     used = static_cast<std::uint32_t>(page + page_count - of.first_data_page);
     if (page != begin)
@@ -84,7 +84,7 @@ void page_runs::release(std::uint32_t page, std::uint32_t page_count) {
     }
     const section& home = section_of(page);
     if (std::uint64_t{freed.page} + freed.page_count == pages_.used_end(home)) {
-        pages_.state().used_pages[home.index] = freed.page - home.first_data_page;
+        pages_.changing_state().used_pages[home.index] = freed.page - home.first_data_page;
     } else {
         put_in(freed);
     }
@@ -93,8 +93,8 @@ void page_runs::release(std::uint32_t page, std::uint32_t page_count) {
 bool page_runs::take_out(run which) {
     if (!tree_.remove(which.page))
         return false;
-    pages_.descriptor(which.page) = {};
-    pages_.descriptor(which.page + which.page_count - 1) = {};
+    set_descriptor(which.page, {});
+    set_descriptor(which.page + which.page_count - 1, {});
     return true;
 }
 
@@ -102,10 +102,14 @@ void page_runs::put_in(run which) {
     page_descriptor tag{};
     tag.count = which.page_count;
     tag.kind = page_kind::free_tail;
-    pages_.descriptor(which.page + which.page_count - 1) = tag;
+    set_descriptor(which.page + which.page_count - 1, tag);
     tag.kind = page_kind::free_run;
-    pages_.descriptor(which.page) = tag;
+    set_descriptor(which.page, tag);
     tree_.insert(which.page);
+}
+
+void page_runs::set_descriptor(std::uint32_t page, const page_descriptor& becomes) {
+    *pages_.changing(&pages_.descriptor(page)) = becomes;
 }
 
 // The free run that ends where `page` begins.

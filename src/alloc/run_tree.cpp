@@ -12,9 +12,9 @@ std::uint64_t key_of(const page_descriptor& run, std::uint32_t page) { return st
 } // namespace
 
 // The run at the end of a link, or null and the damage noted. Lowers `bound` to its priority.
-page_descriptor* run_tree::visit(std::uint32_t page, std::uint64_t& bound) {
+const page_descriptor* run_tree::visit(std::uint32_t page, std::uint64_t& bound) {
     ++step_count_;
-    page_descriptor* const run = pages_.used_descriptor(page);
+    const page_descriptor* const run = pages_.used_descriptor(page);
     if (run == nullptr || run->kind != page_kind::free_run || run->count == 0 || run_priority(page) >= bound ||
         page + std::uint64_t{run->count} > pages_.used_end(section_of(page))) {
         pages_.note_damage_of_page(page, "a link in the tree of free runs is wrong");
@@ -39,51 +39,52 @@ std::uint32_t run_tree::best_fit(std::uint64_t page_count) {
 }
 
 void run_tree::insert(std::uint32_t page) {
-    page_descriptor& run = pages_.descriptor(page);
+    const page_descriptor& run = pages_.descriptor(page);
     const std::uint64_t key = key_of(run, page);
     position at{&pages_.state().free_run_root, k_no_bound};
     while (*at.link != 0 && run_priority(*at.link) > run_priority(page)) {
         const std::uint32_t above = *at.link;
-        page_descriptor* const node = visit(above, at.bound);
+        const page_descriptor* const node = visit(above, at.bound);
         if (node == nullptr)
             return;
         at.link = key < key_of(*node, above) ? &node->before : &node->after;
     }
     split(*at.link, at.bound, key, run);
-    *at.link = page;
-    ++pages_.state().free_run_count;
-    pages_.state().free_pages += run.count;
+    set(at.link, page);
+    format::alloc_state& state = pages_.changing_state();
+    ++state.free_run_count;
+    state.free_pages += run.count;
 }
 
 // Divides the subtree `from` into what is before and after `key`.
-void run_tree::split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, page_descriptor& into) {
-    std::uint32_t* before = &into.before;
-    std::uint32_t* after = &into.after;
+void run_tree::split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, const page_descriptor& into) {
+    const std::uint32_t* before = &into.before;
+    const std::uint32_t* after = &into.after;
     while (from != 0) {
-        page_descriptor* const node = visit(from, bound);
+        const page_descriptor* const node = visit(from, bound);
         if (node == nullptr)
             break; // what hangs below the damage is lost to the tree, nothing else
         if (key_of(*node, from) < key) {
-            *before = from;
+            set(before, from);
             before = &node->after;
             from = node->after;
         } else {
-            *after = from;
+            set(after, from);
             after = &node->before;
             from = node->before;
         }
     }
-    *before = 0;
-    *after = 0;
+    set(before, 0);
+    set(after, 0);
 }
 
 bool run_tree::remove(std::uint32_t page) {
-    page_descriptor& run = pages_.descriptor(page);
+    const page_descriptor& run = pages_.descriptor(page);
     const std::uint64_t key = key_of(run, page);
     position at{&pages_.state().free_run_root, k_no_bound};
     while (*at.link != page) {
         const std::uint32_t above = *at.link;
-        page_descriptor* const node = above == 0 ? nullptr : visit(above, at.bound);
+        const page_descriptor* const node = above == 0 ? nullptr : visit(above, at.bound);
         if (node == nullptr) {
             pages_.note_damage_of_page(page, "a free run is missing from the tree of free runs");
             return false;
@@ -93,8 +94,9 @@ bool run_tree::remove(std::uint32_t page) {
     if (visit(page, at.bound) == nullptr)
         return false;
     join(at, run);
-    --pages_.state().free_run_count;
-    pages_.state().free_pages -= run.count;
+    format::alloc_state& state = pages_.changing_state();
+    --state.free_run_count;
+    state.free_pages -= run.count;
     return true;
 }
 
@@ -105,14 +107,14 @@ void run_tree::join(position at, const page_descriptor& of) {
     while (before != 0 && after != 0) {
         const bool take_before = run_priority(before) > run_priority(after);
         std::uint32_t& top = take_before ? before : after;
-        page_descriptor* const node = visit(top, at.bound);
+        const page_descriptor* const node = visit(top, at.bound);
         if (node == nullptr)
             return; // the link still leads to the node that is leaving: damage was noted, no one follows it
-        *at.link = top;
+        set(at.link, top);
         at.link = take_before ? &node->after : &node->before;
         top = *at.link;
     }
-    *at.link = before != 0 ? before : after;
+    set(at.link, before != 0 ? before : after);
 }
 
 } // namespace remanence::alloc

@@ -37,13 +37,14 @@ public:
 
 private:
     struct position {
-        std::uint32_t* link;
+        const std::uint32_t* link;
         std::uint64_t bound; // T1: priorities from here on are below it
     };
     static constexpr std::uint64_t k_no_bound = std::uint64_t{1} << 32;
 
-    format::page_descriptor* visit(std::uint32_t page, std::uint64_t& bound);
-    void split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, format::page_descriptor& into);
+    const format::page_descriptor* visit(std::uint32_t page, std::uint64_t& bound);
+    void split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, const format::page_descriptor& into);
+    void set(const std::uint32_t* link, std::uint32_t page) { *pages_.changing(link) = page; }
     void join(position at, const format::page_descriptor& of);
 
     heap_pages& pages_;

@@ -61,21 +61,23 @@ void* slabs::allocate(std::uint32_t count, std::uint32_t alignment) {
 
 // The granules lie in the current slab's hole.
 [[gnu::always_inline]] inline void* slabs::claim(std::uint32_t begin, std::uint32_t count) {
-    alloc_state& state = pages_.state();
-    const std::uint32_t slab = state.current_slab;
+    const std::uint32_t slab = pages_.state().current_slab;
     if (!is_slab(pages_, slab)) [[unlikely]]
         return no_hole(slab);
     const section& home = section_of(slab);
-    page_descriptor& d = pages_.descriptor(home, slab);
-    std::uint64_t* const used = pages_.used_bits(home, slab);
+    const page_descriptor& d = pages_.descriptor(home, slab);
+    const std::uint64_t* const used = pages_.used_bits(home, slab);
     if (d.count < count || find_set(used, begin, begin + count) != begin + count) [[unlikely]]
         return no_hole(slab);
-    set_bits(used, begin, begin + count);
-    set_bits(pages_.start_bits(home, slab), begin, begin + 1);
-    d.count -= count;
+    set_bits(changing_bits(used), begin, begin + count);
+    set_bits(changing_bits(pages_.start_bits(home, slab)), begin, begin + 1);
+    pages_.changing(&d)->count -= count;
+    alloc_state& state = pages_.changing_state();
     state.hole_begin = begin + count;
     state.allocated_bytes += count * k_granule_bytes;
-    return pages_.address(slab) + begin * k_granule_bytes;
+    const std::uint64_t offset = slab * k_page_bytes + begin * k_granule_bytes;
+    pages_.announce(offset, count * k_granule_bytes);
+    return pages_.base() + offset;
 }
 
 void* slabs::no_hole(std::uint32_t slab) {
@@ -94,7 +96,7 @@ void* slabs::allocate_elsewhere(std::uint32_t count, std::uint32_t alignment) {
 }
 
 bool slabs::advance_in_current(std::uint32_t from, std::uint32_t count, std::uint32_t alignment) {
-    alloc_state& state = pages_.state();
+    const alloc_state& state = pages_.state();
     if (state.current_slab == 0 || pages_.found_damage())
         return false;
     if (!is_slab(pages_, state.current_slab))
@@ -105,9 +107,14 @@ bool slabs::advance_in_current(std::uint32_t from, std::uint32_t count, std::uin
     const hole next = find_hole(used, from, count, alignment);
     if (next.length() == 0)
         return false;
+    set_hole(next);
+    return true;
+}
+
+void slabs::set_hole(hole next) {
+    alloc_state& state = pages_.changing_state();
     state.hole_begin = next.begin;
     state.hole_end = next.end;
-    return true;
 }
 
 // An alignment may keep a block out of the slab of a bin, though the longest hole there is long enough; but not where
@@ -147,26 +154,22 @@ bool slabs::adopt_new() {
     page_descriptor d{};
     d.kind = page_kind::slab;
     d.count = k_slab_granules;
-    pages_.descriptor(slab) = d; // its bits are zero (B3)
+    *pages_.changing(&pages_.descriptor(slab)) = d; // its bits are zero (B3)
     return make_current(slab, {0, k_slab_granules});
 }
 
 bool slabs::make_current(std::uint32_t slab, hole first) {
     if (!retire_current())
         return false;
-    alloc_state& state = pages_.state();
-    state.current_slab = slab;
-    state.hole_begin = first.begin;
-    state.hole_end = first.end;
+    pages_.changing_state().current_slab = slab;
+    set_hole(first);
     return true;
 }
 
 // B2. Leaves no slab current.
 bool slabs::retire_current() {
-    alloc_state& state = pages_.state();
-    const std::uint32_t slab = std::exchange(state.current_slab, 0U);
-    state.hole_begin = 0;
-    state.hole_end = 0;
+    const std::uint32_t slab = std::exchange(pages_.changing_state().current_slab, 0U);
+    set_hole({});
     if (slab == 0)
         return true;
     if (!is_slab(pages_, slab))
@@ -187,8 +190,8 @@ bool slabs::deallocate(const void* address, std::uint32_t count) {
     if (page > k_heap_pages_max || !is_aligned(offset, k_granule_bytes) || !is_slab(pages_, slab)) [[unlikely]]
         return false;
     const section& home = section_of(slab);
-    std::uint64_t* const used = pages_.used_bits(home, slab);
-    std::uint64_t* const starts = pages_.start_bits(home, slab);
+    const std::uint64_t* const used = pages_.used_bits(home, slab);
+    const std::uint64_t* const starts = pages_.start_bits(home, slab);
     const auto begin = static_cast<std::uint32_t>((offset - slab * k_page_bytes) / k_granule_bytes);
     const std::uint32_t end = begin + count;
     if (end > k_slab_granules || !is_set(starts, begin) || find_set(starts, begin + 1, end) != end ||
@@ -196,15 +199,15 @@ bool slabs::deallocate(const void* address, std::uint32_t count) {
         return false;
     if (end < k_slab_granules && is_set(used, end) && !is_set(starts, end)) [[unlikely]]
         return false; // the block is longer
-    alloc_state& state = pages_.state();
-    page_descriptor& d = pages_.descriptor(home, slab);
-    const bool is_current = slab == state.current_slab;
+    const page_descriptor& d = pages_.descriptor(home, slab);
+    const bool is_current = slab == pages_.state().current_slab;
     const bool becomes_empty = d.count + count == k_slab_granules;
     if (!is_current && !(becomes_empty ? unlink(slab) : move_to_bin(slab, used, {begin, end}))) [[unlikely]]
         return true; // B4: it leaks
-    clear_bits(used, begin, end);
-    clear_bits(starts, begin, begin + 1);
-    d.count += count;
+    clear_bits(changing_bits(used), begin, end);
+    clear_bits(changing_bits(starts), begin, begin + 1);
+    pages_.changing(&d)->count += count;
+    alloc_state& state = pages_.changing_state();
     state.allocated_bytes -= count * k_granule_bytes;
     if (is_current && end == state.hole_begin)
         state.hole_begin = begin; // the last in is the first out
@@ -231,7 +234,7 @@ bool slabs::release(std::uint32_t slab) {
         return note_damage(slab, "a slab is longer than its section");
     if (find_set(pages_.used_bits(home, slab), 0, k_slab_granules) != k_slab_granules)
         return note_damage(slab, "an empty slab has blocks");
-    pages_.descriptor(home, slab) = {};
+    *pages_.changing(&pages_.descriptor(home, slab)) = {};
     runs_.release(slab, k_slab_pages);
     return !pages_.found_damage();
 }
@@ -246,9 +249,9 @@ void slabs::release_empty() {
 // --- lists
 
 // A slab reached through a link, checked (B4); null and the damage noted when it is none.
-page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
+const page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
     if (is_slab(pages_, slab) && slab != pages_.state().current_slab) {
-        page_descriptor& d = pages_.descriptor(slab);
+        const page_descriptor& d = pages_.descriptor(slab);
         if (d.bin == bin && d.count != 0)
             return &d;
     }
@@ -257,45 +260,45 @@ page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
 }
 
 bool slabs::link(std::uint32_t slab, hole longest) {
-    alloc_state& state = pages_.state();
     const std::uint32_t bin = bin_of(longest.length());
-    const std::uint32_t after = state.slab_head[bin];
+    const std::uint32_t after = pages_.state().slab_head[bin];
     if (after != 0) {
-        page_descriptor* const next = linked(after, bin);
+        const page_descriptor* const next = linked(after, bin);
         if (next == nullptr)
             return false;
-        next->before = slab;
+        pages_.changing(next)->before = slab;
     }
-    page_descriptor& d = pages_.descriptor(slab);
+    page_descriptor& d = *pages_.changing(&pages_.descriptor(slab));
     d.bin = static_cast<std::uint8_t>(bin);
     d.hole = static_cast<std::uint16_t>(longest.begin);
     d.before = 0;
     d.after = after;
+    alloc_state& state = pages_.changing_state();
     state.slab_head[bin] = slab;
     state.used_bins |= std::uint64_t{1} << bin;
     return true;
 }
 
 bool slabs::unlink(std::uint32_t slab) {
-    alloc_state& state = pages_.state();
-    page_descriptor& d = pages_.descriptor(slab);
-    if (d.bin >= k_bin_count)
+    const page_descriptor& of = pages_.descriptor(slab);
+    if (of.bin >= k_bin_count)
         return note_damage(slab, "a slab is in a list that does not exist");
-    std::uint32_t* to_this = &state.slab_head[d.bin];
-    if (d.before != 0) {
-        page_descriptor* const previous = linked(d.before, d.bin);
+    const std::uint32_t* to_this = &pages_.state().slab_head[of.bin];
+    if (of.before != 0) {
+        const page_descriptor* const previous = linked(of.before, of.bin);
         if (previous == nullptr)
             return false;
         to_this = &previous->after;
     }
-    page_descriptor* const next = d.after == 0 ? nullptr : linked(d.after, d.bin);
-    if (*to_this != slab || (d.after != 0 && (next == nullptr || next->before != slab)))
+    const page_descriptor* const next = of.after == 0 ? nullptr : linked(of.after, of.bin);
+    if (*to_this != slab || (of.after != 0 && (next == nullptr || next->before != slab)))
         return note_damage(slab, "the links of a list of slabs disagree");
-    *to_this = d.after;
+    *pages_.changing(to_this) = of.after;
     if (next != nullptr)
-        next->before = d.before;
-    if (state.slab_head[d.bin] == 0)
-        state.used_bins &= ~(std::uint64_t{1} << d.bin);
+        pages_.changing(next)->before = of.before;
+    if (pages_.state().slab_head[of.bin] == 0)
+        pages_.changing_state().used_bins &= ~(std::uint64_t{1} << of.bin);
+    page_descriptor& d = *pages_.changing(&of);
     d.bin = 0;
     d.hole = 0;
     d.before = 0;

@@ -79,11 +79,16 @@ private:
     [[nodiscard]] bool adopt_new();
     [[nodiscard]] bool make_current(std::uint32_t slab, hole first);
     [[nodiscard]] bool retire_current();
+    void set_hole(hole next);
+    /// Of a slab.
+    [[nodiscard]] std::uint64_t* changing_bits(const std::uint64_t* bits) const {
+        return pages_.changing(bits, k_slab_granules / 64);
+    }
 
     [[nodiscard]] bool move_to_bin(std::uint32_t slab, const std::uint64_t* used, hole freed);
     [[nodiscard]] bool link(std::uint32_t slab, hole longest);
     [[nodiscard]] bool unlink(std::uint32_t slab);
-    [[nodiscard]] format::page_descriptor* linked(std::uint32_t slab, std::uint32_t bin);
+    [[nodiscard]] const format::page_descriptor* linked(std::uint32_t slab, std::uint32_t bin);
     [[nodiscard]] bool release(std::uint32_t slab);
     [[nodiscard, gnu::cold]] bool note_damage(std::uint32_t slab, const char* what);
 

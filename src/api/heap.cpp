@@ -1,6 +1,7 @@
 // The public handle: checks, sections, and the one place where failures become exceptions.
 
 #include "api/heap_impl.hpp"
+#include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
@@ -63,7 +64,7 @@ void heap_impl::check_process() const {
           impl.path.string());
 }
 
-void heap_impl::enter_write() {
+void heap_impl::enter_write(section_kind kind) {
     check_process();
     if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
         raise(errc::section_conflict,
@@ -72,20 +73,29 @@ void heap_impl::enter_write() {
                   "End the read section first.",
               path.string());
     }
-    if (lock.write_depth() == 1)
+    if (lock.write_depth() == 1) {
         engine->allow_writes(true);
+        if (kind == section_kind::declared)
+            engine->begin_declared();
+    } else if (kind == section_kind::ordinary) {
+        engine->end_declared();
+    }
 }
 
 bool heap_impl::try_enter_write() {
     const auto got = lock.enter_write(false);
     if (got == txn::section_lock::outcome::outermost)
         engine->allow_writes(true);
+    if (got == txn::section_lock::outcome::nested)
+        engine->end_declared();
     return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
 }
 
 void heap_impl::leave_write() noexcept {
-    if (lock.write_depth() == 1 && guard.same_process())
+    if (lock.write_depth() == 1 && guard.same_process()) {
+        engine->end_declared();
         engine->allow_writes(false);
+    }
     lock.leave_write();
 }
 
@@ -122,14 +132,14 @@ std::optional<heap_impl::in_flight> heap_impl::finish_write(durability how) {
     check_process();
     std::optional<in_flight> commit;
     if (lock.write_depth() == 1)
-        commit = submit(how);
+        commit = submit(txn::commit_scope::declared, how);
     leave_write();
     return commit;
 }
 
 void heap_impl::leave_read() noexcept { lock.leave_read(); }
 
-heap_impl::in_flight heap_impl::submit(durability how) {
+heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) {
     if (doomed) {
         raise(errc::rolled_back,
               "a nested write section of " + path.string() +
@@ -143,27 +153,36 @@ heap_impl::in_flight heap_impl::submit(durability how) {
             how = durability::durable; // no thread to be had: then it waits for the disk itself
         }
     }
-    auto version = engine->submit();
+    const auto started = std::chrono::steady_clock::now();
+    const std::uint64_t before = engine->version();
+    auto version = engine->submit(scope);
     if (!version)
         detail::raise(version.why());
     ++commits_in_flight;
-    return {*version, how};
+    return {*version, how, started, *version != before};
 }
 
-void heap_impl::await(in_flight commit) {
+void heap_impl::await(const in_flight& commit) {
     struct landing {
         std::atomic<int>& count;
         ~landing() { --count; }
     } const lands{commits_in_flight};
     switch (commit.how) {
     case durability::durable:
-        return check(engine->await(commit.version, log::durability::durable));
+        check(engine->await(commit.version, log::durability::durable));
+        break;
     case durability::lazy:
         check(engine->await(commit.version, log::durability::lazy));
-        return syncer->note();
+        syncer->note();
+        break;
     case durability::none:
-        return check(engine->await(commit.version, log::durability::none));
+        check(engine->await(commit.version, log::durability::none));
+        break;
     }
+    if (!commit.has_record)
+        return;
+    const std::scoped_lock recording(timing);
+    commit_times.add(std::chrono::steady_clock::now() - commit.started);
 }
 
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
@@ -189,12 +208,11 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     return impl.get();
 }
 
-write_section::write_section(heap_impl* impl) : write_section(impl, impl->options.commits) {}
-
-write_section::write_section(heap_impl* impl, durability how) : impl_(impl), how_(how) {
+write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until)
+    : impl_(impl), how_(until.value_or(impl->options.commits)) {
     if (impl->options.read_only)
         raise_read_only(*impl); // before it runs into write-protected memory
-    impl->enter_write();
+    impl->enter_write(kind);
 }
 
 write_section::~write_section() {
@@ -346,6 +364,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
                               const alloc::block_allocator& blocks) {
             return types::check_pointers(engine, changes, blocks, detail::registry::path_at);
         };
+        internal.inspect_unannounced = types::refuse_unannounced;
     }
     os::file_system& files = detail::files_for_tests != nullptr ? *detail::files_for_tests : os::posix_file_system();
     // Absolute and without symbolic links, since the log is created by name, later: the program may have changed its
@@ -418,7 +437,7 @@ namespace {
 /// Runs `f` with the write lock held, whether or not the thread is in a write section already.
 template <class F>
 void exclusively(detail::heap_impl* impl, F&& f) {
-    impl->enter_write();
+    impl->enter_write(detail::section_kind::joining);
     try {
         f();
     } catch (...) {
@@ -442,7 +461,7 @@ void heap::commit() { commit(checked(impl_)->options.commits); }
 void heap::commit(durability until) {
     detail::heap_impl* impl = checked(impl_);
     std::optional<detail::heap_impl::in_flight> commit;
-    exclusively(impl, [&] { commit = impl->submit(until); });
+    exclusively(impl, [&] { commit = impl->submit(txn::commit_scope::everything, until); });
     impl->await(*commit);
 }
 
@@ -461,7 +480,7 @@ void heap::checkpoint() {
     exclusively(impl, [&] { check(impl->engine->checkpoint()); });
 }
 
-void heap::lock() { checked(impl_)->enter_write(); }
+void heap::lock() { checked(impl_)->enter_write(detail::section_kind::ordinary); }
 
 bool heap::try_lock() { return checked(impl_)->try_enter_write(); }
 
@@ -520,8 +539,16 @@ heap_stats heap::stats() const {
         heap_stats stats;
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
+        stats.changed_bytes = counted.changed_bytes;
         stats.logged_bytes = counted.logged_bytes;
         stats.image_bytes = counted.image_bytes;
+        stats.written_bytes = engine.written_bytes();
+        stats.syncs = engine.syncs();
+        {
+            const std::scoped_lock reading(impl->timing);
+            stats.commit_times = impl->commit_times;
+        }
+        stats.log_limit_bytes = engine.log_limit_bytes();
         stats.log_used_bytes = engine.log_used_bytes();
         stats.twin_bytes = engine.twin_bytes();
         stats.heap_bytes = engine.committed_bytes();

@@ -10,8 +10,10 @@
 #include <remanence/heap.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace remanence::detail {
@@ -27,14 +29,16 @@ public:
     const std::unique_ptr<txn::engine> engine;
     const os::fork_guard guard;
     txn::section_lock lock;
-    bool doomed = false;                             // a nested section failed; guarded by the write lock
-    std::unique_ptr<lazy_sync> syncer;               // from the first lazy commit on; guarded likewise
-    std::atomic<int> commits_in_flight = 0;          // submitted and not yet waited for
+    bool doomed = false;                    // a nested section failed; guarded by the write lock
+    std::unique_ptr<lazy_sync> syncer;      // from the first lazy commit on; guarded likewise
+    std::atomic<int> commits_in_flight = 0; // submitted and not yet waited for
+    std::mutex timing;
+    latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
-    void enter_write();
+    void enter_write(section_kind kind);
     /// Without waiting: false when somebody else is in a section.
     bool try_enter_write();
     /// Ends the section, and does nothing else.
@@ -48,11 +52,13 @@ public:
     struct in_flight {
         std::uint64_t version;
         durability how;
+        std::chrono::steady_clock::time_point started;
+        bool has_record; // else nothing had changed
     };
     /// With the write lock held. await() must follow.
-    [[nodiscard]] in_flight submit(durability how);
+    [[nodiscard]] in_flight submit(txn::commit_scope scope, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
-    void await(in_flight commit);
+    void await(const in_flight& commit);
     /// Ends the section; commits when it is the outermost, and then await() must follow. When it throws, the section has
     /// not ended.
     [[nodiscard]] std::optional<in_flight> finish_write(durability how);

@@ -64,6 +64,8 @@ const char* sentence(errc code) {
         return "the heap must be recovered first";
     case errc::rolled_back:
         return "the section was rolled back";
+    case errc::undeclared_change:
+        return "a declared section changed what it did not announce";
     }
     return "unknown error";
 }

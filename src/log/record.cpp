@@ -168,4 +168,17 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
     return rest.at_end();
 }
 
+void record_totals::add(std::span<const std::byte> record, std::uint64_t chunk_pages) {
+    static_cast<void>(for_each_part(
+        record, chunk_pages,
+        [&](std::uint64_t, const std::vector<std::uint32_t>& checksums) {
+            for (const std::uint32_t checksum : checksums)
+                fresh_pages += checksum != 0 ? 1U : 0U;
+        },
+        [&](const page_entry& page) {
+            ++changed_pages;
+            changed_bytes += page.data.size();
+        }));
+}
+
 } // namespace remanence::log

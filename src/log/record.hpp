@@ -74,6 +74,15 @@ struct page_entry {
 /// Copies the changed bytes into `page`, 4 KiB.
 void apply_ranges(const page_entry& entry, std::byte* page);
 
+/// What a record changes.
+struct record_totals {
+    std::uint64_t changed_pages = 0; // of chunks that have a place
+    std::uint64_t changed_bytes = 0; // in these
+    std::uint64_t fresh_pages = 0;   // with contents, of chunks that it gives a place
+
+    void add(std::span<const std::byte> record, std::uint64_t chunk_pages);
+};
+
 /// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so
 /// every count and offset is checked; false when one is out of bounds.
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,

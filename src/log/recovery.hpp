@@ -18,6 +18,7 @@ namespace remanence::log {
 struct recovery_outcome {
     std::uint64_t commits = 0; // records replayed
     std::uint64_t bytes = 0;   // their size
+    record_totals totals{};    // what they change; told by salvage() only
 };
 
 /// Precondition: the store was opened for reading and writing. Afterwards it is clean and there is no log.

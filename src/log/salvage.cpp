@@ -102,6 +102,7 @@ result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store
         version = record.version;
         chain = record.checksum;
         outcome.bytes += record.bytes.size();
+        outcome.totals.add(record.bytes, store.chunk_pages());
     }
     // A damaged table stays as it was, and its pages cannot be checked.
     if (auto published = publish(store, version, chain); !published) {

@@ -184,9 +184,14 @@ public:
         for (std::uint64_t page = offset / k_page_bytes; page < end;) {
             std::uint64_t behind = page + 1;
             if (is_closed(page)) {
+                const std::uint64_t first = state(page) == page_state::untouched ? untouched_around(page).first : page;
                 while (behind < end && is_closed(behind))
                     ++behind;
-                if (!open({page, static_cast<std::uint32_t>(behind - page), k_not_kept}))
+                if (state(behind - 1) == page_state::untouched) {
+                    const opened_pages last = untouched_around(behind - 1);
+                    behind = last.first + last.count;
+                }
+                if (!open({first, static_cast<std::uint32_t>(behind - first), k_not_kept}))
                     return tracker_failure("cannot open pages for a system call");
             }
             page = behind;

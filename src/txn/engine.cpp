@@ -163,6 +163,7 @@ result<void> engine::open_memory(os::reservation place) {
     if (store_->image_bytes() == 0) {
         REM_TRY(view_->make_accessible(k_page_bytes));
         REM_TRY(format_header());
+        has_other_changes_ = true;
     } else {
         REM_TRY(check_header());
     }
@@ -267,21 +268,72 @@ result<void> engine::poisoning_without_memory(F step) {
     }
 }
 
-result<void> engine::commit(log::durability how) {
-    auto version = submit();
+result<void> engine::commit(log::durability how, commit_scope scope) {
+    auto version = submit(scope);
     if (!version)
         return version.error();
     return await(*version, how);
 }
 
-result<std::uint64_t> engine::submit() {
+void engine::begin_declared() {
+    std::lock_guard allocation(allocation_);
+    is_declared_ = true;
+    view_->note_announcements(true);
+    allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {
+        (void)view_->announce(offset,
+                              bytes); // a tracker that cannot open the pages has another try when they are written
+    });
+}
+
+void engine::end_declared() {
+    std::lock_guard allocation(allocation_);
+    if (!is_declared_)
+        return;
+    is_declared_ = false;
+    has_other_changes_ = has_other_changes_ || !view_->has_no_announcements();
+    view_->note_announcements(false);
+    allocator_->set_listener({});
+}
+
+bool engine::knows_all_changes() const {
+    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements();
+}
+
+result<view::change_set> engine::collect(bool only_declared) {
+    const auto is_unused = [this](std::uint64_t page) { return allocator_->is_free_page(page); };
+    if (!only_declared)
+        return view_->collect(is_unused);
+    if (options_.inspect_unannounced) {
+        auto missed = view_->collect_unannounced(is_unused);
+        if (!missed)
+            return missed.error();
+        if (!missed->empty()) {
+            if (auto passed = options_.inspect_unannounced(*this, *missed, *allocator_); !passed)
+                return passed.error();
+        }
+    }
+    return view_->collect_announced(is_unused);
+}
+
+void engine::accept(const view::change_set& changes, bool only_declared) {
+    if (only_declared) {
+        view_->accept_announced(changes);
+    } else {
+        view_->accept(changes);
+        has_other_changes_ = false;
+    }
+}
+
+result<std::uint64_t> engine::submit(commit_scope scope) {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
-    auto changes = view_->collect([this](std::uint64_t page) { return allocator_->is_free_page(page); });
+    const bool only_declared = scope == commit_scope::declared && knows_all_changes();
+    has_other_changes_ = has_other_changes_ || !only_declared; // until they are committed
+    auto changes = collect(only_declared);
     if (!changes)
         return changes.error();
     if (changes->empty()) {
-        view_->accept(*changes); // what was written is what is committed
+        accept(*changes, only_declared); // what was written is what is committed
         return version_;
     }
     if (options_.inspect)
@@ -296,8 +348,8 @@ result<std::uint64_t> engine::submit() {
     // Up to here a lack of memory changed nothing.
     const std::uint64_t before = version_;
     try {
-        REM_TRY(submit(*changes, record));
-        REM_TRY(checkpoint_if_due());
+        REM_TRY(submit(*changes, record, only_declared));
+        REM_TRY(checkpoint_if_due(only_declared));
     } catch (const std::bad_alloc&) {
         lacked_memory_ = true;
         if (version_ == before)
@@ -307,7 +359,7 @@ result<std::uint64_t> engine::submit() {
     return version_;
 }
 
-result<void> engine::submit(view::change_set& changes, log::record_builder& record) {
+result<void> engine::submit(view::change_set& changes, log::record_builder& record, bool only_declared) {
     REM_TRY(prepare(changes, record));
 
     // From here on a failure poisons: what reached the disk is unknown (I5).
@@ -325,9 +377,10 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     chain_ = record.checksum();
     ++stats_.commits;
     stats_.logged_bytes += bytes;
+    stats_.changed_bytes += changes.changed_bytes();
     for (view::fresh_chunk& fresh : changes.fresh)
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
-    view_->accept(changes);
+    accept(changes, only_declared);
     return {};
 }
 
@@ -350,11 +403,11 @@ result<void> engine::sync() {
     return log == nullptr ? result<void>() : await(log->submitted_through(), log::durability::durable);
 }
 
-result<void> engine::checkpoint_if_due() {
+result<void> engine::checkpoint_if_due(bool only_declared) {
     if (log_->used_bytes() < options_.log_limit_bytes && view_->twin_bytes() < options_.twin_limit_bytes)
         return {};
     REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
-    if (auto folded = fold_and_settle(); !folded)
+    if (auto folded = fold_and_settle(only_declared); !folded)
         (void)poison(folded.error()); // this commit is durable; the next one will hear
     return {};
 }
@@ -438,7 +491,8 @@ result<void> engine::rollback() {
     return poisoning_without_memory([&]() -> result<void> {
         if (auto restored = view_->rollback(); !restored)
             return poison(restored.error());
-        if (store_->image_bytes() == 0)
+        has_other_changes_ = store_->image_bytes() == 0;
+        if (has_other_changes_)
             REM_TRY(format_header()); // nothing was ever committed
         return check_allocator();
     });
@@ -456,9 +510,9 @@ result<void> engine::checkpoint() {
     });
 }
 
-result<void> engine::fold_and_settle() {
+result<void> engine::fold_and_settle(bool only_declared) {
     REM_TRY(fold(false));
-    REM_TRY(view_->settle());
+    REM_TRY(view_->settle(only_declared));
     view_->drop_twins();
     return {};
 }
@@ -498,6 +552,7 @@ result<void> engine::close() {
 
 void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why) {
     std::lock_guard allocation(allocation_);
+    has_other_changes_ = has_other_changes_ || !is_declared_;
     void* block = allocator_->allocate(bytes, alignment);
     if (block != nullptr)
         return block;
@@ -513,10 +568,14 @@ void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::option
 
 void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     std::lock_guard allocation(allocation_);
+    has_other_changes_ = has_other_changes_ || !is_declared_;
     if (options_.inspect) {
         auto freed = allocator_->block_of(block);
-        if (freed && freed->start == block)
+        if (freed && freed->start == block) {
+            if (is_declared_)
+                (void)view_->announce(offset_of(freed->start), freed->bytes);
             std::memset(freed->start, 0, freed->bytes);
+        }
     }
     allocator_->deallocate(block, bytes, alignment);
 }
@@ -533,8 +592,9 @@ const alloc::block_allocator* engine::quiet_allocator() const {
     return allocator_.get();
 }
 
-result<void> engine::announce(const std::byte* first, std::uint64_t bytes) {
-    auto announced = view_->announce(static_cast<std::uint64_t>(first - base()), bytes);
+result<void> engine::announce(const void* first, std::uint64_t bytes) {
+    std::lock_guard allocation(allocation_);
+    auto announced = view_->announce(offset_of(first), bytes);
     if (!announced)
         return name_file("touch in ", path(), announced.why());
     return {};

@@ -12,6 +12,7 @@
 #include "format/heap_header.hpp"
 #include "log/record.hpp"
 #include "log/redo_log.hpp"
+#include "os/counting_files.hpp"
 #include "os/file.hpp"
 #include "os/page_scan.hpp"
 #include "store/heap_file.hpp"
@@ -34,6 +35,12 @@ class engine;
 
 enum class open_mode { open_or_create, create, open_existing };
 
+/// Which changes a commit takes.
+enum class commit_scope {
+    everything,
+    declared, // those announced in the declared section that is open; without one, everything
+};
+
 struct engine_options {
     std::uint64_t reserve_bytes = 16 * GiB;
     std::uint64_t chunk_bytes = 256 * KiB;
@@ -53,11 +60,15 @@ struct engine_options {
     /// changes. Called with the allocation lock held: it must ask the allocator handed to it, not the engine. While one
     /// is set, freed blocks are zeroed, so that what is in a live block was not left there by an earlier one.
     std::function<result<void>(engine&, const view::change_set&, const alloc::block_allocator&)> inspect;
+    /// Sees, before a commit of a declared section, what was changed and not announced; called and answering as `inspect`.
+    /// While one is set, such a commit looks for changes everywhere first.
+    std::function<result<void>(engine&, const view::change_set&, const alloc::block_allocator&)> inspect_unannounced;
 };
 
 struct engine_stats {
     std::uint64_t commits = 0;
     std::uint64_t checkpoints = 0;
+    std::uint64_t changed_bytes = 0;
     std::uint64_t logged_bytes = 0;
     std::uint64_t image_bytes = 0;
     std::uint64_t recovered_commits = 0;
@@ -86,12 +97,13 @@ public:
     /// durable yet, but memory as far as rollback() is concerned. A checkpoint that is due is made on the way. errc::no_space:
     /// nothing written, memory keeps its changes, may be repeated. std::bad_alloc, as from commit(), rollback(),
     /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
-    result<std::uint64_t> submit();
+    /// A commit of declared changes leaves all others as they are, uncommitted: the next of everything finds them.
+    result<std::uint64_t> submit(commit_scope scope = commit_scope::everything);
     /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
     /// without the section lock (R5). A failure poisons.
     result<void> await(std::uint64_t version, log::durability how);
     /// Both halves.
-    result<void> commit(log::durability how = log::durability::durable);
+    result<void> commit(log::durability how = log::durability::durable, commit_scope scope = commit_scope::everything);
     /// Makes everything durable that was committed before the call. From any thread.
     result<void> sync();
     /// Memory becomes what the last commit left, allocator included.
@@ -108,8 +120,16 @@ public:
     /// For a handler of a signal: the allocator, unless a thread is changing it.
     [[nodiscard]] const alloc::block_allocator* quiet_allocator() const;
 
-    /// System calls may write into [first, first+bytes) until the next commit or rollback.
-    result<void> announce(const std::byte* first, std::uint64_t bytes);
+    /// [first, first+bytes) will be written, perhaps by system calls, until the next commit or rollback.
+    result<void> announce(const void* first, std::uint64_t bytes);
+
+    // A declared section: every change is made by this allocator or announced, so that the commit need not look for any.
+    // Where that is known not to hold, a commit takes everything: if before the section memory was allocated, or a
+    // commit failed, or if the process lacks memory to note an announcement.
+
+    void begin_declared();
+    /// Before or after the commit; what was announced and not committed is then for the next commit of everything to find.
+    void end_declared();
     /// A write section begins or ends; callers hold the lock of the sections. Writes are allowed after open().
     void allow_writes(bool allowed) { view_->allow_writes(allowed); }
 
@@ -117,6 +137,9 @@ public:
     result<verification> verify();
 
     [[nodiscard]] std::byte* base() const { return view_->base(); }
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base());
+    }
     [[nodiscard]] bool contains(const void* address) const;
     [[nodiscard]] format::heap_header& header() const { return *header_at(view_->base()); }
     /// Of the last commit, durable or not; once poisoned, of the last durable one.
@@ -124,6 +147,10 @@ public:
     [[nodiscard]] bool read_only() const { return options_.read_only; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     [[nodiscard]] const engine_stats& stats() const { return stats_; }
+    /// To both files, and waits for the device.
+    [[nodiscard]] std::uint64_t written_bytes() const { return files_.written_bytes(); }
+    [[nodiscard]] std::uint64_t syncs() const { return files_.syncs(); }
+    [[nodiscard]] std::uint64_t log_limit_bytes() const { return options_.log_limit_bytes; }
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
     [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
     [[nodiscard]] std::uint64_t committed_bytes() const { return store_->image_bytes(); }
@@ -144,26 +171,31 @@ private:
     result<void> check_allocator();
     result<void> usable() const;
     [[nodiscard]] bool is_poisoned() const;
+    [[nodiscard]] bool knows_all_changes() const;
+    result<view::change_set> collect(bool only_declared);
     unexpected poison(unexpected why);
     template <class F>
     result<void> poisoning_without_memory(F step);
 
-    result<void> submit(view::change_set& changes, log::record_builder& record);
+    result<void> submit(view::change_set& changes, log::record_builder& record, bool only_declared);
+    void accept(const view::change_set& changes, bool only_declared);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
     result<void> write_fresh(const view::change_set& changes);
-    result<void> checkpoint_if_due();
+    result<void> checkpoint_if_due(bool only_declared);
     result<void> fold(bool clean);
-    result<void> fold_and_settle();
+    result<void> fold_and_settle(bool only_declared);
 
-    os::file_system& files_;
+    os::counting_files files_; // the files below are opened by it
     engine_options options_;
     std::unique_ptr<store::heap_file> store_;
     std::unique_ptr<view::memory_view> view_;          // its mappings go before the file that holds the lock
     std::unique_ptr<log::redo_log> log_;               // from the first commit on
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
-    mutable std::mutex allocation_; // guards allocator_ and the view's growth
+    mutable std::mutex allocation_;  // guards allocator_ and the view's growth
+    bool is_declared_ = false;       // guarded by allocation_, too
+    bool has_other_changes_ = false; // likewise: that are in no announcement, as far as the engine notices
     std::uint64_t version_ = 0;
     std::uint64_t chain_ = 0; // checksum of the last record
     mutable std::mutex health_;

@@ -84,6 +84,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
         return recovered.error();
     opened->log_.commits = recovered->commits;
     opened->log_.record_bytes = recovered->bytes;
+    opened->log_.totals = recovered->totals;
     if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
         const format::superblock& super = opened->store_->super();
         REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true));
@@ -212,6 +213,22 @@ result<inspected_parts> inspection::check_all(const inspection_progress& progres
         allocator_.reset();
     }
     return parts;
+}
+
+result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
+    std::optional<alloc::occupancy> found;
+    if (store_->image_bytes() == 0)
+        return std::optional(alloc::occupancy{}); // nothing was committed
+    inspected_parts parts;
+    if (auto read = check_allocator(parts); !read) {
+        if (!is_damage(read.why().code))
+            return read.error();
+        note(read.why());
+        allocator_.reset();
+    }
+    if (allocator_)
+        found = allocator_->survey();
+    return found;
 }
 
 /// The header page, and the planes of all sections that begin in the heap.

@@ -7,8 +7,10 @@
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "alloc/occupancy.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
+#include "log/record.hpp"
 #include "os/memory.hpp"
 #include "os/overlay_files.hpp"
 #include "store/heap_file.hpp"
@@ -33,6 +35,7 @@ struct inspected_log {
     std::uint64_t file_bytes = 0;
     std::uint64_t commits = 0; // that the image lacks, and the log has
     std::uint64_t record_bytes = 0;
+    log::record_totals totals{}; // of these commits
 };
 
 struct inspected_parts {
@@ -86,6 +89,9 @@ public:
     /// Reads all pages, checksum tables and structures of the allocator, and compares; adds to problems(). O(heap).
     result<inspected_parts> check_all(const inspection_progress& progress);
 
+    /// How the allocator's memory is used. Nothing, and the damage added to problems(), when its structures cannot be read
+    /// or do not fit. Reads them, and no other pages. O(heap / 4096).
+    result<std::optional<alloc::occupancy>> survey_allocator();
     /// Whether block_of() can tell.
     [[nodiscard]] bool knows_blocks() const { return allocator_ != nullptr; }
     /// End of the heap's memory: of the image, or of what the allocator has in use.

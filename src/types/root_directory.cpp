@@ -117,6 +117,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
         }
         *d = static_cast<format::root_directory*>(*block);
         **d = {format::k_directory_magic, format::k_directory_version, 0, 0, k_first_capacity, offset_of(*table)};
+        REM_TRY(engine_.announce(&engine_.header(), sizeof(format::heap_header)));
         engine_.header().root_word = offset_of(*block);
     }
     format::root_directory& dir = **d;
@@ -136,6 +137,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     auto block = allocate(entry_bytes(e));
     if (!block)
         return block.error();
+    REM_TRY(engine_.announce(&dir, sizeof dir));
     if (dir.count == dir.capacity) {
         auto grown = allocate(2 * dir.capacity * sizeof(std::uint64_t));
         if (!grown) {
@@ -152,6 +154,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     std::copy(name.begin(), name.end(), text);
     std::copy(type.name.begin(), type.name.end(), text + name.size());
     std::uint64_t* table = table_of(base, dir);
+    REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
     std::copy_backward(table + where->index, table + dir.count, table + dir.count + 1);
     table[where->index] = offset_of(*block);
     ++dir.count;
@@ -169,6 +172,8 @@ result<void> root_directory::erase(std::string_view name) {
         return where.error();
     REM_CHECK(where->found);
     std::uint64_t* table = table_of(engine_.base(), dir);
+    REM_TRY(engine_.announce(&dir, sizeof dir));
+    REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
     auto* e = reinterpret_cast<format::root_entry*>(engine_.base() + table[where->index]);
     engine_.deallocate(e, entry_bytes(*e), alignof(std::uint64_t));
     std::copy(table + where->index + 1, table + dir.count, table + where->index);

@@ -30,20 +30,6 @@ unexpected exhausted(const std::string& path, const os::reservation& place, cons
                 path, why.os_error);
 }
 
-void sort_and_merge(std::vector<os::page_run>& runs) {
-    std::sort(runs.begin(), runs.end(),
-              [](const os::page_run& a, const os::page_run& b) { return a.offset < b.offset; });
-    std::size_t kept = 0;
-    for (const os::page_run& run : runs) {
-        if (kept > 0 && run.offset <= runs[kept - 1].end()) {
-            runs[kept - 1].bytes = std::max(runs[kept - 1].end(), run.end()) - runs[kept - 1].offset;
-        } else {
-            runs[kept++] = run;
-        }
-    }
-    runs.resize(kept);
-}
-
 /// The runs in pieces that lie in one chunk each.
 std::vector<byte_range> pieces_of(const std::vector<os::page_run>& runs, std::uint64_t chunk_bytes) {
     std::vector<byte_range> pieces;
@@ -58,6 +44,16 @@ std::vector<byte_range> pieces_of(const std::vector<os::page_run>& runs, std::ui
 }
 
 } // namespace
+
+std::uint64_t change_set::changed_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const format::change_range& range : ranges)
+        bytes += range.bytes;
+    for (const fresh_chunk& chunk : fresh)
+        bytes += static_cast<std::uint64_t>(std::ranges::count_if(chunk.checksums, [](auto sum) { return sum != 0; })) *
+                 k_page_bytes;
+    return bytes;
+}
 
 result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place,
                                                        const view_options& options) {
@@ -157,11 +153,12 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
 }
 
 // What was written, without the chunks given back.
-result<std::vector<byte_range>> memory_view::set_unused_aside(const page_predicate& is_unused) {
+result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<os::page_run>& runs,
+                                                              const page_predicate& is_unused) {
     std::vector<byte_range> used;
     std::uint64_t last = ~std::uint64_t{0};
     bool is_given_back = false;
-    for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
+    for (const byte_range& piece : pieces_of(runs, store_.chunk_bytes())) {
         const std::uint64_t chunk = piece.offset / store_.chunk_bytes();
         if (chunk != last) {
             auto given_back = give_back(chunk, is_unused);
@@ -178,7 +175,22 @@ result<std::vector<byte_range>> memory_view::set_unused_aside(const page_predica
 
 result<change_set> memory_view::collect(const page_predicate& is_unused) {
     REM_TRY(gather_written());
-    auto used = set_unused_aside(is_unused);
+    return changes_in(written_, is_unused, kept_bytes::usable);
+}
+
+result<change_set> memory_view::collect_announced(const page_predicate& is_unused) {
+    const std::vector<os::page_run> behind{{accessible_, ~std::uint64_t{0} - accessible_}};
+    return changes_in(without(announced_.runs(), behind), is_unused, kept_bytes::not_usable);
+}
+
+result<change_set> memory_view::collect_unannounced(const page_predicate& is_unused) {
+    REM_TRY(gather_written());
+    return changes_in(without(written_, announced_.runs()), is_unused, kept_bytes::usable);
+}
+
+result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
+                                           kept_bytes kept) {
+    auto used = set_unused_aside(runs, is_unused);
     if (!used)
         return used.error();
     change_set changes;
@@ -186,7 +198,7 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
         if (store_.is_stored(chunk)) {
-            REM_TRY(collect_stored(piece, changes));
+            REM_TRY(collect_stored(piece, kept, changes));
             continue;
         }
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
@@ -201,7 +213,10 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
     return changes;
 }
 
-result<void> memory_view::collect_stored(byte_range range, change_set& changes) {
+result<void> memory_view::collect_stored(byte_range range, kept_bytes kept, change_set& changes) {
+    const auto old_bytes = [&](std::uint64_t offset) {
+        return kept == kept_bytes::usable ? scanner_->old_bytes(offset) : nullptr;
+    };
     for (std::uint64_t at = range.offset; at < range.end();) {
         std::uint64_t page = at / k_page_bytes;
         if (const std::byte* twin = twins_.find(page)) {
@@ -209,14 +224,14 @@ result<void> memory_view::collect_stored(byte_range range, change_set& changes) 
             at += k_page_bytes;
             continue;
         }
-        const bool is_kept = scanner_->old_bytes(at) != nullptr;
+        const std::byte* const old = old_bytes(at);
         std::uint64_t end = at + k_page_bytes;
-        std::uint64_t limit = is_kept ? end : std::min(range.end(), at + k_read_bytes);
-        while (end < limit && twins_.find(end / k_page_bytes) == nullptr && scanner_->old_bytes(end) == nullptr)
+        std::uint64_t limit = old != nullptr ? end : std::min(range.end(), at + k_read_bytes);
+        while (end < limit && twins_.find(end / k_page_bytes) == nullptr && old_bytes(end) == nullptr)
             end += k_page_bytes;
         // The image's pages become twins at once where they differ: their content is committed either way.
         std::byte* image = twins_.allocate((end - at) / k_page_bytes);
-        auto read = read_image({at, end - at}, image);
+        auto read = read_image({at, end - at}, old, image);
         unchanged_.clear();
         for (; at < end; at += k_page_bytes, image += k_page_bytes) {
             std::size_t before = changes.pages.size();
@@ -237,9 +252,9 @@ result<void> memory_view::collect_stored(byte_range range, change_set& changes) 
 }
 
 // R1. Bytes that the tracker kept count as the image's only if the image's checksum says so.
-result<void> memory_view::read_image(byte_range range, std::byte* into) {
+result<void> memory_view::read_image(byte_range range, const std::byte* kept, std::byte* into) {
     const std::uint64_t page = range.offset / k_page_bytes;
-    if (const std::byte* kept = scanner_->old_bytes(range.offset)) {
+    if (kept != nullptr) {
         auto checksum = store_.checksum_of(page);
         if (!checksum)
             return checksum.error();
@@ -261,12 +276,23 @@ result<void> memory_view::compare(std::uint64_t page, const std::byte* committed
 }
 
 void memory_view::accept(const change_set& changes) {
+    renew_twins(changes);
+    announced_.clear();
+    written_.clear();
+    scanner_->watch();
+}
+
+// What was written in other pages stays in written_, and with the scanner, which begins no new round.
+void memory_view::accept_announced(const change_set& changes) {
+    renew_twins(changes);
+    announced_.clear();
+}
+
+void memory_view::renew_twins(const change_set& changes) {
     for (const changed_page& changed : changes.pages) {
         std::memcpy(twins_.find(changed.page), base() + changed.page * k_page_bytes, k_page_bytes);
         twins_.set_checksum(changed.page, changed.checksum);
     }
-    written_.clear();
-    scanner_->watch();
 }
 
 result<void> memory_view::rollback() {
@@ -278,6 +304,7 @@ result<void> memory_view::rollback() {
             REM_TRY(os::drop_pages(base() + piece.offset, piece.bytes));
         }
     }
+    announced_.clear();
     written_.clear();
     scanner_->watch();
     return {};
@@ -307,8 +334,8 @@ result<void> memory_view::restore(byte_range range) {
     return {};
 }
 
-result<void> memory_view::settle() {
-    // Memory of chunks that got their place since they were mapped.
+// Memory of chunks that got their place since they were mapped.
+result<void> memory_view::map_stored_chunks() {
     for (const store::extent& e : store_.extents()) {
         if (!e.stored)
             continue;
@@ -324,9 +351,19 @@ result<void> memory_view::settle() {
         }
     }
     scattered_chunks_ = 0;
+    return {};
+}
+
+result<void> memory_view::settle(bool has_other_changes) {
+    if (!has_other_changes)
+        REM_TRY(map_stored_chunks());
     std::vector<os::page_run> copies;
-    for (const store::folded_page& twin : twins_.sorted())
-        copies.push_back({twin.page * k_page_bytes, k_page_bytes});
+    for (const store::folded_page& twin : twins_.sorted()) {
+        const std::uint64_t at = twin.page * k_page_bytes;
+        if (!has_other_changes ||
+            (maps_file(twin.page / store_.chunk_pages()) && std::memcmp(base() + at, twin.bytes, k_page_bytes) == 0))
+            copies.push_back({at, k_page_bytes});
+    }
     sort_and_merge(copies);
     for (const os::page_run& run : copies)
         REM_TRY(os::drop_pages(base() + run.offset, run.bytes));

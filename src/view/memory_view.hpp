@@ -12,6 +12,7 @@
 #include "os/memory.hpp"
 #include "os/page_scan.hpp"
 #include "store/heap_file.hpp"
+#include "view/announced_pages.hpp"
 #include "view/twins.hpp"
 
 #include <atomic>
@@ -44,6 +45,8 @@ struct change_set {
     std::vector<format::change_range> ranges;
 
     [[nodiscard]] bool empty() const { return fresh.empty() && pages.empty(); }
+    /// Of ranges, and of the pages that fresh chunks have contents for.
+    [[nodiscard]] std::uint64_t changed_bytes() const;
     [[nodiscard]] std::span<const format::change_range> ranges_of(const changed_page& page) const {
         return std::span(ranges).subspan(page.first_range, page.range_count);
     }
@@ -83,10 +86,31 @@ public:
     /// Memory becomes the committed content again.
     result<void> rollback();
 
-    /// System calls may write there until the next accept() or rollback().
+    /// System calls may write there until the next accept() or rollback(). While announcements are noted, the pages are
+    /// those of collect_announced().
     result<void> announce(std::uint64_t offset, std::uint64_t bytes) {
-        return scanner_ ? scanner_->announce(offset, bytes) : result<void>();
+        const bool is_known = notes_announcements_ && bytes != 0 && !announced_.add(offset, bytes);
+        return scanner_ && !is_known ? scanner_->announce(offset, bytes) : result<void>();
     }
+
+    // Declared sections: whoever writes announces it, so that a commit needs no tracker. What was written unannounced is
+    // neither committed nor lost: the tracker goes on knowing it, and the next collect() or rollback() finds it.
+
+    /// From now on, or not any more. What was noted before is forgotten.
+    void note_announcements(bool noted) {
+        notes_announcements_ = noted;
+        announced_.clear();
+    }
+    /// Nothing was announced since the last accept, rollback or note_announcements().
+    [[nodiscard]] bool has_no_announcements() const { return announced_.is_empty(); }
+    /// False when the process lacked the memory to note one: then collect_announced() would lack changes.
+    [[nodiscard]] bool notes_all_announcements() const { return announced_.is_complete(); }
+    /// As collect(), of the announced pages alone. O(their number).
+    result<change_set> collect_announced(const page_predicate& is_unused);
+    /// As collect(), of all other pages: what is in no announcement although it was to be.
+    result<change_set> collect_unannounced(const page_predicate& is_unused);
+    /// As accept(), of what collect_announced() found.
+    void accept_announced(const change_set& changes);
     /// Only with view_options::report_stray_write does it matter.
     void allow_writes(bool allowed) {
         if (scanner_)
@@ -98,20 +122,28 @@ public:
     [[nodiscard]] std::uint64_t twin_bytes() const { return twins_.bytes(); }
     /// The image holds every twin now.
     void drop_twins() { twins_.clear(); }
-    /// Gives private copies back to the kernel. Precondition: the image, and the view, hold just the committed content;
-    /// to be called before drop_twins().
-    result<void> settle();
+    /// Gives private copies back to the kernel. Precondition: the image holds just the committed content, and so does the
+    /// view unless `has_other_changes`: then only copies that equal their twins are given back. To be called before
+    /// drop_twins().
+    result<void> settle(bool has_other_changes = false);
 
 private:
     memory_view(store::heap_file& store, os::reservation place)
         : store_(store), place_(std::move(place)), reserved_(place_.bytes()), twins_(store.chunk_pages()) {}
     result<void> map(const store::extent& e, os::access protection);
     result<void> gather_written();
-    result<std::vector<byte_range>> set_unused_aside(const page_predicate& is_unused);
+    /// What a tracker has kept counts as committed content only after its collect().
+    enum class kept_bytes { usable, not_usable };
+    result<change_set> changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
+                                  kept_bytes kept);
+    result<std::vector<byte_range>> set_unused_aside(const std::vector<os::page_run>& runs,
+                                                     const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
-    result<void> collect_stored(byte_range range, change_set& changes);
-    result<void> read_image(byte_range range, std::byte* into);
+    result<void> collect_stored(byte_range range, kept_bytes kept, change_set& changes);
+    result<void> read_image(byte_range range, const std::byte* kept, std::byte* into);
     result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
+    void renew_twins(const change_set& changes);
+    result<void> map_stored_chunks();
     result<void> restore(byte_range range);
     [[nodiscard]] bool maps_file(std::uint64_t chunk) const {
         return chunk < maps_file_.size() && maps_file_[static_cast<std::size_t>(chunk)];
@@ -126,8 +158,10 @@ private:
     bool core_dump_ = false;
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
     std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
-    std::vector<std::byte*> unchanged_;  // scratch of collect_stored()
-    std::vector<bool> maps_file_;        // for each chunk: a file mapping, else anonymous memory
+    announced_pages announced_;          // likewise; by whoever writes
+    bool notes_announcements_ = false;
+    std::vector<std::byte*> unchanged_; // scratch of collect_stored()
+    std::vector<bool> maps_file_;       // for each chunk: a file mapping, else anonymous memory
 };
 
 } // namespace remanence::view

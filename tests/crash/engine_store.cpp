@@ -15,11 +15,17 @@ constexpr std::uint64_t k_base = 0x1100'0000'0000;
 
 class engine_store final : public store {
 public:
-    explicit engine_store(std::unique_ptr<txn::engine> opened) : engine_(std::move(opened)) {}
+    engine_store(std::unique_ptr<txn::engine> opened, sections kind) : engine_(std::move(opened)), kind_(kind) {
+        begin();
+    }
 
-    result<void> commit(log::durability how) override { return engine_->commit(how); }
+    result<void> commit(log::durability how) override { return end(engine_->commit(how, txn::commit_scope::declared)); }
     result<void> sync() override { return engine_->sync(); }
-    result<void> rollback() override { return engine_->rollback(); }
+    result<void> rollback() override { return end(engine_->rollback()); }
+    void announce(const std::byte* first, std::uint64_t bytes) override {
+        if (kind_ == sections::declared && !engine_->announce(first, bytes))
+            std::abort();
+    }
     result<void> checkpoint() override { return engine_->checkpoint(); }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
@@ -40,8 +46,22 @@ public:
     }
 
 private:
+    void begin() {
+        if (kind_ == sections::declared)
+            engine_->begin_declared();
+    }
+    // A commit that failed for lack of room may be repeated, so its section goes on.
+    result<void> end(result<void> done) {
+        if (done) {
+            engine_->end_declared();
+            begin();
+        }
+        return done;
+    }
+
     static constexpr std::uint64_t k_alignment = 16;
     std::unique_ptr<txn::engine> engine_;
+    sections kind_;
 };
 
 } // namespace
@@ -58,13 +78,13 @@ txn::engine_options small_heap_options() {
     return options;
 }
 
-open_function engine(txn::engine_options options) {
-    return [options = std::move(options)](os::file_system& files,
-                                          const std::string& path) -> result<std::unique_ptr<store>> {
+open_function engine(txn::engine_options options, sections kind) {
+    return [options = std::move(options), kind](os::file_system& files,
+                                                const std::string& path) -> result<std::unique_ptr<store>> {
         auto opened = txn::engine::open(files, path, txn::open_mode::open_or_create, options, "crash tests");
         if (!opened)
             return opened.error();
-        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(*opened)));
+        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(*opened), kind));
     };
 }
 

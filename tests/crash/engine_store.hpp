@@ -9,6 +9,8 @@ namespace remanence::crash {
 /// Small chunks and a fixed base, so that heaps are small and the same each time.
 txn::engine_options small_heap_options();
 
-open_function engine(txn::engine_options options = small_heap_options());
+/// With `declared`, all is done in declared sections: changes are announced, and commits look for no others.
+enum class sections { ordinary, declared };
+open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary);
 
 } // namespace remanence::crash

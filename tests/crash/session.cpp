@@ -227,6 +227,7 @@ void session::verify() {
 }
 
 void session::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+    store_->announce(store_->base() + offset, bytes.size());
     std::copy(bytes.begin(), bytes.end(), store_->base() + offset);
     current_.write(offset, bytes);
 }

@@ -9,10 +9,10 @@ namespace {
 
 using log::durability;
 
-open_function engine_with(std::uint64_t log_limit_bytes) {
+open_function engine_with(std::uint64_t log_limit_bytes, sections kind = sections::ordinary) {
     auto options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
-    return engine(options);
+    return engine(options, kind);
 }
 
 void begin(session& program) {
@@ -547,6 +547,12 @@ std::vector<workload> engine_workloads() {
         {.name = "create", .open = engine_with(k_roomy), .phases = {create}},
         {.name = "small_commits", .open = engine_with(k_roomy), .phases = {small_commits}},
         {.name = "bulk_commits", .open = engine_with(k_roomy), .phases = {bulk_commits}},
+        {.name = "declared_small_commits", .open = engine_with(k_roomy, sections::declared), .phases = {small_commits}},
+        {.name = "declared_bulk_commits", .open = engine_with(k_roomy, sections::declared), .phases = {bulk_commits}},
+        {.name = "declared_checkpoints", .open = engine_with(k_tight, sections::declared), .phases = {checkpoints}},
+        {.name = "declared_free_and_reuse",
+         .open = engine_with(k_roomy, sections::declared),
+         .phases = {free_and_reuse}},
         {.name = "growth", .open = engine_with(k_roomy), .phases = {growth}, .cost = 5},
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "without_durable_writes",

@@ -18,6 +18,7 @@ LAYERS = ["base", "os", "format", "store", "log", "view", "alloc", "txn", "types
 # A public header is implemented by a layer, and so is known to it and to those above. All others belong to api.
 PUBLIC_HEADER_LAYER = {
     "remanence/error.hpp": "base",
+    "remanence/latency_histogram.hpp": "base",
     "remanence/detail/aggregate.hpp": "types",
     "remanence/detail/fingerprint.hpp": "types",
 }

@@ -8,7 +8,7 @@ import unittest
 
 from rem_support import DAMAGE, OK, REM, SOURCE, USAGE, RemTest, main
 
-COMMANDS = ["info", "ls", "verify", "copy"]
+COMMANDS = ["info", "ls", "stat", "verify", "copy"]
 
 
 def options_in(text):
@@ -52,9 +52,10 @@ class texts(RemTest):
     def test_man_page_lists_the_keys_of_the_json(self):
         self.make()
         self.flip(self.place_in_file(self.places["counter"]))
-        for command in ("info", "ls", "verify"):
+        for command in ("info", "ls", "stat", "verify"):
             section = self.man_page().split(f".SS rem {command} ")[1].split(".S")[0]
-            got = self.json(command, "--json", "book.rem", code=DAMAGE)
+            # What it does not read is no damage to stat.
+            got = self.json(command, "--json", "book.rem", code=OK if command == "stat" else DAMAGE)
             keys = set(got)
             for value in got.values():
                 for inner in value if isinstance(value, list) else [value]:

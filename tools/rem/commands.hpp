@@ -40,6 +40,7 @@ constexpr std::uint64_t k_attempts_at_all = 5; // of what reads the whole heap e
 
 int info(const std::string& file, bool as_json);
 int ls(const std::string& file, bool as_json);
+int stat(const std::string& file, bool as_json);
 int verify(const std::string& file, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
 

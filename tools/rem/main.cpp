@@ -75,6 +75,9 @@ constexpr const char* k_info_examples = "Examples:\n"
 constexpr const char* k_ls_examples = "Examples:\n"
                                       "  rem ls book.rem\n"
                                       "  rem ls --json book.rem | jq -r '.roots[].name'";
+constexpr const char* k_stat_examples = "Examples:\n"
+                                        "  rem stat book.rem\n"
+                                        "  rem stat --json book.rem | jq .memory.allocated_bytes";
 constexpr const char* k_verify_examples = "Examples:\n"
                                           "  rem verify book.rem\n"
                                           "  rem verify --json book.rem | jq '.roots[] | select(.state == \"whole\")'";
@@ -104,9 +107,10 @@ int run_command(int argc, char** argv) {
     auto add_json = [&](CLI::App* command) { command->add_flag("--json", as_json, "Print one JSON object"); };
     auto* info_command = add("info", "Say what a heap's superblock, header and log say", k_info_examples);
     auto* ls_command = add("ls", "List the roots: names, sizes of their objects, types", k_ls_examples);
+    auto* stat_command = add("stat", "Say what the redo log holds, and how the heap's memory is used", k_stat_examples);
     auto* verify_command =
         add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
-    for (CLI::App* command : {info_command, ls_command, verify_command})
+    for (CLI::App* command : {info_command, ls_command, stat_command, verify_command})
         add_json(command);
     auto* copy_command = add("copy", "Copy the last commit of a heap, which may be open for writing", k_copy_examples);
     copy_command->add_option("TO", to, "The new file, or - for standard output")
@@ -125,6 +129,7 @@ int run_command(int argc, char** argv) {
     try {
         return info_command->parsed()     ? info(file, as_json)
                : ls_command->parsed()     ? ls(file, as_json)
+               : stat_command->parsed()   ? stat(file, as_json)
                : verify_command->parsed() ? verify(file, as_json)
                                           : copy(file, to, force);
     } catch (const failed& stop) {

@@ -3,11 +3,11 @@ _rem() {
     local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "info ls verify copy --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "info ls stat verify copy --help --version" -- "$current")
         return
     fi
     case $command in
-        info | ls | verify) options="--json --help" ;;
+        info | ls | stat | verify) options="--json --help" ;;
         copy) options="--force --help" ;;
         *) return ;;
     esac

@@ -1,0 +1,47 @@
+#include "alloc/occupancy.hpp"
+
+#include "alloc/block_allocator.hpp"
+
+#include <algorithm>
+
+namespace remanence::alloc {
+
+occupancy block_allocator::survey() const {
+    occupancy found;
+    for_each_block([&](const block& each) {
+        occupancy::size_class& of = found.classes[occupancy::class_of(each.bytes)];
+        ++of.blocks;
+        of.bytes += each.bytes;
+        ++found.blocks;
+        found.allocated_bytes += each.bytes;
+    });
+    found.metadata_bytes = k_page_bytes;
+    for (std::uint32_t index = 0; index < k_section_count; ++index) {
+        const section& home = section_at(index);
+        const std::uint64_t end = pages_.used_end(home);
+        const std::uint64_t plane = section_at(index).first_data_page - home.first_page - (index == 0 ? 1 : 0);
+        if (end > home.first_data_page)
+            found.metadata_bytes += plane * k_page_bytes;
+        for (std::uint64_t at = home.first_data_page; at < end;) {
+            const auto page = static_cast<std::uint32_t>(at);
+            const format::page_descriptor& d = pages_.descriptor(page);
+            std::uint64_t length = 1;
+            if (slabs::is_slab(pages_, page)) {
+                ++found.slabs;
+                found.slab_free_bytes += d.count * k_granule_bytes;
+                length = k_slab_pages;
+            } else if (d.kind == format::page_kind::large) {
+                length = d.count;
+            } else if (d.kind == format::page_kind::free_run) {
+                length = d.count;
+                ++found.free_runs;
+                found.free_run_bytes += length * k_page_bytes;
+                found.longest_free_run_bytes = std::max(found.longest_free_run_bytes, length * k_page_bytes);
+            }
+            at += std::max<std::uint64_t>(length, 1);
+        }
+    }
+    return found;
+}
+
+} // namespace remanence::alloc

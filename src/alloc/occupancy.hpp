@@ -1,0 +1,37 @@
+// How an allocator's memory is used, in numbers: for who looks at heaps. Depends on base.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace remanence::alloc {
+
+struct occupancy {
+    /// Blocks of more than half of `bytes_max(index)` up to it.
+    struct size_class {
+        std::uint64_t blocks = 0;
+        std::uint64_t bytes = 0; // rounded to granules or pages, as they lie in the heap
+    };
+    static constexpr std::size_t k_class_count = 45; // a heap ends at 16 TiB
+    static constexpr std::size_t class_of(std::uint64_t bytes) {
+        return bytes <= 1 ? 0 : static_cast<std::size_t>(std::bit_width(bytes - 1));
+    }
+    static constexpr std::uint64_t bytes_max(std::size_t index) { return std::uint64_t{1} << index; }
+
+    std::array<size_class, k_class_count> classes{};
+    std::uint64_t blocks = 0;
+    std::uint64_t allocated_bytes = 0;
+    std::uint64_t slabs = 0;           // of 64 KiB, for blocks up to 8 KiB
+    std::uint64_t slab_free_bytes = 0; // in holes between their blocks
+    std::uint64_t free_runs = 0;       // of whole pages
+    std::uint64_t free_run_bytes = 0;
+    std::uint64_t longest_free_run_bytes = 0;
+    std::uint64_t metadata_bytes = 0; // header page, and planes of the sections in use
+
+    /// Allocated or free, in pages that were taken before.
+    [[nodiscard]] std::uint64_t taken_bytes() const { return allocated_bytes + slab_free_bytes + free_run_bytes; }
+};
+
+} // namespace remanence::alloc

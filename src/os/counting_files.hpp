@@ -1,0 +1,48 @@
+// Files that count what is written to them, for statistics: whatever is below, and whoever writes. May use: base.
+#pragma once
+
+#include "os/file.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace remanence::os {
+
+class counting_files final : public file_system {
+public:
+    /// `below` must outlive this, and this the files that it opens.
+    explicit counting_files(file_system& below) : below_(below) {}
+
+    /// Handed to write(), write_direct() and write_durable() so far, whether or not they succeeded.
+    [[nodiscard]] std::uint64_t written_bytes() const { return written_bytes_.load(std::memory_order_relaxed); }
+    /// Waits for the device so far: a sync of a file or a directory, a durable write.
+    [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
+
+    result<std::unique_ptr<file>> open(const std::string& path, access mode) override;
+    result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
+    result<bool> exists(const std::string& path) override { return below_.exists(path); }
+    result<void> rename_to_new(site where, const std::string& from, const std::string& to) override {
+        return below_.rename_to_new(where, from, to);
+    }
+    result<void> rename_over(site where, const std::string& from, const std::string& to) override {
+        return below_.rename_over(where, from, to);
+    }
+    result<void> remove(site where, const std::string& path) override { return below_.remove(where, path); }
+    result<void> sync_directory(site where, const std::string& path) override {
+        count_sync();
+        return below_.sync_directory(where, path);
+    }
+
+private:
+    class counting_file;
+    void count_written(std::uint64_t bytes) { written_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+    void count_sync() { syncs_.fetch_add(1, std::memory_order_relaxed); }
+
+    file_system& below_;
+    std::atomic<std::uint64_t> written_bytes_ = 0;
+    std::atomic<std::uint64_t> syncs_ = 0;
+};
+
+} // namespace remanence::os

@@ -1,0 +1,19 @@
+// What a declared section changed without announcing it: named, and refused. May use: base, os, format, view, alloc, txn.
+//
+//  D1  Words that lie in no block do not count: nobody reads them. A destructor writes into what is then freed.
+//  D2  What the allocator keeps for itself counts: it announces all of it.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "txn/engine.hpp"
+#include "view/memory_view.hpp"
+
+namespace remanence::types {
+
+/// errc::undeclared_change, naming the first such word, its block, root and type, if there is one. `missed`: what was
+/// changed and not announced. O(changed words); with such a word O(blocks).
+result<void> refuse_unannounced(txn::engine& engine, const view::change_set& missed,
+                                const alloc::block_allocator& blocks);
+
+} // namespace remanence::types

@@ -1,0 +1,105 @@
+// What heap.stats() counts.
+
+#include "unit/api/fixture.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <random>
+
+namespace remanence::test {
+namespace {
+
+using std::chrono::nanoseconds;
+
+TEST(latency_histogram, quantiles_are_never_too_short_and_at_most_half_too_long) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 100; ++round) {
+        latency_histogram histogram;
+        std::vector<std::int64_t> times(1 + random() % 300);
+        for (std::int64_t& time : times) {
+            time = static_cast<std::int64_t>(random() >> (23 + random() % 41));
+            histogram.add(nanoseconds(time));
+        }
+        std::sort(times.begin(), times.end());
+        EXPECT_EQ(histogram.count(), times.size());
+        EXPECT_EQ(histogram.max().count(), times.back());
+        EXPECT_EQ(histogram.quantile(1), histogram.max());
+        for (const double share : {0.01, 0.5, 0.9, 0.99}) {
+            const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(times.size())));
+            const std::int64_t exact = times[std::max<std::size_t>(rank, 1) - 1];
+            const std::int64_t told = histogram.quantile(share).count();
+            EXPECT_GE(told, exact) << share;
+            EXPECT_LE(told, exact + exact / 2) << share;
+        }
+        std::uint64_t in_buckets = 0;
+        nanoseconds before{-1};
+        for (const latency_histogram::bucket& each : histogram.buckets()) {
+            EXPECT_LT(before, each.up_to);
+            before = each.up_to;
+            in_buckets += each.count;
+        }
+        EXPECT_EQ(in_buckets, times.size());
+    }
+}
+
+TEST(latency_histogram, is_all_zeros_without_times_and_takes_any) {
+    latency_histogram histogram;
+    EXPECT_EQ(histogram.quantile(0.5), nanoseconds(0));
+    EXPECT_EQ(histogram.max(), nanoseconds(0));
+    EXPECT_TRUE(histogram.buckets().empty());
+    for (const auto time : {nanoseconds(-1), nanoseconds(0), nanoseconds(1), nanoseconds::max()})
+        histogram.add(time);
+    EXPECT_EQ(histogram.count(), 4U);
+    EXPECT_EQ(histogram.max(), nanoseconds::max());
+    EXPECT_EQ(histogram.quantile(0.5), nanoseconds(0));
+}
+
+TEST(stats, count_what_commits_change_write_and_wait_for) {
+    const temp_dir dir;
+    heap h = heap::create(dir / "h", {.reserve_bytes = 64 * MiB, .log_limit_bytes = 50'000});
+    auto& list = h.root<numbers>("list", std::size_t{100'000}, std::uint64_t{1});
+    h.checkpoint();
+    list[0] = 0;
+    h.commit(); // the first change of that page reserves room
+    const heap_stats before = h.stats();
+    EXPECT_GE(before.changed_bytes, 800'000U);
+    EXPECT_EQ(before.commit_times.count(), before.commits);
+    EXPECT_EQ(before.log_limit_bytes, 50'000U);
+    for (std::uint64_t i = 2; i < 12; ++i) {
+        list[0] = i;
+        h.commit();
+    }
+    h.commit(); // nothing
+    const heap_stats after = h.stats();
+    EXPECT_EQ(after.commits, before.commits + 10);
+    EXPECT_EQ(after.commit_times.count(), after.commits);
+    EXPECT_EQ(after.changed_bytes, before.changed_bytes + 10 * 8);
+    EXPECT_EQ(after.logged_bytes, before.logged_bytes + 10 * 512U);
+    EXPECT_EQ(after.written_bytes, before.written_bytes + 10 * 512U);
+    EXPECT_EQ(after.syncs, before.syncs + 10);
+    EXPECT_EQ(after.log_used_bytes, before.log_used_bytes + 10 * 512U);
+    EXPECT_GT(after.commit_times.quantile(0.5), nanoseconds(0));
+    EXPECT_LE(after.commit_times.quantile(0.5), after.commit_times.max());
+
+    h.checkpoint();
+    const heap_stats folded = h.stats();
+    EXPECT_EQ(folded.log_used_bytes, 0U);
+    EXPECT_EQ(folded.image_bytes, after.image_bytes + 4096);
+    EXPECT_GT(folded.written_bytes, after.written_bytes + 4096 + 4096); // a page, a superblock and tables
+    EXPECT_EQ(folded.syncs, after.syncs + 2);                           // before the superblock, and of it
+    EXPECT_EQ(folded.commit_times.count(), after.commit_times.count());
+}
+
+TEST(stats, begin_anew_with_each_open) {
+    const temp_dir dir;
+    make_heap(dir / "h");
+    heap h = heap::open_existing(dir / "h", small_heap());
+    const heap_stats stats = h.stats();
+    EXPECT_EQ(stats.commits + stats.changed_bytes + stats.commit_times.count(), 0U);
+    EXPECT_EQ(stats.written_bytes, 0U) << "opening a closed heap writes nothing";
+}
+
+} // namespace
+} // namespace remanence::test

@@ -1,0 +1,244 @@
+// Commits of what was announced, and of nothing else.
+
+#include "unit/view/view_fixture.hpp"
+
+#include <fstream>
+#include <random>
+#include <set>
+
+namespace remanence::view {
+namespace {
+
+class announced_changes : public view_with_tracker {
+protected:
+    void SetUp() override {
+        view_with_tracker::SetUp();
+        if (view_)
+            view_->note_announcements(true);
+    }
+    void announce(std::uint64_t page) { ASSERT_TRUE(view_->announce(page * k_page_bytes + 100, 8)); }
+    void put_announced(std::uint64_t page, std::uint64_t at, std::uint8_t value) {
+        announce(page);
+        put(page, at, value);
+    }
+    change_set collect_announced() {
+        auto changes = view_->collect_announced(nothing_is_unused);
+        EXPECT_TRUE(changes) << changes.why().message;
+        return std::move(*changes);
+    }
+    void commit_announced() { make_durable(collect_announced(), commit_of::announced); }
+    void copy_page(std::uint64_t page, std::vector<std::byte>& into) {
+        std::copy_n(base() + page * k_page_bytes, k_page_bytes,
+                    into.begin() + static_cast<std::ptrdiff_t>(page * k_page_bytes));
+    }
+    void expect_in_the_file(const std::vector<std::byte>& committed) {
+        checkpoint(false);
+        view_.reset();
+        ASSERT_TRUE(reopen());
+        open();
+        EXPECT_EQ(memory(), committed);
+    }
+};
+
+TEST_P(announced_changes, alone_are_committed_and_others_are_found_later) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    auto committed = memory();
+    int announced_commits = 0;
+    for (int round = 0; round < 300; ++round) {
+        std::set<std::uint64_t> announced;
+        for (std::uint64_t i = random() % 30; i > 0; --i) {
+            const std::uint64_t page = random() % (round < 30 ? 40 : k_pages);
+            if (random() % 2 == 0) {
+                announce(page);
+                announced.insert(page);
+            }
+            if (random() % 4 != 0)
+                put(page, random() % k_page_bytes, static_cast<std::uint8_t>(random() % 4));
+        }
+        const auto now = memory();
+        switch (random() % 9) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+            ASSERT_NO_FATAL_FAILURE(commit_announced());
+            for (const std::uint64_t page : announced)
+                copy_page(page, committed);
+            ASSERT_EQ(memory(), now);
+            ++announced_commits;
+            if (random() % 4 == 0) {
+                ASSERT_NO_FATAL_FAILURE(checkpoint(random() % 3 != 0 ? settling::beside_other_changes : settling::no));
+                ASSERT_EQ(memory(), now) << "a checkpoint lost what was not committed, round " << round;
+            }
+            break;
+        case 4: // one that fails before it is durable
+            (void)collect_announced();
+            break;
+        case 5: // as debug builds look for what was not announced
+            (void)view_->collect_unannounced(nothing_is_unused);
+            break;
+        case 6:
+            ASSERT_NO_FATAL_FAILURE(commit());
+            committed = now;
+            if (random() % 2 == 0) {
+                ASSERT_NO_FATAL_FAILURE(checkpoint(settling::yes));
+            }
+            break;
+        case 7:
+            ASSERT_TRUE(view_->rollback());
+            ASSERT_EQ(memory(), committed) << "round " << round;
+            break;
+        default:
+            (void)collect(); // an ordinary one that fails
+        }
+        view_->note_announcements(true); // another section
+    }
+    EXPECT_GT(announced_commits, 50);
+    ASSERT_TRUE(view_->rollback());
+    ASSERT_EQ(memory(), committed);
+    expect_in_the_file(committed);
+}
+
+TEST_P(announced_changes, leave_the_rest_of_a_fresh_chunk_to_a_later_commit) {
+    put_announced(3, 0, 1);
+    put(4, 0, 2);
+    ASSERT_NO_FATAL_FAILURE(commit_announced());
+    EXPECT_TRUE(store_->is_stored(0));
+    checkpoint(settling::beside_other_changes);
+    EXPECT_EQ(base()[4 * k_page_bytes], std::byte{2});
+    const auto rest = collect();
+    ASSERT_EQ(rest.pages.size(), 1U);
+    EXPECT_EQ(rest.pages[0].page, 4U);
+    const auto all = memory();
+    commit();
+    expect_in_the_file(all);
+}
+
+TEST_P(announced_changes, that_are_none_cost_no_record) {
+    put(1, 0, 1);
+    commit();
+    announce(1);
+    announce(700);
+    EXPECT_TRUE(collect_announced().empty());
+}
+
+TEST_P(announced_changes, behind_the_accessible_memory_are_none) {
+    ASSERT_TRUE(view_->announce(view_->accessible_bytes() - k_page_bytes, 16 * k_page_bytes));
+    EXPECT_TRUE(collect_announced().empty());
+}
+
+TEST_P(announced_changes, are_told_from_others) {
+    put(1, 0, 1);
+    put(70, 0, 1);
+    commit();
+    put_announced(1, 8, 2);
+    put(70, 8, 2);
+    put(71, 8, 2);
+    auto others = view_->collect_unannounced(nothing_is_unused);
+    ASSERT_TRUE(others);
+    ASSERT_EQ(others->pages.size(), 2U);
+    EXPECT_EQ(others->pages[0].page, 70U);
+    EXPECT_EQ(others->pages[1].page, 71U);
+    const auto announced = collect_announced();
+    ASSERT_EQ(announced.pages.size(), 1U);
+    EXPECT_EQ(announced.pages[0].page, 1U);
+}
+
+TEST_P(announced_changes, are_forgotten_with_the_section) {
+    put_announced(1, 0, 1);
+    EXPECT_FALSE(view_->has_no_announcements());
+    view_->note_announcements(false);
+    EXPECT_TRUE(view_->has_no_announcements());
+    announce(2);
+    EXPECT_TRUE(view_->has_no_announcements());
+    EXPECT_EQ(collect().fresh.size(), 1U);
+}
+
+// A program that only ever makes declared sections must not hold every page it ever changed twice.
+TEST_P(announced_changes, settling_beside_others_gives_back_what_equals_its_twin) {
+    for (std::uint64_t page = 0; page < k_pages; ++page)
+        put(page, 0, 1);
+    commit();
+    checkpoint(settling::yes); // mapped from the file now
+    const auto private_bytes = [&] {
+        std::ifstream maps("/proc/self/smaps");
+        std::uint64_t kib = 0;
+        bool ours = false;
+        for (std::string line; std::getline(maps, line);) {
+            if (std::uint64_t from = 0, to = 0; std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2)
+                ours = from >= reinterpret_cast<std::uint64_t>(base()) &&
+                       to <= reinterpret_cast<std::uint64_t>(base()) + k_bytes;
+            if (std::uint64_t anonymous = 0; ours && std::sscanf(line.c_str(), "Anonymous: %lu kB", &anonymous) == 1)
+                kib += anonymous;
+        }
+        return kib * KiB;
+    };
+    for (std::uint64_t page = 0; page < k_pages; ++page)
+        put_announced(page, 8, 2);
+    ASSERT_NO_FATAL_FAILURE(commit_announced());
+    put(5, 16, 3);
+    EXPECT_GE(private_bytes(), k_bytes - 2 * MiB);
+    const auto now = memory();
+    checkpoint(settling::beside_other_changes);
+    EXPECT_EQ(memory(), now);
+    EXPECT_LE(private_bytes(), 64 * KiB);
+    EXPECT_EQ(collect().pages.size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(trackers, announced_changes, all_trackers, name_of_tracker);
+
+TEST(announced_pages, are_all_there_once_and_in_order) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 20; ++round) {
+        announced_pages pages;
+        std::set<std::uint64_t> expected;
+        const std::uint64_t span = 1 + random() % 20'000;
+        for (std::uint64_t i = random() % 10'000; i > 0; --i) {
+            const std::uint64_t offset = random() % (span * k_page_bytes);
+            const std::uint64_t bytes = 1 + random() % (random() % 8 == 0 ? 20 * k_page_bytes : 200);
+            const bool is_known = !pages.add(offset, bytes);
+            for (std::uint64_t page = offset / k_page_bytes; page <= (offset + bytes - 1) / k_page_bytes; ++page) {
+                const bool is_new = expected.insert(page).second;
+                EXPECT_FALSE(is_new && is_known) << page;
+            }
+        }
+        std::set<std::uint64_t> found;
+        std::uint64_t last_end = 0;
+        for (const os::page_run& run : pages.runs()) {
+            EXPECT_TRUE(found.empty() || run.offset > last_end) << "runs touch, or are out of order";
+            last_end = run.end();
+            for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page)
+                found.insert(page);
+        }
+        EXPECT_EQ(found, expected);
+    }
+}
+
+TEST(announced_pages, announced_over_and_over_take_no_more_room) {
+    announced_pages pages;
+    std::size_t notes = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        for (const unsigned page : {7U, 8U, 7U + 64U}) // two of them share a place among the recent ones
+            notes += pages.add(page * k_page_bytes, 8) ? 1U : 0U;
+    }
+    EXPECT_GT(notes, 100'000U);
+    EXPECT_EQ(pages.runs().size(), 2U);
+    EXPECT_LT(pages.runs().capacity(), 5000U);
+}
+
+TEST(announced_pages, what_is_left_without_some) {
+    using runs = std::vector<os::page_run>;
+    const runs all{{0, 4096}, {8192, 40960}, {61440, 4096}};
+    EXPECT_EQ(without(all, {}), all);
+    EXPECT_EQ(without({}, all), runs{});
+    EXPECT_EQ(without(all, all), runs{});
+    EXPECT_EQ(without(all, {{4096, 8192}, {16384, 4096}, {45056, 20480}}),
+              (runs{{0, 4096}, {12288, 4096}, {20480, 24576}}));
+}
+
+} // namespace
+} // namespace remanence::view

@@ -1,0 +1,91 @@
+// The view over a store on a simulated disk, with each tracker. Commits are made as the engine makes them, less the
+// log.
+#pragma once
+
+#include "view/memory_view.hpp"
+
+#include "unit/store/store_fixture.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace remanence::view {
+using store::k_chunk;
+using store::k_chunk_pages;
+
+class view_with_tracker : public store::store_on_disk, public testing::WithParamInterface<os::tracker_choice> {
+protected:
+    void SetUp() override {
+        store_on_disk::SetUp();
+        open();
+    }
+    void TearDown() override { view_.reset(); }
+    void open() {
+        auto place = os::reservation::at_random(256 * MiB);
+        ASSERT_TRUE(place);
+        auto opened = view::memory_view::open(*store_, std::move(*place), {GetParam(), false, false});
+        if (!opened && opened.why().code == errc::not_supported)
+            GTEST_SKIP() << opened.why().message;
+        ASSERT_TRUE(opened) << opened.why().message;
+        view_ = std::move(*opened);
+        ASSERT_TRUE(view_->make_accessible(k_bytes));
+    }
+    std::byte* base() { return view_->base(); }
+    std::vector<std::byte> memory() { return {base(), base() + k_bytes}; }
+    void put(std::uint64_t page, std::uint64_t at, std::uint8_t value) {
+        base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
+    }
+    change_set collect() {
+        auto changes = view_->collect(nothing_is_unused);
+        EXPECT_TRUE(changes) << changes.why().message;
+        return std::move(*changes);
+    }
+    static bool nothing_is_unused(std::uint64_t) { return false; }
+    /// All of a commit after collect().
+    enum class commit_of { everything, announced };
+    void make_durable(change_set changes, commit_of scope = commit_of::everything) {
+        for (fresh_chunk& fresh : changes.fresh) {
+            ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
+            ASSERT_TRUE(store_->reserve_map(1));
+            for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
+                const std::uint64_t page = fresh.chunk * k_chunk_pages + i;
+                if (fresh.checksums[i] != 0) {
+                    ASSERT_TRUE(store_->write_fresh(page, {base() + page * k_page_bytes, k_page_bytes}));
+                }
+            }
+            store_->accept_fresh(fresh.chunk, fresh.checksums, ++version_);
+        }
+        if (scope == commit_of::announced)
+            view_->accept_announced(changes);
+        else
+            view_->accept(changes);
+    }
+    void commit() { make_durable(collect()); }
+    enum class settling { no, yes, beside_other_changes };
+    void checkpoint(bool settle) { checkpoint(settle ? settling::yes : settling::no); }
+    void checkpoint(settling settle) {
+        auto twins = view_->twin_pages();
+        ASSERT_TRUE(store_->fold(twins));
+        ASSERT_TRUE(store_->publish(++version_, 1, 1, true));
+        if (settle != settling::no) {
+            ASSERT_TRUE(view_->settle(settle == settling::beside_other_changes));
+        }
+        view_->drop_twins();
+    }
+
+    static constexpr std::uint64_t k_bytes = 4 * MiB;
+    static constexpr std::uint64_t k_pages = k_bytes / k_page_bytes;
+    std::unique_ptr<view::memory_view> view_;
+};
+
+inline std::string name_of_tracker(const testing::TestParamInfo<os::tracker_choice>& tier) {
+    return tier.param == os::tracker_choice::scan   ? "scan"
+           : tier.param == os::tracker_choice::trap ? "trap"
+                                                    : "fallback";
+}
+
+inline const auto all_trackers =
+    testing::Values(os::tracker_choice::scan, os::tracker_choice::trap, os::tracker_choice::fallback);
+
+} // namespace remanence::view
