@@ -10,8 +10,19 @@
 #include <random>
 #include <stdexcept>
 
+namespace churning { // the type of a root needs a name
+
+struct block {
+    char* bytes;
+    std::uint32_t size;
+    std::uint32_t fill; // what each of its bytes is
+};
+
+} // namespace churning
+
 namespace {
 
+using churning::block;
 namespace fs = std::filesystem;
 namespace rem = remanence;
 
@@ -43,11 +54,6 @@ const std::vector<system>& all_systems() {
     return all;
 }
 
-struct block {
-    char* bytes;
-    std::uint32_t size;
-    std::uint32_t fill; // what each of its bytes is
-};
 using blocks = rem::vector<block>;
 
 /// The heap's blocks, and what changes them.
