@@ -213,12 +213,12 @@ public:
     /// Closes the heap held so far as the destructor does.
     heap& operator=(heap&& other) noexcept;
     /// Discards what is not committed (commits it with commit_at_close), folds the log and closes; says nothing of
-    /// failures: use close() to hear of them. Nothing committed is lost either way.
+    /// failures: use close() to hear of them. Nothing durable is lost either way.
     ~heap() = default;
 
-    /// As the destructor, but reports. Throws errc::section_open, and leaves the heap open, while a section is open; so
-    /// it does when commit_at_close meets errc::no_space, with every change still in memory. After any other error the
-    /// heap is closed too.
+    /// As the destructor, but reports. Throws errc::section_open, and leaves the heap open, while a section is open or a
+    /// commit of another thread waits for the device; so it does when commit_at_close meets errc::no_space, with every
+    /// change still in memory. After any other error the heap is closed too.
     void close();
     /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }

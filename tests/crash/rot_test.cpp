@@ -14,7 +14,7 @@
 namespace remanence::crash {
 namespace {
 
-enum class verdict { refused, found_by_verify, harmless, last_commit_lost, unnoticed };
+enum class verdict { refused, found_by_verify, harmless, last_commits_lost, unnoticed };
 
 class bit_rot : public testing::TestWithParam<workload> {};
 
@@ -37,15 +37,22 @@ verdict open_and_judge(os::simulated_disk& disk, const workload& tested, const h
     if (!problems || !problems->empty())
         return verdict::found_by_verify;
     const promise& last = made.back();
-    const auto holds = [&](std::uint64_t version) {
-        return (*opened)->version() == version && std::any_of(made.begin(), made.end(), [&](const promise& each) {
-                   return each.acknowledged == version && each.acknowledged_content != nullptr &&
-                          !each.acknowledged_content->difference((*opened)->base());
-               });
+    const auto holds = [&](const promise& each, std::uint64_t version) {
+        return (*opened)->version() == version && each.content_of(version) != nullptr &&
+               !each.content_of(version)->difference((*opened)->base());
     };
-    if (holds(last.acknowledged))
+    if (holds(last, last.acknowledged))
         return verdict::harmless;
-    return last.acknowledged > 0 && holds(last.acknowledged - 1) ? verdict::last_commit_lost : verdict::unnoticed;
+    // The last record says which commits were durable before it. Those after them may have been in flight with it.
+    const auto begun = std::find_if(made.rbegin(), made.rend(), [&](const promise& each) {
+        return each.in_flight == last.acknowledged && each.acknowledged < last.acknowledged;
+    });
+    for (std::uint64_t version = begun != made.rend() ? begun->acknowledged : last.acknowledged;
+         version < last.acknowledged; ++version) {
+        if (holds(*begun, version))
+            return verdict::last_commits_lost;
+    }
+    return verdict::unnoticed;
 }
 
 TEST_P(bit_rot, of_a_synced_block_is_noticed_or_does_not_matter) {
@@ -82,7 +89,7 @@ TEST_P(bit_rot, of_a_synced_block_is_noticed_or_does_not_matter) {
         counted[found]++;
         holes[found] += in_hole ? 1 : 0;
         EXPECT_NE(found, verdict::unnoticed) << file->first << " at " << offset << ", seed " << options().seed;
-        if (found == verdict::last_commit_lost) {
+        if (found == verdict::last_commits_lost) {
             EXPECT_EQ(file->first, log) << offset;
         }
         (void)disk.take_trace();
@@ -91,7 +98,7 @@ TEST_P(bit_rot, of_a_synced_block_is_noticed_or_does_not_matter) {
     EXPECT_GT(counted[verdict::refused] + counted[verdict::found_by_verify], 0U);
     std::cout << tested.name << ": refused " << counted[verdict::refused] << ", found by verify "
               << counted[verdict::found_by_verify] << ", harmless " << counted[verdict::harmless]
-              << ", last commit taken for torn " << counted[verdict::last_commit_lost] << ", unnoticed "
+              << ", last commits taken for torn " << counted[verdict::last_commits_lost] << ", unnoticed "
               << counted[verdict::unnoticed] << "; where there were zeros: found by verify "
               << holes[verdict::found_by_verify] << ", harmless " << holes[verdict::harmless] << "; seed "
               << options().seed << '\n';
