@@ -13,8 +13,8 @@ std::uint64_t whole_pages(std::uint64_t bytes) { return std::min(bytes / k_page_
 
 } // namespace
 
-heap_pages::heap_pages(std::byte* base, const format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
-                       std::uint64_t accessible_bytes)
+heap_pages::heap_pages(std::byte* base, const format::alloc_state& state, extend_callback extend,
+                       std::uint64_t limit_bytes, std::uint64_t accessible_bytes)
     : base_(base),
       state_(&state),
       trusted_pages_(whole_pages(std::min(accessible_bytes, limit_bytes))),

@@ -2,8 +2,8 @@
 // rollback, checkpoint and close, and keeps the rules that span them: I2, I3, I5. May use: everything but types and
 // api. Knows nothing of containers or of exceptions.
 //
-// Not thread-safe but for allocate(), deallocate(), block_of(), await() and sync(): the section lock is held around every
-// other call.
+// Not thread-safe but for allocate(), deallocate(), block_of(), announce(), await() and sync(): the section lock is held
+// around all others.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
