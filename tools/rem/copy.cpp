@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "store/heap_copy.hpp"
 #include "text.hpp"
+#include "types/root_survey.hpp"
 
 #include <array>
 #include <cerrno>
@@ -44,6 +45,17 @@ result<void> write_to_output(std::span<const std::byte> bytes) {
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
     return {};
+}
+
+/// A copy must not make damage look whole. Its pages are checked as they are copied.
+result<void> refuse_damaged(txn::inspection& heap) {
+    if (heap.problems().empty()) {
+        REM_TRY(heap.check_structure());
+        types::check_roots(heap, checked(types::list_roots(heap)));
+    }
+    if (heap.problems().empty())
+        return {};
+    return unexpected(heap.problems().front());
 }
 
 /// What went out cannot be taken back: another attempt only tells whether the first one met damage or a busy writer.
@@ -152,14 +164,15 @@ int copy(const std::string& file, const std::string& to, bool force) {
     if (!to_output)
         copy.emplace(real_path(to), force);
     bool has_begun = false;
-    checked(inspect(file, k_attempts, [&](txn::inspection& heap) -> result<void> {
-        if (!heap.problems().empty())
-            return unexpected(heap.problems().front()); // a copy must not make damage look whole
+    const auto heap = inspect(file, k_attempts, [&](txn::inspection& now) -> result<void> {
+        REM_TRY(refuse_damaged(now));
         if (copy)
-            return copy->update(heap);
-        copy_to_output(heap, has_begun);
+            return copy->update(now);
+        copy_to_output(now, has_begun);
         return {};
-    }));
+    });
+    if (!heap->problems().empty())
+        fail_with(heap->problems().front());
     if (copy)
         copy->finish();
     return exit_ok;
