@@ -133,7 +133,7 @@ private:
         const std::uint64_t home = heap_.home_of(run_first_ * k_page_bytes);
         const std::uint64_t present = pages_present(home, run_.size());
         const auto bytes = scratch(present * k_page_bytes);
-        const auto read_at_once = heap_.file().read(home, bytes);
+        const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(home, bytes);
         bool told = static_cast<bool>(read_at_once); // else page by page, to say which
         const bool readable = told;
         for (std::size_t i = 0; i < present; ++i) {
@@ -184,7 +184,7 @@ private:
     void check_zeros_at(std::uint64_t home, std::uint64_t first_page, std::uint64_t count) {
         const std::uint64_t present = pages_present(home, count);
         const auto bytes = scratch(present * k_page_bytes);
-        if (auto read = heap_.file().read(home, bytes); !read) {
+        if (auto read = present == 0 ? result<void>() : heap_.file().read(home, bytes); !read) {
             tell({read.why().message, home});
             return;
         }

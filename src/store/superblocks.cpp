@@ -64,9 +64,10 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
                         path + " is a copy of a heap that was not finished. Make the copy again, or remove it.", path);
         }
         if (const auto header = find_heap_header(file, file_bytes)) {
-            return damaged_superblock(path, 0,
-                                      "so is the other one: nothing is left of them, but a heap's memory begins at byte " +
-                                          std::to_string(*header));
+            return damaged_superblock(
+                path, 0,
+                "so is the other one: nothing is left of them, but a heap's memory begins at byte " +
+                    std::to_string(*header));
         }
         return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0,
                     0);

@@ -68,7 +68,8 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
         } else {
             const bool is_all = opened->problems().empty();
             note({errc::corrupt,
-                  "the superblock of " + path + " at byte " + std::to_string(*damaged) + " is damaged; the other one rules" +
+                  "the superblock of " + path + " at byte " + std::to_string(*damaged) +
+                      " is damaged; the other one rules" +
                       (is_all ? ", so nothing is lost, and the next commit or close mends it." : "."),
                   path, 0, *damaged});
         }

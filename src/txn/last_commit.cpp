@@ -15,7 +15,7 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr unsigned k_looks = 12;                // at what does not fit, in each attempt
+constexpr unsigned k_looks = 12;                  // at what does not fit, in each attempt
 constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
 
 /// The page of the heap that a problem is about.
@@ -147,8 +147,8 @@ bool is_damaged(os::file_system& files, inspection& heap) {
         if (!now)
             continue;
         const suspects certain = proven(*before, **now, open);
-        const bool is_all = before == &heap && certain.page_count() == open.page_count() &&
-                            certain.others.size() == open.others.size();
+        const bool is_all =
+            before == &heap && certain.page_count() == open.page_count() && certain.others.size() == open.others.size();
         if (!certain.empty() && !is_all)
             heap.keep_only(as_problems(**now, certain));
         if (!certain.empty())

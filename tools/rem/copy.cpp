@@ -108,10 +108,10 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
     return old;
 }
 
-/// Makes NAME-new, and gives it its name.
+/// A copy to a file, in as many steps as it takes.
 class file_copy {
 public:
-    file_copy(std::string to, bool force) : to_(std::move(to)), building_(store::new_path(to_)), force_(force) {}
+    file_copy(std::string to, bool force) : to_(std::move(to)), force_(force) {}
 
     /// Once more when the heap moved on: then what has changed is copied.
     result<void> update(txn::inspection& heap) {
@@ -119,26 +119,21 @@ public:
             old_ = lock_old(heap, to_, force_);
             auto mode = heap.store().file().permissions();
             copy_ = checked(store::copy_in_progress::begin(files_, to_, checked(std::move(mode))));
-            expect_signals(building_);
+            expect_signals(store::new_path(to_));
         }
         progress_line progress("copying");
         return copy_->update(heap.store(), [&](std::uint64_t done, std::uint64_t total) { progress(done, total); });
     }
     void finish() {
-        const auto file = checked(copy_->finish()); // locked until it has its name
-        auto named = force_ ? files_.rename_over("rem: rename copy over another file", building_, to_)
-                            : files_.rename_to_new("rem: rename copy", building_, to_);
+        auto done = copy_->finish(force_ ? store::existing::replaced : store::existing::refused);
+        copy_.reset(); // removes what did not get its name
         unfinished[0] = '\0';
-        if (!named)
-            (void)files_.remove("rem: remove copy", building_); // best effort: the error at hand is the one that counts
-        checked(std::move(named));
-        checked(files_.sync_directory("rem: sync directory of copy", to_));
+        checked(std::move(done));
     }
 
 private:
     os::file_system& files_ = os::posix_file_system();
     std::string to_;
-    std::string building_;
     bool force_;
     std::unique_ptr<os::file> old_;
     std::unique_ptr<store::copy_in_progress> copy_;

@@ -97,8 +97,9 @@ std::string as_text(const findings& found) {
                             *found.torn_superblock);
     }
     if (!found.all_checked && found.parts.pages != 0) {
-        text += fmt::format("  It was written to while it was read. This is damage for certain; there may be more, and a\n"
-                            "  root may be better than it is said to be. Verify it again when less is written.\n");
+        text +=
+            fmt::format("  It was written to while it was read. This is damage for certain; there may be more, and a\n"
+                        "  root may be better than it is said to be. Verify it again when less is written.\n");
     }
     if (!found.problems.empty())
         add_roots(text, found);

@@ -49,7 +49,8 @@ TEST_F(verification, neighbouring_pages_of_which_the_same_is_to_be_said_are_told
         fold(page, page);
     publish();
     std::vector<std::uint64_t> homes;
-    for (const std::uint64_t page : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{4}, border - 1, border})
+    for (const std::uint64_t page :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{4}, border - 1, border})
         homes.push_back(store_->home_of(page * k_page_bytes));
     for (const std::uint64_t home : homes)
         flip(home + 5);
