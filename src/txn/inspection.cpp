@@ -13,6 +13,7 @@ namespace remanence::txn {
 namespace {
 
 constexpr std::uint64_t k_read_bytes = 1 * MiB;
+constexpr std::uint64_t k_reserved_bytes = 16 * MiB; // at a time
 
 } // namespace
 
@@ -129,13 +130,13 @@ result<void> inspection::make_memory(std::uint64_t bytes) {
     if (bytes <= accessible_)
         return {};
     if (!place_) {
-        auto place = os::reservation::at_random(align_up(bytes, os::k_base_alignment));
+        auto place = os::reservation::at_random(align_up(bytes, k_reserved_bytes));
         if (!place)
             return place.error();
         place_ = std::move(*place);
     }
     if (bytes > place_->bytes())
-        REM_TRY(place_->extend(align_up(bytes, os::k_base_alignment)));
+        REM_TRY(place_->extend(align_up(bytes, k_reserved_bytes)));
     REM_TRY(os::map_anonymous(place_->base() + accessible_, bytes - accessible_));
     accessible_ = bytes;
     return {};

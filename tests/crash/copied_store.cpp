@@ -47,21 +47,30 @@ result<void> copy_heap(os::file_system& files, const std::string& from, const st
 
 open_function copied_engine(const txn::engine_options& options) {
     return [open = engine(options)](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
-        const std::string source = path + "-source";
         if (!*files.exists(path)) {
-            REM_TRY(make_source(files, source, open, 1));
-            REM_TRY(copy_heap(files, source, path));
+            REM_TRY(make_source(files, path + "-source", open, 1));
+            REM_TRY(copy_heap(files, path + "-source", path));
         }
         auto opened = open(files, path);
-        if (opened && (*opened)->version() == 1) {
-            REM_TRY((*opened)->close());
-            opened->reset();
-            REM_TRY(make_source(files, source, open, 2));
-            REM_TRY(copy_heap(files, source, path, remanence::store::existing::replaced));
-            opened = open(files, path);
-        }
-        if (opened && (*opened)->version() < 2)
-            return fail(errc::corrupt, "the copy lacks the commits of its source", path);
+        if (opened && (*opened)->version() == 0)
+            return fail(errc::corrupt, "the copy lacks the commit of its source", path);
+        return opened;
+    };
+}
+
+open_function replaced_engine(const txn::engine_options& options) {
+    return [first = copied_engine(options),
+            open = engine(options)](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
+        auto opened = first(files, path);
+        if (!opened || (*opened)->version() > 1)
+            return opened;
+        REM_TRY((*opened)->close());
+        opened->reset();
+        REM_TRY(make_source(files, path + "-source", open, 2));
+        REM_TRY(copy_heap(files, path + "-source", path, remanence::store::existing::replaced));
+        opened = open(files, path);
+        if (opened && (*opened)->version() == 1)
+            return fail(errc::corrupt, "the copy over another lacks a commit of its source", path);
         return opened;
     };
 }

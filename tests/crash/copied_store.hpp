@@ -14,8 +14,9 @@ namespace remanence::crash {
 result<void> copy_heap(os::file_system& files, const std::string& from, const std::string& to,
                        remanence::store::existing there = remanence::store::existing::refused);
 
-/// Where there is no heap yet, makes one of a single commit under another name, and copies it; then the same heap with
-/// another commit, over that copy.
+/// Where there is no heap yet, makes one of a single commit under another name, and copies it.
 open_function copied_engine(const txn::engine_options& options);
+/// The same, and then that heap with another commit, over the copy.
+open_function replaced_engine(const txn::engine_options& options);
 
 } // namespace remanence::crash
