@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace remanence::store {
@@ -175,9 +176,11 @@ result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_syste
 }
 
 copy_in_progress::~copy_in_progress() {
-    if (file_)
-        (void)files_.remove("store: remove failed copy",
-                            new_path(path_)); // best effort: the error at hand is what counts
+    try {
+        if (file_)
+            (void)files_.remove("store: remove failed copy", building_); // best effort: the error at hand is what counts
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of another error
+    }
 }
 
 // Durable before what it tells of, so that the next copy may go over what is left of this one.
@@ -207,9 +210,8 @@ result<void> copy_in_progress::update(heap_file& heap, const copy_progress& prog
 result<void> copy_in_progress::finish(existing there) {
     REM_TRY(file_->write("store: superblocks of copy", 0, superblocks_));
     REM_TRY(file_->sync("store: sync copy"));
-    const std::string building = new_path(path_);
-    REM_TRY(there == existing::replaced ? files_.rename_over("store: rename copy over another file", building, path_)
-                                        : files_.rename_to_new("store: rename copy", building, path_));
+    REM_TRY(there == existing::replaced ? files_.rename_over("store: rename copy over another file", building_, path_)
+                                        : files_.rename_to_new("store: rename copy", building_, path_));
     file_.reset(); // whoever builds under that name now is another one
     return files_.sync_directory("store: sync directory of copy", path_);
 }

@@ -47,12 +47,13 @@ public:
 
 private:
     copy_in_progress(os::file_system& files, std::string path, std::unique_ptr<os::file> file)
-        : files_(files), path_(std::move(path)), file_(std::move(file)) {}
+        : files_(files), path_(std::move(path)), building_(new_path(path_)), file_(std::move(file)) {}
     result<void> write_mark();
 
     os::file_system& files_;
     std::string path_;                // that it will have
-    std::unique_ptr<os::file> file_;  // null: it has it
+    std::string building_;            // that it has so far
+    std::unique_ptr<os::file> file_;  // null: it got the other
     std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: it is zeros
     std::vector<std::byte> superblocks_;
 };

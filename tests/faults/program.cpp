@@ -2,6 +2,10 @@
 
 #include <remanence/remanence.hpp>
 
+#include "api/heap_impl.hpp"
+#include "store/heap_copy.hpp"
+#include "txn/inspection.hpp"
+
 #include <map>
 #include <mutex>
 #include <new>
@@ -106,6 +110,7 @@ public:
             h.close();
         }
         use_copy();
+        replace_copy();
         heap h = heap::open_existing(path_, options());
         shelf& s = *h.find_root<shelf>("shelf");
         step(h, s, 6);
@@ -183,6 +188,19 @@ private:
         shelf& s = *h.find_root<shelf>("shelf");
         h.write([&] { change(s, k_on_copy); });
         h.close();
+    }
+
+    /// As rem copy --force does it.
+    void replace_copy() const {
+        os::file_system& files = os::posix_file_system();
+        auto closed = txn::inspection::open(files, path_, {});
+        auto copy = closed ? store::copy_in_progress::begin(files, copy_, 0600)
+                           : result<std::unique_ptr<store::copy_in_progress>>(closed.error());
+        auto done = copy ? (*copy)->update((*closed)->store(), {}) : result<void>(copy.error());
+        if (done)
+            done = (*copy)->finish(store::existing::replaced);
+        if (!done)
+            detail::raise(done.why());
     }
 
     std::filesystem::path path_;
