@@ -178,8 +178,9 @@ result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_syste
 copy_in_progress::~copy_in_progress() {
     try {
         if (file_)
-            (void)files_.remove("store: remove failed copy", building_); // best effort: the error at hand is what counts
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of another error
+            (void)files_.remove("store: remove failed copy",
+                                building_); // best effort: the error at hand is what counts
+    } catch (const std::bad_alloc&) {       // NOLINT(bugprone-empty-catch): for the text of another error
     }
 }
 

@@ -179,7 +179,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
         SCOPED_TRACE(std::string(given.name) + ", call " + std::to_string(n));
         const auto dir = test::temp_dir::in_memory();
         plan = {.armed = true, .from_then_on = given.from_then_on, .code = given.code, .left = n};
-        const story told = run_program(dir.path(), !given.from_then_on);
+        const story told = run_program(dir.path(), !given.from_then_on, true);
         plan.armed = false;
         repeated += told.repeated;
         if (!plan.struck.empty() && told.heard.empty() && told.repeated == 0) {
