@@ -128,7 +128,7 @@ struct heap_stats {
 struct verify_report {
     struct problem {
         std::string what;     ///< one sentence
-        std::uint64_t offset; ///< in the heap file, or error::k_no_offset
+        std::uint64_t offset; ///< in the heap file, of the first page if there are several; or error::k_no_offset
     };
     std::uint64_t pages_checked = 0;
     std::uint64_t log_records_checked = 0;

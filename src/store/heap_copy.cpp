@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace remanence::store {
@@ -171,12 +172,16 @@ result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_syste
     auto file = begin_new(files, path, mode);
     if (!file)
         return file.error();
-    return std::unique_ptr<copy_in_progress>(new copy_in_progress(files, new_path(path), std::move(*file)));
+    return std::unique_ptr<copy_in_progress>(new copy_in_progress(files, path, std::move(*file)));
 }
 
 copy_in_progress::~copy_in_progress() {
-    if (file_)
-        (void)files_.remove("store: remove failed copy", path_); // best effort: the error at hand is what counts
+    try {
+        if (file_)
+            (void)files_.remove("store: remove failed copy",
+                                building_); // best effort: the error at hand is what counts
+    } catch (const std::bad_alloc&) {       // NOLINT(bugprone-empty-catch): for the text of another error
+    }
 }
 
 // Durable before what it tells of, so that the next copy may go over what is left of this one.
@@ -203,14 +208,17 @@ result<void> copy_in_progress::update(heap_file& heap, const copy_progress& prog
     return {};
 }
 
-result<std::unique_ptr<os::file>> copy_in_progress::finish() {
+result<void> copy_in_progress::finish(existing there) {
     REM_TRY(file_->write("store: superblocks of copy", 0, superblocks_));
     REM_TRY(file_->sync("store: sync copy"));
-    return std::move(file_);
+    REM_TRY(there == existing::replaced ? files_.rename_over("store: rename copy over another file", building_, path_)
+                                        : files_.rename_to_new("store: rename copy", building_, path_));
+    file_.reset(); // whoever builds under that name now is another one
+    return files_.sync_directory("store: sync directory of copy", path_);
 }
 
-result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
-                                              const copy_progress& progress) {
+result<void> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
+                         const copy_progress& progress) {
     auto mode = heap.file().permissions();
     if (!mode)
         return mode.error();
@@ -218,7 +226,7 @@ result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& 
     if (!copy)
         return copy.error();
     REM_TRY((*copy)->update(heap, progress));
-    return (*copy)->finish();
+    return (*copy)->finish(existing::refused);
 }
 
 } // namespace remanence::store

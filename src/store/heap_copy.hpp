@@ -23,7 +23,10 @@ using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total
 /// may: one that is not as its checksum says is an error. O(file).
 result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress);
 
-/// A copy on its way: the new file NAME-new. Locked as long as this lives; removed with it, unless it was finished.
+/// A file that is at the name of a copy already.
+enum class existing { refused, replaced };
+
+/// A copy on its way: the new file NAME-new. Locked until it has its name; removed with this, unless it got it.
 class copy_in_progress {
 public:
     /// Errors: those of begin_new().
@@ -37,24 +40,27 @@ public:
     /// a later commit of the heap: pages that it holds already, by their checksums, are not read again. Until finish()
     /// it has no superblocks, so that nobody takes it for a heap.
     result<void> update(heap_file& heap, const copy_progress& progress);
-    /// Writes the superblocks and syncs. The caller gives the file its name, and holds the lock as long as he keeps it.
-    result<std::unique_ptr<os::file>> finish();
+    /// Writes the superblocks, syncs, and gives the file its name: the copy is there as a whole, durable once this returns,
+    /// or what was there before. errc::exists when that is refused. After a failure it may be there, durable or not, if
+    /// what failed is the sync of the directory.
+    result<void> finish(existing there);
 
 private:
     copy_in_progress(os::file_system& files, std::string path, std::unique_ptr<os::file> file)
-        : files_(files), path_(std::move(path)), file_(std::move(file)) {}
+        : files_(files), path_(std::move(path)), building_(new_path(path_)), file_(std::move(file)) {}
     result<void> write_mark();
 
     os::file_system& files_;
-    std::string path_;
-    std::unique_ptr<os::file> file_;  // null: finished
+    std::string path_;                // that it will have
+    std::string building_;            // that it has so far
+    std::unique_ptr<os::file> file_;  // null: it got the other
     std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: it is zeros
     std::vector<std::byte> superblocks_;
 };
 
-/// All of it at one go. errc::no_space and every other failure leave no file behind, but for an empty one that could not
-/// be locked.
-result<std::unique_ptr<os::file>> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
-                                              const copy_progress& progress);
+/// All of it at one go. errc::no_space and every other failure but that of the last sync leave no file behind, but for an
+/// empty one that could not be locked.
+result<void> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
+                         const copy_progress& progress);
 
 } // namespace remanence::store

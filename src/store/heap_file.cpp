@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "format/log_record.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +16,13 @@ using format::superblock;
 namespace {
 
 constexpr std::uint64_t k_staging_bytes = 1 * MiB;
+
+/// Whether a log lies beside the file, by how it begins. When in doubt it does not.
+bool has_redo_log(os::file_system& files, const std::string& path) {
+    auto log = files.open(log_path(path), os::access::read_only);
+    auto magic = format::log_header{}.magic;
+    return log && (*log)->read(0, std::as_writable_bytes(std::span(&magic, 1))) && magic == format::k_log_magic;
+}
 
 } // namespace
 
@@ -45,6 +53,12 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
     if (!size)
         return size.error();
     auto ruling = read_superblocks(**file, *size);
+    if (!ruling && ruling.why().code == errc::not_a_heap && has_redo_log(files, path)) {
+        return fail(errc::truncated,
+                    path + (*size == 0 ? " is empty" : " does not begin as a heap") + ", although a redo log, " +
+                        log_path(path) + ", lies beside it. Keep that log, and restore the heap from a copy.",
+                    path, 0, 0);
+    }
     if (!ruling)
         return ruling.error();
     return std::unique_ptr<heap_file>(new heap_file(std::move(*file), *size, *ruling));

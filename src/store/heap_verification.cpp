@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,18 +15,42 @@ namespace {
 
 constexpr std::uint64_t k_run_bytes = 1 * MiB;
 
+enum class depth { structure, pages };
+
 class verifier {
 public:
-    verifier(heap_file& heap, const std::function<void(damage)>& found,
+    verifier(heap_file& heap, depth how_deep, const std::function<void(damage)>& found,
              const std::function<void(std::uint64_t, std::uint64_t)>& progress)
-        : heap_(heap), found_(found), progress_(progress) {}
+        : heap_(heap), how_deep_(how_deep), found_(found), progress_(progress) {
+        for (const extent& each : heap.extents()) {
+            if (each.stored)
+                stored_.push_back(each.heap);
+        }
+    }
 
+    result<void> check() {
+        auto size = heap_.file().size();
+        if (!size)
+            return size.error();
+        file_bytes_ = *size;
+        REM_TRY(check_superblocks());
+        check_map();
+        for (std::size_t i = 0; i < heap_.tables().size(); ++i)
+            check_region(heap_.super().regions[i], heap_.tables()[i]);
+        check_unpublished();
+        tell_of_pages();
+        return {};
+    }
+
+    [[nodiscard]] std::uint64_t checked() const { return checked_; }
+
+private:
     result<void> check_superblocks() {
         superblock_places places{};
         REM_TRY(heap_.file().read(0, std::as_writable_bytes(std::span(places))));
         for (std::uint64_t i = 0; i < places.size(); ++i) {
             if (!is_valid(places[i], i))
-                found_({"a superblock is damaged", i * format::k_superblock_bytes});
+                tell({"a superblock is damaged", i * format::k_superblock_bytes});
         }
         return {};
     }
@@ -34,7 +59,7 @@ public:
         const format::superblock& super = heap_.super();
         auto map = chunk_map::read(heap_.file(), super.map, super.image_bytes / super.chunk_bytes);
         if (!map)
-            found_({map.why().message, map.why().offset});
+            tell({map.why().message, map.why().offset});
     }
 
     void check_region(const format::region& region, const checksum_table& table) {
@@ -44,13 +69,13 @@ public:
         bool is_gap_known = true;   // no damaged node since then, so that the pages between have no checksum
         bool strays = false;
         auto check_gap = [&](std::uint64_t to) {
-            if (is_gap_known)
+            if (is_gap_known && next < to)
                 check_zeros(next, to);
             is_gap_known = true;
         };
         table.walk(
             [&](std::uint64_t at) {
-                found_({"a node of the checksum table is damaged; the pages it covers cannot be checked", at});
+                tell({"a node of the checksum table is damaged; the pages it covers cannot be checked", at});
                 is_gap_known = false;
             },
             [&](std::uint64_t page, std::uint32_t checksum) {
@@ -65,7 +90,7 @@ public:
         check_run();
         check_gap(end);
         if (strays)
-            found_({"the checksum table names pages beyond its region", region.table_offset});
+            tell({"the checksum table names pages beyond its region", region.table_offset});
     }
 
     void check_unpublished() {
@@ -78,11 +103,14 @@ public:
         }
     }
 
-    [[nodiscard]] std::uint64_t checked() const { return checked_; }
-
-private:
     /// Consecutive pages are gathered, so that they are read at one go.
     void check_page(std::uint64_t page, std::uint32_t checksum) {
+        if (!heap_.is_stored(page / heap_.chunk_pages())) {
+            check_run();
+            ++checked_;
+            found_in_pages(page, 1, "there is a checksum, but according to the chunk map no place");
+            return;
+        }
         if (run_first_ + run_.size() != page || run_.size() * k_page_bytes >= k_run_bytes) {
             check_run();
             run_first_ = page;
@@ -94,65 +122,108 @@ private:
         if (run_.empty())
             return;
         checked_ += run_.size();
-        check_pages();
+        if (how_deep_ == depth::pages)
+            check_pages();
         run_.clear();
         if (progress_)
             progress_(run_first_ * k_page_bytes, heap_.image_bytes());
     }
 
     void check_pages() {
-        const auto bytes = scratch(run_.size() * k_page_bytes);
         const std::uint64_t home = heap_.home_of(run_first_ * k_page_bytes);
-        const auto read_at_once = heap_.file().read(home, bytes);
+        const std::uint64_t present = pages_present(home, run_.size());
+        const auto bytes = scratch(present * k_page_bytes);
+        const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(home, bytes);
         bool told = static_cast<bool>(read_at_once); // else page by page, to say which
         const bool readable = told;
-        for (std::size_t i = 0; i < run_.size(); ++i) {
+        for (std::size_t i = 0; i < present; ++i) {
             const auto page = bytes.subspan(i * k_page_bytes, k_page_bytes);
-            const std::uint64_t at = home + i * k_page_bytes;
-            const std::string name = "page " + std::to_string(run_first_ + i);
-            if (!heap_.is_stored((run_first_ + i) / heap_.chunk_pages())) {
-                found_({name + " has a checksum, but according to the chunk map no place", at});
-                told = true; // the file may end before
-                continue;
-            }
             if (!readable) {
-                if (auto read = heap_.file().read(at, page); !read) {
-                    found_({name + ": " + read.why().message, at});
+                if (auto read = heap_.file().read(home + i * k_page_bytes, page); !read) {
+                    found_in_pages(run_first_ + i, 1, read.why().message);
                     told = true;
                     continue;
                 }
             }
             if (page_checksum(page) != run_[i])
-                found_({name + " is damaged", at});
+                found_in_pages(run_first_ + i, 1, "the checksum is wrong");
         }
         if (!told) // it works the second time, so that nothing is known to be lost; still it failed
-            found_({read_at_once.why().message, home});
+            tell({read_at_once.why().message, home});
+        if (present < run_.size())
+            found_missing(run_first_ + present, run_.size() - present);
     }
 
     // Pages of stored chunks that have no checksum are mapped like all others. Those of fresh chunks may have one that is
     // not in the table yet.
     void check_zeros(std::uint64_t first_page, std::uint64_t end_page) {
+        if (how_deep_ != depth::pages)
+            return;
+        check_run();
+        auto stored = std::upper_bound(stored_.begin(), stored_.end(), first_page * k_page_bytes,
+                                       [](std::uint64_t at, const byte_range& each) { return at < each.end(); });
+        for (; stored != stored_.end() && stored->offset < end_page * k_page_bytes; ++stored) {
+            const std::uint64_t begin = std::max(first_page, stored->offset / k_page_bytes);
+            check_stored_zeros(begin, std::min(end_page, stored->end() / k_page_bytes));
+        }
+    }
+
+    void check_stored_zeros(std::uint64_t first_page, std::uint64_t end_page) {
         while (first_page < end_page) {
             const std::uint64_t chunk = first_page / heap_.chunk_pages();
             const std::uint64_t end = std::min(end_page, (chunk + 1) * heap_.chunk_pages());
-            const std::uint64_t begin = std::exchange(first_page, end);
-            if (chunk * heap_.chunk_bytes() >= heap_.image_bytes())
-                return;
-            if (!heap_.is_stored(chunk) || heap_.unpublished().contains(chunk))
-                continue;
-            const auto bytes = scratch((end - begin) * k_page_bytes);
-            const std::uint64_t home = heap_.home_of(begin * k_page_bytes);
-            if (auto read = heap_.file().read(home, bytes); !read) {
-                found_({read.why().message, home});
-                continue;
-            }
-            for (std::uint64_t page = begin; page < end; ++page) {
-                const std::uint64_t at = (page - begin) * k_page_bytes;
-                const auto zeros = bytes.subspan(static_cast<std::size_t>(at), k_page_bytes);
-                if (!is_all_zeros(zeros))
-                    found_({"page " + std::to_string(page) + " was never written, but is not all zeros", home + at});
-            }
+            const std::uint64_t home = heap_.home_of(first_page * k_page_bytes);
+            if (home >= file_bytes_) // and so are all that follow
+                return found_missing(first_page, end_page - first_page);
+            if (!heap_.unpublished().contains(chunk))
+                check_zeros_at(home, first_page, end - first_page);
+            first_page = end;
         }
+    }
+
+    void check_zeros_at(std::uint64_t home, std::uint64_t first_page, std::uint64_t count) {
+        const std::uint64_t present = pages_present(home, count);
+        const auto bytes = scratch(present * k_page_bytes);
+        if (auto read = present == 0 ? result<void>() : heap_.file().read(home, bytes); !read) {
+            tell({read.why().message, home});
+            return;
+        }
+        for (std::uint64_t i = 0; i < present; ++i) {
+            if (!is_all_zeros(bytes.subspan(static_cast<std::size_t>(i * k_page_bytes), k_page_bytes)))
+                found_in_pages(first_page + i, 1, "never written, but not all zeros");
+        }
+        if (present < count)
+            found_missing(first_page + present, count - present);
+    }
+
+    /// How many of the pages that lie from `home` on the file reaches to the end of.
+    [[nodiscard]] std::uint64_t pages_present(std::uint64_t home, std::uint64_t count) const {
+        return home >= file_bytes_ ? 0 : std::min(count, (file_bytes_ - home) / k_page_bytes);
+    }
+    void found_missing(std::uint64_t first_page, std::uint64_t count) {
+        found_in_pages(first_page, count, "missing, since the file ends at byte " + std::to_string(file_bytes_));
+    }
+
+    /// Neighbours, in heap and file, of which the same is to be said are told of together.
+    void found_in_pages(std::uint64_t first, std::uint64_t count, std::string_view what) {
+        const std::uint64_t home = heap_.home_of(first * k_page_bytes);
+        if (bad_.count != 0 && bad_.first + bad_.count == first && bad_.what == what &&
+            bad_.home + bad_.count * k_page_bytes == home) {
+            bad_.count += count;
+            return;
+        }
+        tell_of_pages();
+        bad_ = {first, count, home, std::string(what)};
+    }
+    void tell_of_pages() {
+        if (bad_.count == 0)
+            return;
+        found_({pages_name(bad_.first, bad_.count) + ": " + bad_.what, bad_.home, bad_.count * k_page_bytes});
+        bad_.count = 0;
+    }
+    void tell(damage found) {
+        tell_of_pages();
+        found_(std::move(found));
     }
 
     /// Memory for what is read next; it is not worth clearing each time.
@@ -164,25 +235,40 @@ private:
     }
 
     heap_file& heap_;
+    depth how_deep_;
     const std::function<void(damage)>& found_;
     const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
+    std::vector<byte_range> stored_; // of the heap
+    std::uint64_t file_bytes_ = 0;
     std::vector<std::byte> scratch_;
     std::uint64_t checked_ = 0;
     std::uint64_t run_first_ = 0;
     std::vector<std::uint32_t> run_; // checksums of consecutive pages of a region
+    struct {
+        std::uint64_t first = 0;
+        std::uint64_t count = 0;
+        std::uint64_t home = 0;
+        std::string what{};
+    } bad_; // pages that were not told of yet
 };
 
 } // namespace
 
+std::string pages_name(std::uint64_t first, std::uint64_t count) {
+    if (count == 1)
+        return "page " + std::to_string(first);
+    return "pages " + std::to_string(first) + " to " + std::to_string(first + count - 1);
+}
+
 result<std::uint64_t> verify(heap_file& heap, const std::function<void(damage)>& found,
                              const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-    verifier all(heap, found, progress);
-    REM_TRY(all.check_superblocks());
-    all.check_map();
-    for (std::size_t i = 0; i < heap.tables().size(); ++i)
-        all.check_region(heap.super().regions[i], heap.tables()[i]);
-    all.check_unpublished();
+    verifier all(heap, depth::pages, found, progress);
+    REM_TRY(all.check());
     return all.checked();
+}
+
+result<void> verify_structure(heap_file& heap, const std::function<void(damage)>& found) {
+    return verifier(heap, depth::structure, found, {}).check();
 }
 
 } // namespace remanence::store

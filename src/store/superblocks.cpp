@@ -2,12 +2,14 @@
 
 #include "base/checksum.hpp"
 #include "base/units.hpp"
+#include "format/heap_header.hpp"
 #include "os/memory.hpp"
 #include "store/checksum_table.hpp"
 #include "store/chunk_map.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -32,8 +34,22 @@ unexpected other_format(const std::string& path, std::uint32_t version, std::uin
                 path, 0, place + offsetof(superblock, format_version));
 }
 
+/// Where a heap's memory begins in the file, if that can be told without a superblock: it is the first thing that has a
+/// home, behind a table of checksums whose size is not known.
+std::optional<std::uint64_t> find_heap_header(os::file& file, std::uint64_t file_bytes) {
+    constexpr std::uint64_t k_searched_bytes = 16 * MiB;
+    std::uint64_t magic = 0;
+    for (std::uint64_t at = format::k_home_alignment; at + sizeof magic <= std::min(file_bytes, k_searched_bytes);
+         at += format::k_home_alignment) {
+        if (file.read(at, std::as_writable_bytes(std::span(&magic, 1))) && magic == format::k_header_magic)
+            return at;
+    }
+    return {};
+}
+
 /// Why a file is no heap, or one that cannot be read, when neither superblock is valid.
-unexpected no_valid_superblock(const std::string& path, const superblock_places& places, std::uint64_t file_bytes) {
+unexpected no_valid_superblock(os::file& file, const superblock_places& places, std::uint64_t file_bytes) {
+    const std::string& path = file.path();
     auto has_magic = [](const superblock& s) { return s.magic == format::k_heap_magic; };
     auto is_empty = [](const superblock& s) { return is_all_zeros(std::as_bytes(std::span(&s, 1))); };
     if (file_bytes >= sizeof places && std::all_of(places.begin(), places.end(), is_empty)) {
@@ -43,6 +59,16 @@ unexpected no_valid_superblock(const std::string& path, const superblock_places&
                     path, 0, 0);
     }
     if (std::none_of(places.begin(), places.end(), has_magic)) {
+        if (places[0].magic == format::k_copy_magic) {
+            return fail(errc::not_a_heap,
+                        path + " is a copy of a heap that was not finished. Make the copy again, or remove it.", path);
+        }
+        if (const auto header = find_heap_header(file, file_bytes)) {
+            return damaged_superblock(
+                path, 0,
+                "so is the other one: nothing is left of them, but a heap's memory begins at byte " +
+                    std::to_string(*header));
+        }
         return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0,
                     0);
     }
@@ -141,7 +167,7 @@ result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_by
             newest = &places[i];
     }
     if (newest == nullptr)
-        return no_valid_superblock(path, places, file_bytes);
+        return no_valid_superblock(file, places, file_bytes);
     REM_TRY(check(*newest, path));
     ruling_superblock found{*newest, {}};
     const std::uint64_t other = 1 - newest->sequence % 2;

@@ -13,6 +13,7 @@ namespace remanence::txn {
 namespace {
 
 constexpr std::uint64_t k_read_bytes = 1 * MiB;
+constexpr std::uint64_t k_reserved_bytes = 16 * MiB; // at a time
 
 } // namespace
 
@@ -36,7 +37,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
                                                           store::heap_file::locking lock,
                                                           const inspection_progress& progress) {
     std::unique_ptr<inspection> opened(new inspection(files));
-    auto note = [&](const failure& damage) { opened->note(damage); };
+    auto note = [&](const failure& damage) { opened->note_misfit(damage); };
     auto store = store::heap_file::open_damaged(opened->files_, path, note, lock);
     if (!store)
         return store.error();
@@ -66,9 +67,11 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
         if (opened->log_.present || !opened->store_->is_clean()) {
             opened->torn_superblock_ = damaged;
         } else {
+            const bool is_all = opened->problems().empty();
             note({errc::corrupt,
                   "the superblock of " + path + " at byte " + std::to_string(*damaged) +
-                      " is damaged; the other one rules, so nothing is lost, and the next commit or close mends it.",
+                      " is damaged; the other one rules" +
+                      (is_all ? ", so nothing is lost, and the next commit or close mends it." : "."),
                   path, 0, *damaged});
         }
     }
@@ -111,24 +114,30 @@ result<void> inspection::expect_same_superblocks(os::file_system& files) {
     return {};
 }
 
-// What one check found, another may find again, and say it in other words.
-void inspection::note(const failure& damage) {
-    const bool has_place = damage.offset != error::k_no_offset;
-    if (noted_.emplace(damage.offset, has_place ? damage.path : damage.message).second)
-        problems_.push_back(damage);
+void inspection::note_misfit(const failure& damage, std::uint64_t bytes) {
+    misfits_.add(damage, bytes);
+    problems_.add(damage, bytes);
+}
+
+void inspection::keep_only(const std::vector<problem>& proven) {
+    problems_ = {};
+    misfits_ = {};
+    for (const problem& each : proven)
+        note_misfit(each, each.bytes);
+    all_checked_ = false;
 }
 
 result<void> inspection::make_memory(std::uint64_t bytes) {
     if (bytes <= accessible_)
         return {};
     if (!place_) {
-        auto place = os::reservation::at_random(align_up(bytes, os::k_base_alignment));
+        auto place = os::reservation::at_random(align_up(bytes, k_reserved_bytes));
         if (!place)
             return place.error();
         place_ = std::move(*place);
     }
     if (bytes > place_->bytes())
-        REM_TRY(place_->extend(align_up(bytes, os::k_base_alignment)));
+        REM_TRY(place_->extend(align_up(bytes, k_reserved_bytes)));
     REM_TRY(os::map_anonymous(place_->base() + accessible_, bytes - accessible_));
     accessible_ = bytes;
     return {};
@@ -143,14 +152,23 @@ result<std::byte*> inspection::at(std::uint64_t offset, std::uint64_t bytes) {
     for (std::uint64_t page = offset / k_page_bytes; page < end; ++page) {
         if (read_[static_cast<std::size_t>(page)])
             continue;
-        auto checksum = store_->checksum_of(page);
-        if (!checksum)
-            return checksum.error();
-        if (*checksum != 0) // else its memory is zeros as it is
-            REM_TRY(store_->read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes}));
+        if (auto fetched = fetch(page); !fetched) {
+            if (is_damage(fetched.why().code))
+                misfits_.add(fetched.why());
+            return fetched.error();
+        }
         read_[static_cast<std::size_t>(page)] = true;
     }
     return place_->base() + offset;
+}
+
+result<void> inspection::fetch(std::uint64_t page) {
+    auto checksum = store_->checksum_of(page);
+    if (!checksum)
+        return checksum.error();
+    if (*checksum == 0) // its memory is zeros as it is
+        return {};
+    return store_->read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes});
 }
 
 result<void> inspection::read(byte_range range,
@@ -161,7 +179,11 @@ result<void> inspection::read(byte_range range,
         const std::uint64_t count = std::min(divide_up(image_end - first, k_page_bytes), k_read_bytes / k_page_bytes);
         piece_.resize(static_cast<std::size_t>(k_read_bytes));
         const auto pages = std::span(piece_).first(static_cast<std::size_t>(count * k_page_bytes));
-        REM_TRY(store_->read_pages(first / k_page_bytes, pages));
+        if (auto done = store_->read_pages(first / k_page_bytes, pages); !done) {
+            if (is_damage(done.why().code))
+                misfits_.add(done.why());
+            return done.error();
+        }
         const std::uint64_t end = std::min(image_end, first + pages.size());
         visit(at, pages.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(end - at)));
         at = end;
@@ -199,20 +221,39 @@ std::optional<byte_range> inspection::block_of(std::uint64_t offset) const {
 
 result<inspected_parts> inspection::check_all(const inspection_progress& progress) {
     inspected_parts parts;
-    auto pages = store::verify(
-        *store_, [&](store::damage d) { note({errc::corrupt, std::move(d.what), path(), 0, d.offset}); }, progress);
+    const auto found = [&](store::damage d) {
+        note_misfit({errc::corrupt, std::move(d.what), path(), 0, d.offset}, d.bytes);
+    };
+    auto pages = store::verify(*store_, found, progress);
     if (!pages)
         return pages.error();
     parts.pages = *pages;
+    REM_TRY(try_to_check_allocator(parts));
+    return parts;
+}
+
+result<inspected_parts> inspection::check_structure() {
+    inspected_parts parts;
+    REM_TRY(store::verify_structure(*store_, [&](store::damage d) {
+        note_misfit({errc::corrupt, std::move(d.what), path(), 0, d.offset}, d.bytes);
+    }));
+    REM_TRY(try_to_check_allocator(parts));
+    return parts;
+}
+
+result<void> inspection::try_to_check_allocator(inspected_parts& parts) {
     if (store_->image_bytes() == 0) {
         parts.allocator = true; // nothing was committed, so there is none
-    } else if (auto checked = check_allocator(parts); !checked) {
-        if (!is_damage(checked.why().code))
-            return checked.error();
-        note(checked.why());
-        allocator_.reset();
+        return {};
     }
-    return parts;
+    auto checked = check_allocator(parts);
+    if (checked)
+        return {};
+    if (!is_damage(checked.why().code))
+        return checked.error();
+    note(checked.why());
+    allocator_.reset();
+    return {};
 }
 
 result<std::optional<alloc::occupancy>> inspection::survey_allocator() {

@@ -15,15 +15,14 @@
 #include "os/overlay_files.hpp"
 #include "store/heap_file.hpp"
 #include "txn/heap_bytes.hpp"
+#include "txn/problems.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace remanence::txn {
@@ -55,8 +54,8 @@ public:
 
     /// As open(), without a lock, of a heap that somebody else is writing to: everything that its last commit names but
     /// the pages is read at once, and kept in memory. A page that was overwritten since is damage to whoever reads it, so
-    /// damage is to be believed only if the heap did not move on meanwhile: see with_last_commit(). errc::in_use when it
-    /// moved on already. O(log and checksum tables).
+    /// misfits() are to be believed only as far as the writer did not cause them: see with_last_commit(). errc::in_use
+    /// when it moved on already. O(log and checksum tables).
     static result<std::unique_ptr<inspection>> open_live(os::file_system& files, const std::string& path,
                                                          const inspection_progress& progress);
 
@@ -74,9 +73,18 @@ public:
     [[nodiscard]] store::heap_file& store() { return *store_; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     /// What was found wrong so far.
-    [[nodiscard]] const std::vector<failure>& problems() const { return problems_; }
-    /// Adds to them, once for each place in a file.
-    void note(const failure& damage);
+    [[nodiscard]] const std::vector<problem>& problems() const { return problems_.all(); }
+    /// Adds to them, once for each place in a file. Says whether it is new.
+    bool note(const failure& damage) { return problems_.add(damage); }
+    /// Bytes that are not what superblock, log and checksums say, as far as they were met: all else that is wrong is that
+    /// bytes which fit contradict each other.
+    [[nodiscard]] const std::vector<problem>& misfits() const { return misfits_.all(); }
+    /// Adds to both.
+    void note_misfit(const failure& damage, std::uint64_t bytes = 0);
+    /// Forgets what was found wrong but for these problems, which others than the heap's writer caused.
+    void keep_only(const std::vector<problem>& proven);
+    /// Whether all of it was checked that was to be: not so after keep_only().
+    [[nodiscard]] bool is_all_checked() const { return all_checked_; }
 
     /// errc::corrupt when it cannot be read. Null: nothing was ever committed.
     result<const format::heap_header*> header();
@@ -88,6 +96,8 @@ public:
 
     /// Reads all pages, checksum tables and structures of the allocator, and compares; adds to problems(). O(heap).
     result<inspected_parts> check_all(const inspection_progress& progress);
+    /// The same without the pages of everything but the allocator's structures. O(tables and those structures).
+    result<inspected_parts> check_structure();
 
     /// How the allocator's memory is used. Nothing, and the damage added to problems(), when its structures cannot be read
     /// or do not fit. Reads them, and no other pages. O(heap / 4096).
@@ -108,6 +118,9 @@ private:
     result<void> expect_same_superblocks(os::file_system& files);
     result<void> make_memory(std::uint64_t bytes);
     result<void> check_allocator(inspected_parts& parts);
+    result<void> try_to_check_allocator(inspected_parts& parts);
+    /// The page at `page`, in memory.
+    result<void> fetch(std::uint64_t page);
     result<void> read_metadata();
     [[nodiscard]] std::uint64_t file_offset(std::uint64_t heap_offset) const;
 
@@ -119,8 +132,9 @@ private:
     bool live_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
     std::optional<std::uint64_t> torn_superblock_;
-    std::vector<failure> problems_;
-    std::set<std::pair<std::uint64_t, std::string>> noted_; // offset and path of each; without offset, the message
+    problem_list problems_;
+    problem_list misfits_;
+    bool all_checked_ = true;
     std::optional<os::reservation> place_;
     std::uint64_t accessible_ = 0;
     std::vector<bool> read_;       // pages of the image that are in memory

@@ -2,76 +2,213 @@
 
 #include "base/checksum.hpp"
 #include "format/superblock.hpp"
+#include "store/heap_verification.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace remanence::txn {
 
 namespace {
 
-/// Superblocks and log, as bytes: what shows that a heap moved on.
-struct observation {
-    std::uint64_t superblocks;
-    std::optional<std::uint64_t> log;
-    bool operator==(const observation&) const = default;
-};
+constexpr unsigned k_looks = 12;                  // at what does not fit, in each attempt
+constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
 
-result<std::uint64_t> checksum_of(os::file_system& files, const std::string& path, std::uint64_t bytes_max) {
-    auto file = files.open(path, os::access::read_only);
-    if (!file)
-        return file.error();
-    auto size = (*file)->size();
-    if (!size)
-        return size.error();
-    const std::uint64_t end = std::min(*size, bytes_max);
-    std::uint64_t sum = *size;
-    std::vector<std::byte> piece(static_cast<std::size_t>(std::min(end, 256 * KiB)));
-    for (std::uint64_t at = 0; at < end; at += piece.size()) {
-        const auto part =
-            std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), end - at)));
-        REM_TRY((*file)->read(at, part));
-        sum = checksum64(part, sum);
+/// The page of the heap that a problem is about.
+std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
+    if (which.path != heap.path() || which.code == errc::truncated)
+        return {};
+    const format::superblock& super = heap.store().super();
+    for (std::size_t i = 0; i < super.region_count; ++i) {
+        const format::region& r = super.regions[i];
+        if (which.offset >= r.home_offset && which.offset - r.home_offset < r.bytes) // not if there is no offset
+            return (r.heap_offset + (which.offset - r.home_offset)) / k_page_bytes;
     }
-    return sum;
+    return {};
 }
 
-/// Nothing, when it could not be read: then it is just moving, or the next attempt tells why.
-std::optional<observation> observe(os::file_system& files, const std::string& path) {
-    auto superblocks = checksum_of(files, path, format::k_superblock_count * format::k_superblock_bytes);
-    if (!superblocks)
+/// What did not fit in one look, taken apart.
+struct suspects {
+    std::vector<byte_range> pages; // of the heap; offset and length in pages
+    std::vector<problem> others;
+    [[nodiscard]] bool empty() const { return pages.empty() && others.empty(); }
+    [[nodiscard]] std::uint64_t page_count() const {
+        std::uint64_t count = 0;
+        for (const byte_range& each : pages)
+            count += each.bytes;
+        return count;
+    }
+    void add_page(std::uint64_t page) {
+        if (!pages.empty() && pages.back().end() == page)
+            ++pages.back().bytes;
+        else
+            pages.push_back({page, 1});
+    }
+};
+
+suspects suspects_of(inspection& heap) {
+    suspects found;
+    for (const problem& each : heap.misfits()) {
+        if (const auto page = page_of(heap, each))
+            found.pages.push_back({*page, std::max<std::uint64_t>(1, divide_up(each.bytes, k_page_bytes))});
+        else
+            found.others.push_back(each);
+    }
+    return found;
+}
+
+bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
+    const auto was = before.store().checksum_of(page);
+    const auto is = now.store().checksum_of(page);
+    if (!was || !is || *was != *is)
+        return false;
+    const auto filled = *is != 0 ? result<bool>(true) : now.store().has_contents(page / now.store().chunk_pages());
+    return filled && *filled;
+}
+
+bool is_proven(inspection& before, inspection& now, const problem& other) {
+    if (other.path == before.path() && other.code != errc::truncated)
+        return other.offset != error::k_no_offset; // what the superblock names
+    return std::ranges::any_of(now.misfits(), [&](const problem& each) {
+        return each.path == other.path && each.offset == other.offset && each.code == other.code;
+    });
+}
+
+/// Which of them are damage for certain, `now` being the same heap a moment after `before`, where they did not fit.
+suspects proven(inspection& before, inspection& now, const suspects& all) {
+    suspects found;
+    if (now.super().checksum != before.super().checksum)
+        return found;
+    for (const byte_range& each : all.pages) {
+        for (std::uint64_t page = each.offset; page < each.end(); ++page) {
+            if (page_is_proven(before, now, page))
+                found.add_page(page);
+        }
+    }
+    for (const problem& each : all.others) {
+        if (is_proven(before, now, each))
+            found.others.push_back(each);
+    }
+    return found;
+}
+
+std::vector<problem> as_problems(inspection& heap, const suspects& all) {
+    std::vector<problem> found = all.others;
+    const std::uint64_t chunk_pages = heap.store().chunk_pages(); // a chunk lies in one piece
+    for (byte_range rest : all.pages) {
+        while (rest.bytes != 0) {
+            const std::uint64_t home = heap.store().home_of(rest.offset * k_page_bytes);
+            std::uint64_t count = std::min(rest.bytes, chunk_pages - rest.offset % chunk_pages);
+            while (count < rest.bytes &&
+                   heap.store().home_of((rest.offset + count) * k_page_bytes) == home + count * k_page_bytes)
+                count += std::min(rest.bytes - count, chunk_pages);
+            found.push_back({{errc::corrupt, store::pages_name(rest.offset, count) + ": damaged", heap.path(), 0, home},
+                             count * k_page_bytes});
+            rest = {rest.offset + count, rest.bytes - count};
+        }
+    }
+    return found;
+}
+
+/// Those of the pages that do not fit in a later look either, and what else did not in that one.
+suspects looked_at_again(inspection& now, const suspects& before) {
+    suspects found;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(k_page_bytes));
+    std::uint64_t left = k_pages_looked_at;
+    for (const byte_range& each : before.pages) {
+        for (std::uint64_t page = each.offset; page < each.end() && left > 0; ++page, --left) {
+            const bool is_there = (page + 1) * k_page_bytes <= now.store().image_bytes();
+            if (auto read = is_there ? now.store().read_pages(page, bytes) : result<void>(); !read)
+                found.add_page(page);
+        }
+    }
+    for (const problem& each : now.misfits()) {
+        if (!page_of(now, each))
+            found.others.push_back(each);
+    }
+    return found;
+}
+
+/// Whether something is damaged for certain. Then the heap's problems are what is: all of them, if the writer caused none.
+bool is_damaged(os::file_system& files, inspection& heap) {
+    suspects open = suspects_of(heap);
+    if (open.empty()) // all bytes fit
+        return !heap.problems().empty();
+    inspection* before = &heap;
+    std::unique_ptr<inspection> latest;
+    for (unsigned look = 0; look < k_looks; ++look) {
+        if (look > 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(look)); // out of step with the writer
+        auto now = inspection::open_live(files, heap.path(), {});
+        if (!now)
+            continue;
+        const suspects certain = proven(*before, **now, open);
+        const bool is_all =
+            before == &heap && certain.page_count() == open.page_count() && certain.others.size() == open.others.size();
+        if (!certain.empty() && !is_all)
+            heap.keep_only(as_problems(**now, certain));
+        if (!certain.empty())
+            return true;
+        open = looked_at_again(**now, open);
+        if (open.empty())
+            return false;
+        latest = std::move(*now);
+        before = latest.get();
+    }
+    return false;
+}
+
+/// Of the superblocks, when none can be read; nothing, when even that fails.
+std::optional<std::uint64_t> checksum_of_superblocks(os::file_system& files, const std::string& path) {
+    auto file = files.open(path, os::access::read_only);
+    if (!file)
         return {};
-    auto log = checksum_of(files, store::log_path(path), ~std::uint64_t{0});
-    if (!log && log.why().code != errc::not_found)
+    auto size = (*file)->size();
+    if (!size)
         return {};
-    return observation{*superblocks, log ? std::optional(*log) : std::nullopt};
+    std::vector<std::byte> bytes(static_cast<std::size_t>(
+        std::min<std::uint64_t>(*size, format::k_superblock_count * format::k_superblock_bytes)));
+    if (auto read = (*file)->read(0, bytes); !read)
+        return {};
+    return checksum64(bytes, *size);
 }
 
 } // namespace
 
-result<void> with_last_commit(os::file_system& files, const std::string& path, std::uint64_t attempts,
-                              const inspection_progress& progress,
-                              const std::function<result<void>(inspection&)>& use) {
-    std::optional<observation> before;
+result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
+                                                     std::uint64_t attempts, const inspection_progress& progress,
+                                                     const std::function<result<void>(inspection&)>& use) {
+    std::optional<std::uint64_t> unreadable;
     std::string last;
     for (std::uint64_t i = 0; i < attempts; ++i) {
-        auto heap = inspection::open(files, path, progress);
-        const bool is_live = !heap && heap.why().code == errc::in_use;
+        auto opened = inspection::open(files, path, progress);
+        const bool is_live = !opened && opened.why().code == errc::in_use;
         if (is_live)
-            heap = inspection::open_live(files, path, progress);
-        auto done = heap ? use(**heap) : result<void>(heap.error());
-        if (done || !is_live)
-            return done;
-        const errc code = done.why().code;
-        const bool may_have_moved = is_damage(code) || (!heap && (code == errc::in_use || code == errc::not_found));
-        if (!may_have_moved)
-            return done;
-        auto now = observe(files, path);
-        if (now && before == now && code != errc::in_use)
-            return done;
-        before = now;
-        last = done.why().message;
+            opened = inspection::open_live(files, path, progress);
+        if (!opened) {
+            const errc code = opened.why().code;
+            const bool may_have_moved = is_live && (is_damage(code) || code == errc::in_use || code == errc::not_found);
+            const auto now = is_damage(code) ? checksum_of_superblocks(files, path) : std::nullopt;
+            if (!may_have_moved || (now && now == unreadable))
+                return opened.error();
+            unreadable = now;
+            last = opened.why().message;
+            continue;
+        }
+        inspection& heap = **opened;
+        if (auto done = use(heap); !done) {
+            if (!is_damage(done.why().code))
+                return done.error();
+            if (heap.note(done.why()))
+                heap.note_misfit(done.why());
+        }
+        if (heap.problems().empty() || !is_live || is_damaged(files, heap))
+            return opened;
+        last = heap.problems().front().message;
     }
     return fail(
         errc::in_use,

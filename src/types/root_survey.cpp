@@ -3,8 +3,10 @@
 #include "base/units.hpp"
 #include "types/root_reader.hpp"
 
+#include <bitset>
 #include <cstring>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace remanence::types {
@@ -13,13 +15,27 @@ namespace {
 
 constexpr std::uint64_t k_granule_bytes = 16; // blocks begin at multiples of it
 
+/// Of heap offsets of blocks. Memory: that of the parts of the heap which it has some of, not of the heap.
+class block_set {
+public:
+    /// False when it is there already.
+    bool insert(std::uint64_t offset) {
+        const std::uint64_t granule = offset / k_granule_bytes;
+        auto bit = parts_[granule / k_part][static_cast<std::size_t>(granule % k_part)];
+        const bool is_new = !bit;
+        bit = true;
+        return is_new;
+    }
+
+private:
+    static constexpr std::size_t k_part = 4096; // granules
+    std::unordered_map<std::uint64_t, std::bitset<k_part>> parts_;
+};
+
 /// Follows one root.
 class walk {
 public:
-    explicit walk(txn::inspection& heap)
-        : heap_(heap),
-          base_(heap.super().base),
-          seen_(static_cast<std::size_t>(heap.heap_bytes_end() / k_granule_bytes + 1)) {}
+    explicit walk(txn::inspection& heap) : heap_(heap), base_(heap.super().base) {}
 
     /// The first damage that the root reaches; an error is one of the system.
     result<std::optional<std::uint64_t>> run(std::uint64_t object) {
@@ -47,15 +63,13 @@ public:
 private:
     void reach(std::uint64_t offset) {
         const auto block = heap_.block_of(offset);
-        if (!block || seen_[static_cast<std::size_t>(block->offset / k_granule_bytes)])
-            return;
-        seen_[static_cast<std::size_t>(block->offset / k_granule_bytes)] = true;
-        pending_.push_back(*block);
+        if (block && seen_.insert(block->offset))
+            pending_.push_back(*block);
     }
 
     txn::inspection& heap_;
     std::uint64_t base_;
-    std::vector<bool> seen_;
+    block_set seen_;
     std::vector<byte_range> pending_;
 };
 
@@ -137,7 +151,7 @@ result<std::vector<surveyed_root>> list_roots(txn::inspection& heap) {
     return roots;
 }
 
-result<void> survey_roots(txn::inspection& heap, std::vector<surveyed_root>& roots) {
+void check_roots(txn::inspection& heap, const std::vector<surveyed_root>& roots) {
     for (const surveyed_root& root : roots) {
         if (!heap.knows_blocks())
             break;
@@ -148,6 +162,10 @@ result<void> survey_roots(txn::inspection& heap, std::vector<surveyed_root>& roo
                        heap.path()});
         }
     }
+}
+
+result<void> survey_roots(txn::inspection& heap, std::vector<surveyed_root>& roots) {
+    check_roots(heap, roots);
     if (heap.problems().empty())
         return {};
     for (surveyed_root& root : roots)

@@ -37,8 +37,12 @@ struct surveyed_root {
 /// what can be read of it is returned.
 result<std::vector<surveyed_root>> list_roots(txn::inspection& heap);
 
-/// After check_all(): says of each root what can be said. A directory whose entries do not fit the blocks is damage, too.
-/// O(roots · heap) when there is damage, else O(roots).
+/// After check_all() or check_structure(): whether the roots lie in blocks. What does not is damage, and goes to
+/// problems(). O(roots).
+void check_roots(txn::inspection& heap, const std::vector<surveyed_root>& roots);
+
+/// After check_all(): as check_roots(), and says of each root what can be said. O(roots · heap) when there is damage, else
+/// O(roots).
 result<void> survey_roots(txn::inspection& heap, std::vector<surveyed_root>& roots);
 
 } // namespace remanence::types

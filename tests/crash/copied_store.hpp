@@ -3,19 +3,20 @@
 
 #include "os/file.hpp"
 #include "store.hpp"
+#include "store/heap_copy.hpp"
 #include "txn/engine.hpp"
 
-#include <memory>
 #include <string>
 
 namespace remanence::crash {
 
-/// As `rem copy` does it; the first, up to where the copy is whole, but has not its name yet.
-result<std::unique_ptr<os::file>> copy_heap_to_new(os::file_system& files, const std::string& from,
-                                                   const std::string& to);
-result<void> copy_heap(os::file_system& files, const std::string& from, const std::string& to);
+/// As `rem copy` and `rem copy --force` do it.
+result<void> copy_heap(os::file_system& files, const std::string& from, const std::string& to,
+                       remanence::store::existing there = remanence::store::existing::refused);
 
 /// Where there is no heap yet, makes one of a single commit under another name, and copies it.
 open_function copied_engine(const txn::engine_options& options);
+/// The same, and then that heap with another commit, over the copy.
+open_function replaced_engine(const txn::engine_options& options);
 
 } // namespace remanence::crash

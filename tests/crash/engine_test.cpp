@@ -128,7 +128,8 @@ std::vector<workload> telling_workloads() {
     std::vector<workload> found;
     for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse", "log_growth",
                              "many_skipped_chunks", "free_what_was_changed", "killed", "debris", "debris_in_gaps",
-                             "copied", "failing_device_xfs", "failing_growth_xfs", "durabilities", "failing_lazy_xfs"})
+                             "copied", "replaced", "failing_device_xfs", "failing_growth_xfs", "durabilities",
+                             "failing_lazy_xfs"})
         found.push_back(named(name));
     return found;
 }

@@ -78,6 +78,8 @@ open_function inspected(open_function open, counts& count) {
 TEST(inspection_after_power_loss, tells_what_the_next_open_finds) {
     counts count;
     for (workload each : engine_workloads()) {
+        if (each.name == "replaced") // opening it may put another heap there first
+            continue;
         SCOPED_TRACE(each.name);
         each.open = inspected(std::move(each.open), count);
         const auto report = explore(each, {.seed = options().seed, .states = 400});

@@ -196,13 +196,14 @@ void leave_nothing_behind(const std::string& dropped) {
     leave_only(at_work, {k_heap}, "beside a closed heap");
     for (std::uint64_t n = 0;; n++) {
         at_work.disk().fail_at(n, errc::io);
-        auto copied = copy_heap_to_new(at_work.disk(), k_heap, k_copy);
+        auto copied = copy_heap(at_work.disk(), k_heap, k_copy);
         const bool failed = !at_work.disk().failure_is_ahead();
         at_work.disk().work_again();
         if (!failed)
             break;
-        if (!copied)
-            leave_only(at_work, {k_heap}, "when operation " + std::to_string(n) + " of a copy failed");
+        if (!copied) // the last sync may have failed
+            leave_only(at_work, {k_heap, k_copy}, "when operation " + std::to_string(n) + " of a copy failed");
+        require(at_work.disk().remove("test: remove copy", k_copy), "remove");
     }
 }
 
@@ -296,7 +297,7 @@ void copy_where_one_was_cut_short(const std::string& dropped) {
         at_work.commit();
         at_work.close();
         at_work.disk().die_at(n);
-        (void)copy_heap_to_new(at_work.disk(), k_heap, k_copy);
+        (void)copy_heap(at_work.disk(), k_heap, k_copy);
         const bool cut_short = !at_work.disk().failure_is_ahead();
         at_work.disk().work_again();
         if (!cut_short)
@@ -305,7 +306,7 @@ void copy_where_one_was_cut_short(const std::string& dropped) {
         std::fill_n(block, 200 * KiB, std::byte{0});
         at_work.commit();
         at_work.close();
-        require(copy_heap(at_work.disk(), k_heap, k_copy), "copy");
+        require(copy_heap(at_work.disk(), k_heap, k_copy, remanence::store::existing::replaced), "copy");
         at_work.open(k_copy);
         at_work.verify();
     }

@@ -588,6 +588,7 @@ std::vector<workload> engine_workloads() {
          .cuts_short = true,
          .cost = 5},
         {.name = "copied", .open = copied_engine(small_heap_options()), .phases = {copied}},
+        {.name = "replaced", .open = replaced_engine(small_heap_options()), .phases = {copied}},
         {.name = "removed_roots", .open = engine_with(k_roomy), .phases = {removed_roots}},
         {.name = "failing_device_ext4",
          .open = engine_with(k_roomy),

@@ -2,6 +2,10 @@
 
 #include <remanence/remanence.hpp>
 
+#include "api/heap_impl.hpp"
+#include "store/heap_copy.hpp"
+#include "txn/inspection.hpp"
+
 #include <map>
 #include <mutex>
 #include <new>
@@ -88,7 +92,7 @@ public:
     program(const std::filesystem::path& where, bool once, story& told)
         : path_(where / "heap"), copy_(where / "copy"), once_(once), told_(told) {}
 
-    void run() {
+    void run(bool replaces) {
         {
             heap h = heap::open(path_, options());
             told_.begun = 1;
@@ -106,6 +110,8 @@ public:
             h.close();
         }
         use_copy();
+        if (replaces)
+            replace_copy();
         heap h = heap::open_existing(path_, options());
         shelf& s = *h.find_root<shelf>("shelf");
         step(h, s, 6);
@@ -185,6 +191,19 @@ private:
         h.close();
     }
 
+    /// As rem copy --force does it.
+    void replace_copy() const {
+        os::file_system& files = os::posix_file_system();
+        auto closed = txn::inspection::open(files, path_, {});
+        auto copy = closed ? store::copy_in_progress::begin(files, copy_, 0600)
+                           : result<std::unique_ptr<store::copy_in_progress>>(closed.error());
+        auto done = copy ? (*copy)->update((*closed)->store(), {}) : result<void>(copy.error());
+        if (done)
+            done = (*copy)->finish(store::existing::replaced);
+        if (!done)
+            detail::raise(done.why());
+    }
+
     std::filesystem::path path_;
     std::filesystem::path copy_;
     bool once_;
@@ -217,10 +236,10 @@ std::string check_heap(const std::filesystem::path& path, const std::vector<std:
 
 } // namespace
 
-story run_program(const std::filesystem::path& where, bool once) {
+story run_program(const std::filesystem::path& where, bool once, bool replaces) {
     story told;
     try {
-        program(where, once, told).run();
+        program(where, once, told).run(replaces);
     } catch (const std::bad_alloc&) {
         told.heard = "bad_alloc";
     } catch (const error& e) {

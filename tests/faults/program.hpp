@@ -25,8 +25,8 @@ struct story {
 
 /// Runs the program in an empty directory. `once`: what fails does so once; so a commit that reports a lack of space or
 /// memory before anything was written is tried once more, and must succeed, and problems that verify() finds must be gone
-/// when it is called once more.
-story run_program(const std::filesystem::path& where, bool once);
+/// when it is called once more. `replaces`: with a copy over another one, as the tool makes it.
+story run_program(const std::filesystem::path& where, bool once, bool replaces = false);
 
 /// Opens what the program left, heap and copy, and uses it. Returns what is wrong; empty: nothing.
 std::string check_what_is_left(const std::filesystem::path& where, const story& told);

@@ -1,6 +1,8 @@
 #include "heap_files.hpp"
 
+#include "base/checksum.hpp"
 #include "compat/golden.hpp"
+#include "log_input.hpp"
 #include "store/heap_file.hpp"
 #include "support/sample_heap.hpp"
 #include "txn/engine.hpp"
@@ -81,8 +83,29 @@ heap_files::heap_files(kind which) {
 void heap_files::write_heap(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
     write(sample::k_path, offset, bytes);
 }
-void heap_files::write_log(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
-    write(sample::k_log_path, offset, bytes);
+void heap_files::write_log_input(std::span<const std::uint8_t> input) {
+    write(sample::k_log_path, 0, input.first(k_records));
+    write(sample::k_log_path, format::k_log_header_bytes, input.subspan(k_records));
+}
+
+void heap_files::resize(const char* path, std::uint64_t bytes) {
+    auto file = std::move(*disk_.open(path, os::access::read_write));
+    require(static_cast<bool>(file->resize("fuzz", bytes)), "cannot resize the simulated file");
+}
+
+what_opened heap_files::open_and_check() {
+    what_opened found;
+    auto opened = open(disk_);
+    if (!opened) {
+        found.refused = opened.why();
+        return found;
+    }
+    found.is_sound = is_sound(**opened);
+    found.version = (*opened)->version();
+    const std::uint64_t image_bytes = (*opened)->committed_bytes();
+    if (found.is_sound && image_bytes <= k_compared_bytes_max)
+        found.checksum = checksum64({(*opened)->base(), static_cast<std::size_t>(image_bytes)});
+    return found;
 }
 
 void heap_files::write(const char* path, std::uint64_t offset, std::span<const std::uint8_t> bytes) {

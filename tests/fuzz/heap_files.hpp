@@ -2,12 +2,14 @@
 // engine, and uses it. What fails an oracle ends the process, which is what libFuzzer looks for.
 #pragma once
 
+#include "base/units.hpp"
 #include "format/superblock.hpp"
 #include "os/simulated_disk.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +43,16 @@ void store(std::span<std::uint8_t> bytes, std::size_t at, const T& value) {
 /// Ends the process with a message, unless it holds.
 void require(bool holds, const std::string& otherwise);
 
+/// What an open found.
+struct what_opened {
+    std::optional<failure> refused;
+    bool is_sound = false;
+    std::uint64_t version = 0;
+    std::uint64_t checksum = 0; // of the image's memory, if that is not too large
+};
+
+constexpr std::uint64_t k_compared_bytes_max = 64 * MiB;
+
 class heap_files {
 public:
     enum class kind { closed, unfolded };
@@ -54,7 +66,12 @@ public:
     /// Takes the files back to what they were.
     void reset() { disk_.rewind(intact_); }
     void write_heap(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-    void write_log(std::uint64_t offset, std::span<const std::uint8_t> bytes);
+    /// As log_input.hpp has it.
+    void write_log_input(std::span<const std::uint8_t> input);
+    void resize(const char* path, std::uint64_t bytes);
+    [[nodiscard]] os::simulated_disk& disk() { return disk_; }
+    /// Opens with the engine and checks everything.
+    what_opened open_and_check();
     /// Opens, reads everything, commits and closes; what verify() finds sound must stay so and open again.
     void open_and_use();
 

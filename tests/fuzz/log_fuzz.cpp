@@ -1,7 +1,6 @@
 // Input: the log's header, and what lies from its first record on.
-#include "base/checksum.hpp"
-#include "format/log_record.hpp"
 #include "log/record.hpp"
+#include "log_input.hpp"
 #include "mutator.hpp"
 
 #include <algorithm>
@@ -13,52 +12,11 @@ using namespace remanence::fuzz;
 
 namespace {
 
-using format::log_header;
 using format::record_header;
-constexpr std::size_t k_records = sizeof(log_header);
 
 heap_files& files() {
     static heap_files unfolded(heap_files::kind::unfolded);
     return unfolded;
-}
-
-/// Where each record of the input seems to begin, as far as one leads to the next.
-std::vector<std::size_t> places(std::span<const std::uint8_t> input) {
-    std::vector<std::size_t> found;
-    for (std::size_t at = k_records; at + sizeof(record_header) <= input.size();) {
-        const auto header = load<record_header>(input, at);
-        if (header.magic != format::k_record_magic)
-            break;
-        found.push_back(at);
-        const std::size_t rest = input.size() - at - sizeof header;
-        at += align_up(sizeof header + std::min<std::uint64_t>(header.payload_bytes, rest), format::k_record_alignment);
-    }
-    return found;
-}
-
-/// Checksums fit again and, unless `loose`, each record follows the one before.
-void repair(std::span<std::uint8_t> input, bool loose) {
-    auto head = load<log_header>(input, 0);
-    head.checksum = checksum64(std::as_bytes(std::span(&head, 1)).first(offsetof(log_header, checksum)));
-    fuzz::store(input, 0, head);
-    const format::superblock& super = files().super();
-    std::uint64_t version = super.checkpoint_version;
-    std::uint64_t predecessor = super.chain;
-    for (const std::size_t at : places(input)) {
-        auto header = load<record_header>(input, at);
-        header.payload_bytes = std::min<std::uint64_t>(header.payload_bytes, input.size() - at - sizeof header);
-        if (!loose) {
-            header.uuid = super.uuid;
-            header.epoch = super.epoch;
-            header.version = ++version;
-            header.predecessor = predecessor;
-        }
-        header.checksum = 0;
-        header.checksum = checksum64(std::as_bytes(input.subspan(at + sizeof header, header.payload_bytes)),
-                                     checksum64(std::as_bytes(std::span(&header, 1))));
-        predecessor = header.checksum;
-        fuzz::store(input, at, header);
-    }
 }
 
 /// A number in a header, or in the first entries of the payload, becomes another one that is not far-fetched.
@@ -92,12 +50,11 @@ const std::size_t fuzz::k_input_bytes_max = 20'000;
 
 std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generator& random) {
     if (size < k_records + sizeof(record_header)) { // a seed
-        const auto& log = files().log();
-        std::memcpy(room.data(), log.data(), k_records);
-        std::memcpy(room.data() + k_records, log.data() + format::k_log_header_bytes, room.size() - k_records);
+        const auto log = log_input(files().log(), room.size());
+        std::copy(log.begin(), log.end(), room.begin());
         return room.size();
     }
-    const auto records = places(room.first(size));
+    const auto records = record_places(room.first(size));
     if (records.empty() || random.below(4) == 0) {
         size = mutate_blindly(room, size);
     } else {
@@ -105,7 +62,7 @@ std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generat
             change_a_number(room.first(size), records[random.below(records.size())], random);
     }
     if (size >= k_records && random.below(8) != 0)
-        repair(room.first(size), random.below(4) == 0);
+        repair_log(room.first(size), files().super(), random.below(4) == 0);
     return size;
 }
 
@@ -113,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < k_records)
         return 0;
     const std::span input(data, size);
-    for (const std::size_t at : places(input)) { // parts, each in memory of exactly their size
+    for (const std::size_t at : record_places(input)) { // parts, each in memory of exactly their size
         const std::vector<std::uint8_t> record(input.begin() + static_cast<std::ptrdiff_t>(at), input.end());
         const auto page = std::make_unique<std::byte[]>(k_page_bytes);
         static_cast<void>(log::for_each_part(
@@ -121,8 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             [&](const log::page_entry& entry) { log::apply_ranges(entry, page.get()); }));
     }
     files().reset();
-    files().write_log(0, input.first(k_records));
-    files().write_log(format::k_log_header_bytes, input.subspan(k_records));
+    files().write_log_input(input);
     files().open_and_use();
     return 0;
 }

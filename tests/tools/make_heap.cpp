@@ -1,9 +1,10 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same|forged_header|forged_roots|forged_allocator
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
-// the same in each commit, and prints the number once it is committed. same: opens such a heap, prints its number.
+// the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
+// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -21,6 +22,18 @@ std::uint64_t offset(const rem::heap& heap, const void* at) {
 }
 
 constexpr std::size_t k_numbers = 30'000;
+constexpr std::uint64_t k_still = 0x6c6c697473; // "still"
+
+// Offsets in the heap's header, of docs/format.md.
+constexpr std::size_t k_root_word = 16;
+constexpr std::size_t k_allocated_bytes = 64 + 8;
+
+void forge(rem::heap& heap, std::string_view what) {
+    auto* word = static_cast<char*>(heap.base()) + (what == "forged_header"  ? 0
+                                                    : what == "forged_roots" ? k_root_word
+                                                                             : k_allocated_bytes);
+    heap.write([&] { *word = static_cast<char>(*word ^ 8); });
+}
 
 rem::heap open_when_free(const char* path) {
     for (;;) {
@@ -39,6 +52,7 @@ void write_as_fast_as_possible(const char* path) {
         rem::heap heap = open_when_free(path);
         auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
         auto& grown = heap.root<rem::list<rem::string>>("grown");
+        heap.root<rem::vector<std::uint64_t>>("still", 4096U, k_still);
         for (int session = 0; session < 40; ++session, ++n) {
             heap.write([&] {
                 for (std::uint64_t& number : numbers)
@@ -119,7 +133,9 @@ int main(int argc, char** argv) {
         std::uintmax_t{offset(heap, numbers.data())}, std::uintmax_t{offset(heap, &table)},
         std::uintmax_t{offset(heap, &counter)}, std::uintmax_t{heap.version()});
     std::fflush(stdout);
-    if (end == "killed")
+    if (end.starts_with("forged"))
+        forge(heap, end);
+    if (end == "killed" || end.starts_with("forged"))
         std::_Exit(0);
     while (end == "hold" && std::getchar() != EOF) {
     }

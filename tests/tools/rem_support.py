@@ -14,6 +14,8 @@ OK, ERROR, USAGE, DAMAGE = 0, 1, 2, 4
 SUPERBLOCK_BYTES = 4096
 RECORDS_BEGIN = 4096  # in the log
 
+ROOTS = ['counter "\x1b[31m"', "late", "names", "numbers", "table", "zeros"]  # of the heaps that make_heap makes
+
 
 class RemTest(unittest.TestCase):
     def setUp(self):

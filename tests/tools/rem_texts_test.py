@@ -61,7 +61,7 @@ class texts(RemTest):
                 for inner in value if isinstance(value, list) else [value]:
                     keys |= set(inner) if isinstance(inner, dict) else set()
             if command != "verify":
-                keys -= {"what", "file", "offset"}  # of problems, explained there
+                keys -= {"what", "file", "offset", "bytes"}  # of problems, explained there
             for key in keys:
                 self.assertRegex(section, rf"[ \"]{key}\b", f"{command}: {key}")
 
@@ -107,6 +107,15 @@ class texts(RemTest):
             out, err = self.text(*words, code=USAGE)
             self.assertEqual(out, "", words)
             self.assertTrue(err, words)
+
+    def test_wrong_usage_is_said_without_disturbing_the_terminal(self):
+        odd = "\x1b[31m\x07\u009b"
+        for words in ([odd], ["info", "a", odd], ["info", "--" + odd], ["copy", "a", "b", odd], ["verify", "--json=" + odd, "a"]):
+            err = self.text(*words, code=USAGE)[1]
+            for raw in "\x1b\x07\u009b":
+                self.assertNotIn(raw, err)
+            self.assertTrue(err.endswith("\n"), err)
+        self.assertIn("\\x1b[31m", self.text("info", "book.rem", odd, code=USAGE)[1])
 
     def test_version_is_that_of_the_project(self):
         with open(os.path.join(SOURCE, "..", "..", "CMakeLists.txt")) as file:

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace remanence::tool {
@@ -31,10 +32,11 @@ T checked(result<T> done) {
 /// As the library does it: the log lies beside the real file.
 std::string real_path(const std::string& path);
 
-/// Calls `look` with the heap as of its last commit. When it fails with damage, or throws that, and another program wrote
-/// to the heap meanwhile, once more: up to `attempts` times. What it found on the way does not count then.
-result<void> inspect(const std::string& path, std::uint64_t attempts,
-                     const std::function<result<void>(txn::inspection&)>& look);
+/// Calls `look` with the heap as of its last commit; it may throw `failed`. When what it finds wrong may be the doing of
+/// another program that writes to the heap, once more: up to `attempts` times. What it found on the way does not count
+/// then. Returns the heap as it saw it last, with the problems that are damage; throws `failed` when there is none to show.
+std::unique_ptr<txn::inspection> inspect(const std::string& path, std::uint64_t attempts,
+                                         const std::function<result<void>(txn::inspection&)>& look);
 constexpr std::uint64_t k_attempts = 100;      // of what reads little, or not all of it again
 constexpr std::uint64_t k_attempts_at_all = 5; // of what reads the whole heap each time
 

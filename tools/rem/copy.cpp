@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "store/heap_copy.hpp"
 #include "text.hpp"
+#include "types/root_survey.hpp"
 
 #include <array>
 #include <cerrno>
@@ -44,6 +45,17 @@ result<void> write_to_output(std::span<const std::byte> bytes) {
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
     return {};
+}
+
+/// A copy must not make damage look whole. Its pages are checked as they are copied.
+result<void> refuse_damaged(txn::inspection& heap) {
+    if (heap.problems().empty()) {
+        REM_TRY(heap.check_structure());
+        types::check_roots(heap, checked(types::list_roots(heap)));
+    }
+    if (heap.problems().empty())
+        return {};
+    return unexpected(heap.problems().front());
 }
 
 /// What went out cannot be taken back: another attempt only tells whether the first one met damage or a busy writer.
@@ -96,10 +108,10 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
     return old;
 }
 
-/// Makes NAME-new, and gives it its name.
+/// A copy to a file, in as many steps as it takes.
 class file_copy {
 public:
-    file_copy(std::string to, bool force) : to_(std::move(to)), building_(store::new_path(to_)), force_(force) {}
+    file_copy(std::string to, bool force) : to_(std::move(to)), force_(force) {}
 
     /// Once more when the heap moved on: then what has changed is copied.
     result<void> update(txn::inspection& heap) {
@@ -107,26 +119,21 @@ public:
             old_ = lock_old(heap, to_, force_);
             auto mode = heap.store().file().permissions();
             copy_ = checked(store::copy_in_progress::begin(files_, to_, checked(std::move(mode))));
-            expect_signals(building_);
+            expect_signals(store::new_path(to_));
         }
         progress_line progress("copying");
         return copy_->update(heap.store(), [&](std::uint64_t done, std::uint64_t total) { progress(done, total); });
     }
     void finish() {
-        const auto file = checked(copy_->finish()); // locked until it has its name
-        auto named = force_ ? files_.rename_over("rem: rename copy over another file", building_, to_)
-                            : files_.rename_to_new("rem: rename copy", building_, to_);
+        auto done = copy_->finish(force_ ? store::existing::replaced : store::existing::refused);
+        copy_.reset(); // removes what did not get its name
         unfinished[0] = '\0';
-        if (!named)
-            (void)files_.remove("rem: remove copy", building_); // best effort: the error at hand is the one that counts
-        checked(std::move(named));
-        checked(files_.sync_directory("rem: sync directory of copy", to_));
+        checked(std::move(done));
     }
 
 private:
     os::file_system& files_ = os::posix_file_system();
     std::string to_;
-    std::string building_;
     bool force_;
     std::unique_ptr<os::file> old_;
     std::unique_ptr<store::copy_in_progress> copy_;
@@ -152,14 +159,15 @@ int copy(const std::string& file, const std::string& to, bool force) {
     if (!to_output)
         copy.emplace(real_path(to), force);
     bool has_begun = false;
-    checked(inspect(file, k_attempts, [&](txn::inspection& heap) -> result<void> {
-        if (!heap.problems().empty())
-            return unexpected(heap.problems().front()); // a copy must not make damage look whole
+    const auto heap = inspect(file, k_attempts, [&](txn::inspection& now) -> result<void> {
+        REM_TRY(refuse_damaged(now));
         if (copy)
-            return copy->update(heap);
-        copy_to_output(heap, has_begun);
+            return copy->update(now);
+        copy_to_output(now, has_begun);
         return {};
-    }));
+    });
+    if (!heap->problems().empty())
+        fail_with(heap->problems().front());
     if (copy)
         copy->finish();
     return exit_ok;

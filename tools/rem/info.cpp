@@ -102,12 +102,19 @@ json_object as_object(txn::inspection& heap, const memory_use& use, std::size_t 
 } // namespace
 
 int info(const std::string& file, bool as_json) {
-    return print_findings(file, [&](txn::inspection& heap) {
-        const auto roots = checked(types::list_roots(heap)); // notes a damaged header, too
-        auto header = heap.header();
-        const memory_use use = header ? use_of(*header) : memory_use{};
-        return as_json ? as_object(heap, use, roots.size()).text() + "\n" : as_text(heap, use, roots.size());
-    });
+    memory_use use;
+    std::size_t roots = 0;
+    return print_findings(
+        file,
+        [&](txn::inspection& heap) -> result<void> {
+            roots = checked(types::list_roots(heap)).size(); // notes a damaged header, too
+            auto header = heap.header();
+            use = header ? use_of(*header) : memory_use{};
+            return {};
+        },
+        [&](txn::inspection& heap) {
+            return as_json ? as_object(heap, use, roots).text() + "\n" : as_text(heap, use, roots);
+        });
 }
 
 } // namespace remanence::tool

@@ -49,10 +49,14 @@ json_object as_object(const txn::inspection& heap, const std::vector<types::surv
 } // namespace
 
 int ls(const std::string& file, bool as_json) {
-    return print_findings(file, [&](txn::inspection& heap) {
-        const auto roots = checked(types::list_roots(heap));
-        return as_json ? as_object(heap, roots).text() + "\n" : as_text(roots);
-    });
+    std::vector<types::surveyed_root> roots;
+    return print_findings(
+        file,
+        [&](txn::inspection& heap) -> result<void> {
+            roots = checked(types::list_roots(heap));
+            return {};
+        },
+        [&](txn::inspection& heap) { return as_json ? as_object(heap, roots).text() + "\n" : as_text(roots); });
 }
 
 } // namespace remanence::tool

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iostream>
 #include <optional>
+#include <sstream>
 
 namespace remanence::tool {
 
@@ -20,10 +22,10 @@ std::string real_path(const std::string& path) {
     return (unknown ? std::filesystem::path(path) : place).string();
 }
 
-result<void> inspect(const std::string& path, std::uint64_t attempts,
-                     const std::function<result<void>(txn::inspection&)>& look) {
+std::unique_ptr<txn::inspection> inspect(const std::string& path, std::uint64_t attempts,
+                                         const std::function<result<void>(txn::inspection&)>& look) {
     std::optional<progress_line> progress("reading the redo log");
-    return txn::with_last_commit(
+    return checked(txn::with_last_commit(
         os::posix_file_system(), real_path(path), attempts,
         [&](std::uint64_t done, std::uint64_t total) {
             if (progress)
@@ -36,26 +38,16 @@ result<void> inspect(const std::string& path, std::uint64_t attempts,
             } catch (const failed& stop) {
                 return unexpected(stop.why);
             }
-        });
+        }));
 }
 
-int print_findings(const std::string& file, const std::function<std::string(txn::inspection&)>& describe) {
-    std::string text;
-    std::optional<failure> damage; // that was noted: there is something to say nevertheless
-    auto done = inspect(file, k_attempts, [&](txn::inspection& heap) -> result<void> {
-        damage.reset();
-        text = describe(heap);
-        if (heap.problems().empty())
-            return {};
-        damage = heap.problems().front();
-        return unexpected(*damage);
-    });
-    if (!done && !(damage && is_damage(done.why().code)))
-        fail_with(done.why());
-    put(text);
-    if (done)
+int print_findings(const std::string& file, const std::function<result<void>(txn::inspection&)>& look,
+                   const std::function<std::string(txn::inspection&)>& describe) {
+    const auto heap = inspect(file, k_attempts, look);
+    put(describe(*heap));
+    if (heap->problems().empty())
         return exit_ok;
-    fmt::print(stderr, "rem: {}\n", problem_text(*damage));
+    fmt::print(stderr, "rem: {}\n", problem_text(heap->problems().front()));
     fmt::print(stderr, "rem: {} is damaged; \"rem verify\" says what of it is whole.\n", visible(file));
     return exit_damage;
 }
@@ -123,7 +115,9 @@ int run_command(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& stop) {
         const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
-        (void)app.exit(stop);
+        std::ostringstream said;
+        (void)app.exit(stop, asked ? std::cout : said, said);
+        fmt::print(stderr, "{}", visible_lines(said.str())); // it has what was typed
         return asked ? exit_ok : exit_usage;
     }
     try {
@@ -133,6 +127,8 @@ int run_command(int argc, char** argv) {
                : verify_command->parsed() ? verify(file, as_json)
                                           : copy(file, to, force);
     } catch (const failed& stop) {
+        if (as_json)
+            put(json_object().add("path", real_path(file)).add("error", stop.why.message).text() + "\n");
         fmt::print(stderr, "rem: {}\n", visible(stop.why.message));
         return is_damage(stop.why.code) ? exit_damage : exit_error;
     }

@@ -1,5 +1,7 @@
 #include "text.hpp"
 
+#include "base/units.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -76,13 +78,25 @@ std::string visible(std::string_view text) {
     return shown;
 }
 
+std::string visible_lines(std::string_view text) {
+    std::string shown;
+    for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+        shown += visible(text.substr(0, end)) + '\n';
+        text.remove_prefix(end + 1);
+    }
+    return shown + visible(text);
+}
+
 void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stdout); }
 
-std::string problem_text(const failure& problem) {
+std::string problem_text(const txn::problem& problem) {
     if (problem.offset == error::k_no_offset ||
         problem.message.find(std::to_string(problem.offset)) != std::string::npos)
         return visible(problem.message);
-    return visible(fmt::format("{} (byte {} of {})", problem.message, problem.offset, problem.path));
+    const std::string place = problem.bytes <= k_page_bytes
+                                  ? fmt::format("byte {}", problem.offset)
+                                  : fmt::format("bytes {} to {}", problem.offset, problem.offset + problem.bytes - 1);
+    return visible(fmt::format("{} ({} of {})", problem.message, place, problem.path));
 }
 
 std::string coloured(colour which, std::string_view text) {

@@ -1,7 +1,7 @@
 // Text for people: numbers with their units, names that cannot disturb a terminal, colours, progress.
 #pragma once
 
-#include "base/result.hpp"
+#include "txn/problems.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -21,10 +21,12 @@ std::string size_text(std::uint64_t bytes);
 std::size_t utf8_sequence_bytes(std::string_view text);
 /// The bytes of control characters, and what is no UTF-8, as \x1b; a name in a heap may hold anything.
 std::string visible(std::string_view text);
+/// The same, but for the ends of lines.
+std::string visible_lines(std::string_view text);
 /// To standard output; main tells whether that failed.
 void put(std::string_view text);
 /// "what (byte 4096 of FILE)": the place is left out where the text has it already, or there is none.
-std::string problem_text(const failure& problem);
+std::string problem_text(const txn::problem& problem);
 
 enum class colour { bold, red, green, yellow };
 /// Coloured if standard output is a terminal and NO_COLOR is not set.

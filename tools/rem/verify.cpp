@@ -24,7 +24,8 @@ struct findings {
     std::uint64_t log_records = 0;
     std::optional<std::uint64_t> torn_superblock;
     std::vector<surveyed_root> roots;
-    std::vector<failure> problems;
+    std::vector<txn::problem> problems;
+    bool all_checked = true;
 };
 
 const char* name_of(root_state state) {
@@ -95,6 +96,11 @@ std::string as_text(const findings& found) {
         text += fmt::format("  the superblock at byte {} is torn, as a power loss leaves one: the other one counts\n",
                             *found.torn_superblock);
     }
+    if (!found.all_checked && found.parts.pages != 0) {
+        text +=
+            fmt::format("  It was written to while it was read. This is damage for certain; there may be more, and a\n"
+                        "  root may be better than it is said to be. Verify it again when less is written.\n");
+    }
     if (!found.problems.empty())
         add_roots(text, found);
     return text;
@@ -119,6 +125,7 @@ std::string as_json_text(const findings& found) {
         .add("allocator_checked", found.parts.allocator)
         .add("blocks_checked", found.parts.blocks)
         .add("torn_superblock", found.torn_superblock.has_value())
+        .add("all_checked", found.all_checked)
         .add("problems", problems_as_json(found.problems))
         .add("roots", roots);
     return all.text() + "\n";
@@ -126,24 +133,26 @@ std::string as_json_text(const findings& found) {
 
 findings look_at(const std::string& file) {
     findings found;
-    const auto done = inspect(file, k_attempts_at_all, [&](txn::inspection& heap) -> result<void> {
-        found = {};
-        progress_line progress("checking");
-        found.parts = checked(heap.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
-        found.roots = checked(types::list_roots(heap));
-        checked(types::survey_roots(heap, found.roots));
-        found.version = heap.version();
-        found.log_records = heap.log().commits;
-        found.torn_superblock = heap.torn_superblock();
-        found.problems = heap.problems();
-        if (found.problems.empty())
+    try {
+        const auto heap = inspect(file, k_attempts_at_all, [&](txn::inspection& now) -> result<void> {
+            progress_line progress("checking");
+            found.parts = checked(now.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
+            found.roots = checked(types::list_roots(now));
+            checked(types::survey_roots(now, found.roots));
             return {};
-        return unexpected(found.problems.front());
-    });
-    if (!done && !is_damage(done.why().code))
-        fail_with(done.why());
-    if (!done && found.problems.empty()) // not even a superblock is left
-        found.problems.push_back(done.why());
+        });
+        found.version = heap->version();
+        found.log_records = heap->log().commits;
+        found.torn_superblock = heap->torn_superblock();
+        found.problems = heap->problems();
+        found.all_checked = heap->is_all_checked();
+    } catch (const failed& stop) {
+        if (!is_damage(stop.why.code))
+            throw;
+        found = {};
+        found.problems.push_back({stop.why}); // not even a superblock is left
+        found.all_checked = false;
+    }
     found.path = real_path(file);
     return found;
 }

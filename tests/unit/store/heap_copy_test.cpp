@@ -41,9 +41,9 @@ TEST_F(heap_copy, has_the_same_bytes_whether_or_not_somebody_watches) {
     for (const copy_progress& progress : {watch, copy_progress()}) {
         auto copied = copy_to_new(*store_, disk_, "dir/copy", progress);
         ASSERT_TRUE(copied) << copied.why().message;
-        copied->reset();
-        EXPECT_TRUE(contents(new_path("dir/copy")) == original);
-        ASSERT_TRUE(disk_.remove("test", new_path("dir/copy")));
+        EXPECT_TRUE(contents("dir/copy") == original);
+        EXPECT_FALSE(*disk_.exists(new_path("dir/copy")));
+        ASSERT_TRUE(disk_.remove("test", "dir/copy"));
     }
     EXPECT_EQ(told, total);
     EXPECT_EQ(total, original.size());
@@ -68,6 +68,11 @@ TEST_F(heap_copy, that_fails_at_any_call_says_so_and_leaves_no_file) {
         ASSERT_FALSE(copied);
         EXPECT_EQ(copied.why().code, errc::io);
         EXPECT_EQ(contents(k_path), original);
+        if (files.failed() == "sync_directory of dir/copy") {
+            EXPECT_TRUE(contents("dir/copy") == original); // but it may be gone after a power loss
+            ASSERT_TRUE(disk_.remove("test", "dir/copy"));
+        }
+        EXPECT_FALSE(*disk_.exists("dir/copy"));
         if (*disk_.exists(new_path("dir/copy"))) { // it was not made, or not known to be ours
             EXPECT_TRUE(files.failed().starts_with("try_lock") || files.failed().starts_with("is_at") ||
                         files.failed() == "size of dir/copy-new" || files.failed() == "read of dir/copy-new" ||
@@ -76,7 +81,27 @@ TEST_F(heap_copy, that_fails_at_any_call_says_so_and_leaves_no_file) {
             EXPECT_EQ(contents(new_path("dir/copy")).size(), 0U);
         }
     }
-    EXPECT_TRUE(contents(new_path("dir/copy")) == original);
+    EXPECT_TRUE(contents("dir/copy") == original);
+    EXPECT_FALSE(*disk_.exists(new_path("dir/copy")));
+}
+
+TEST_F(heap_copy, replaces_what_is_there_only_if_told_to) {
+    const auto original = contents(k_path);
+    const std::vector<std::byte> precious(100, std::byte{1});
+    ASSERT_TRUE((*disk_.open_or_create("dir/copy", 0600))->write("test", 0, precious));
+    for (const existing there : {existing::refused, existing::replaced}) {
+        auto copied = copy_in_progress::begin(disk_, "dir/copy", 0600);
+        ASSERT_TRUE(copied);
+        ASSERT_TRUE((*copied)->update(*store_, {}));
+        auto done = (*copied)->finish(there);
+        copied->reset();
+        EXPECT_EQ(static_cast<bool>(done), there == existing::replaced);
+        EXPECT_FALSE(*disk_.exists(new_path("dir/copy")));
+        EXPECT_TRUE(contents("dir/copy") == (done ? original : precious));
+        if (!done) {
+            EXPECT_EQ(done.why().code, errc::exists);
+        }
+    }
 }
 
 TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
@@ -97,8 +122,8 @@ TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
                                 unfinished.begin() + format::k_first_map_offset,
                                 [](std::byte b) { return b == std::byte{0}; }));
     }
-    ASSERT_TRUE((*copied)->finish());
-    EXPECT_TRUE(contents(new_path("dir/copy")) == contents(k_path));
+    ASSERT_TRUE((*copied)->finish(existing::refused));
+    EXPECT_TRUE(contents("dir/copy") == contents(k_path));
 }
 
 TEST_F(heap_copy, is_gone_when_it_was_not_finished) {

@@ -39,6 +39,85 @@ TEST_F(verification, a_bit_in_a_page_that_was_never_written_is_found_at_its_plac
     EXPECT_EQ(found, std::vector<std::uint64_t>{never_written});
 }
 
+// Not those between which one is whole, of which something else is to be said, or that lie apart in the file.
+TEST_F(verification, neighbouring_pages_of_which_the_same_is_to_be_said_are_told_of_at_one_go) {
+    ASSERT_TRUE(store_->add_regions(k_chunk));
+    const std::uint64_t border = store_->region_bytes() / k_page_bytes;
+    for (const std::uint64_t page : {std::uint64_t{0}, border - k_chunk_pages, border})
+        commit_fresh(page / k_chunk_pages, 1);
+    for (const std::uint64_t page : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{4}, border - 1})
+        fold(page, page);
+    publish();
+    std::vector<std::uint64_t> homes;
+    for (const std::uint64_t page :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{4}, border - 1, border})
+        homes.push_back(store_->home_of(page * k_page_bytes));
+    for (const std::uint64_t home : homes)
+        flip(home + 5);
+    ASSERT_TRUE(reopen());
+    std::vector<damage> found;
+    ASSERT_TRUE(verify(*store_, [&](damage d) { found.push_back(std::move(d)); }, {}));
+    std::vector<std::string> said;
+    for (const damage& each : found)
+        said.push_back(each.what + ", " + std::to_string(each.bytes) + " bytes");
+    const auto name = [](std::uint64_t page) { return "page " + std::to_string(page); };
+    EXPECT_EQ(said, (std::vector<std::string>{"pages 1 to 2: the checksum is wrong, 8192 bytes",
+                                              "page 3: never written, but not all zeros, 4096 bytes",
+                                              "page 4: the checksum is wrong, 4096 bytes",
+                                              name(border - 1) + ": the checksum is wrong, 4096 bytes",
+                                              name(border) + ": the checksum is wrong, 4096 bytes"}));
+    ASSERT_EQ(found.size(), 5U);
+    EXPECT_EQ(found[0].offset, store_->home_of(k_page_bytes));
+    EXPECT_EQ(found[4].offset, store_->home_of(border * k_page_bytes));
+}
+
+// One page in each chunk, so that all others must be zeros; and the file ends within a page.
+TEST_F(verification, what_lies_beyond_the_end_of_the_file_is_told_of_at_one_go_however_long_it_is) {
+    constexpr std::uint64_t k_chunks = 600;
+    ASSERT_TRUE(store_->add_regions(k_chunks * k_chunk));
+    for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
+        commit_fresh(chunk, chunk, chunk % 3);
+    publish();
+    const std::uint64_t end = store_->home_of(2 * k_chunk) + 2000;
+    edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
+    auto opened = heap_file::open_damaged(disk_, k_path, [](const failure&) {});
+    ASSERT_TRUE(opened) << opened.why().message;
+    std::vector<damage> found;
+    auto pages = verify(**opened, [&](damage d) { found.push_back(std::move(d)); }, {});
+    ASSERT_TRUE(pages);
+    EXPECT_EQ(*pages, k_chunks);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].what, "pages 32 to " + std::to_string(k_chunks * k_chunk_pages - 1) +
+                                 ": missing, since the file ends at byte " + std::to_string(end));
+    EXPECT_EQ(found[0].offset, end - 2000);
+    EXPECT_EQ(found[0].bytes, (k_chunks - 2) * k_chunk);
+}
+
+TEST_F(verification, of_the_structure_alone_finds_what_contradicts_itself_and_reads_no_page) {
+    commit_fresh(0, 1);
+    commit_fresh(2, 2);
+    publish();
+    const auto super = store_->super();
+    flip(store_->home_of(0) + 9);
+    format::node_reference root{};
+    edit([&](os::file& file) {
+        checksum_table table(file, super.regions[0]);
+        ASSERT_TRUE(table.set(k_chunk_pages + 3, 77)); // 1 was skipped
+        root = *table.write_changed();
+    });
+    edit_superblock(super.sequence % 2, [&](format::superblock& s) { s.regions[0].root = root; });
+    ASSERT_TRUE(reopen());
+    std::vector<std::string> found;
+    ASSERT_TRUE(verify_structure(*store_, [&](const damage& d) { found.push_back(d.what); }));
+    EXPECT_EQ(found, std::vector<std::string>{"page 19: there is a checksum, but according to the chunk map no place"});
+    edit_superblock(super.sequence % 2, [&](format::superblock& s) { s.regions[0].root = {5, 0, 0}; });
+    ASSERT_TRUE(reopen());
+    found.clear();
+    ASSERT_TRUE(verify_structure(*store_, [&](const damage& d) { found.push_back(d.what); }));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_NE(found[0].find("node of the checksum table"), std::string::npos) << found[0];
+}
+
 TEST_F(verification, a_checksum_of_a_page_that_has_no_place_is_found_at_what_would_be_its_home) {
     commit_fresh(0, 1);
     commit_fresh(2, 2); // 1 was skipped

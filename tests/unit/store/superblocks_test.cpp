@@ -1,5 +1,7 @@
 #include "store/superblocks.hpp"
 
+#include "format/heap_header.hpp"
+#include "format/log_record.hpp"
 #include "unit/store/store_fixture.hpp"
 
 namespace remanence::store {
@@ -170,6 +172,44 @@ TEST_F(superblock_choice, neither_valid_and_one_without_a_beginning_is_corrupt) 
     EXPECT_EQ(reopen().why().code, errc::corrupt);
     edit_superblock(0, [](format::superblock& s) { s.magic[1] = 'x'; });
     EXPECT_EQ(reopen().why().code, errc::not_a_heap);
+}
+
+TEST_F(superblock_choice, neither_left_is_damage_where_a_heaps_memory_or_its_log_shows_that_there_was_a_heap) {
+    commit_fresh(0, 1);
+    publish();
+    const std::uint64_t home = store_->home_of(0);
+    const page_bytes noise(7, 2 * format::k_superblock_bytes / k_page_bytes);
+    edit([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, noise.span())); });
+    EXPECT_EQ(reopen().why().code, errc::not_a_heap); // the page is none of a heap's
+    edit([&](os::file& file) {
+        const std::uint64_t magic = format::k_header_magic;
+        ASSERT_TRUE(file.write("test", home, std::as_bytes(std::span(&magic, 1))));
+    });
+    auto refused = reopen();
+    EXPECT_EQ(refused.why().code, errc::corrupt);
+    EXPECT_NE(refused.why().message.find("begins at byte " + std::to_string(home)), std::string::npos);
+    edit([&](os::file& file) {
+        std::vector<std::byte> mark(sizeof format::k_copy_magic);
+        std::memcpy(mark.data(), format::k_copy_magic.data(), mark.size());
+        ASSERT_TRUE(file.write("test", 0, mark));
+    });
+    refused = reopen();
+    EXPECT_EQ(refused.why().code, errc::not_a_heap);
+    EXPECT_NE(refused.why().message.find("copy of a heap that was not finished"), std::string::npos);
+    for (const std::uint64_t bytes : {100U, 0U}) {
+        edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", bytes)); });
+        EXPECT_EQ(reopen().why().code, errc::not_a_heap) << bytes;
+    }
+    auto log = std::move(*disk_.open_or_create(log_path(k_path), 0600));
+    ASSERT_TRUE(log->write("test", 0, std::as_bytes(std::span("a diary, not a log"))));
+    EXPECT_EQ(reopen().why().code, errc::not_a_heap);
+    ASSERT_TRUE(log->write("test", 0, std::as_bytes(std::span(&format::k_log_magic, 1))));
+    for (const std::uint64_t bytes : {0U, 100U}) {
+        edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", bytes)); });
+        refused = reopen();
+        EXPECT_EQ(refused.why().code, errc::truncated);
+        EXPECT_NE(refused.why().message.find("Keep that log"), std::string::npos) << refused.why().message;
+    }
 }
 
 TEST_F(superblock_choice, regions_that_together_exceed_the_format_are_refused) {
