@@ -196,7 +196,8 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }
     } else {
-        (void)impl->syncer.release(); // a child of a fork has not the thread, and cannot end it
+        // A child of a fork has not the thread, and cannot end it.
+        (void)impl->syncer.release(); // NOLINT(bugprone-unused-return-value)
     }
     delete impl;
 }

@@ -1,6 +1,6 @@
 #include "os/blocked_signals.hpp"
 
-#include <signal.h>
+#include <csignal>
 
 namespace remanence::os {
 
