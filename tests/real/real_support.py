@@ -158,6 +158,7 @@ OPERATIONS = [(re.compile(call), line) for call, line in [
     (rf"fallocate\({FILE}, FALLOC_FL_KEEP_SIZE\|FALLOC_FL_PUNCH_HOLE, (\d+), (\d+)\) += 0", r"punch \1 \2 \3"),
     (rf"openat\(.*O_CREAT.*\) += {FILE}", r"create \1"),  # if it was not there
     (r'renameat2\(.*"([^"]*)", .*"([^"]*)", RENAME_NOREPLACE\) += 0', r"rename \1 \2"),
+    (r'rename\("([^"]*)", "([^"]*)"\) += 0', r"rename \1 \2"),
     (r'unlink\("([^"]*)"\) += 0', r"remove \1"),
     (r'write\(1<[^>]*>, "(\d .*)\\n", \d+\) += \d+', r"told \1"),
 ]]

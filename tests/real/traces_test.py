@@ -92,7 +92,7 @@ class FailingCalls(TracedTest):
     PARENT = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where the syncs that do not fail cost nothing
     EACH_OF = ("create", "checkpoints")
     OF_OTHERS = 2
-    CALLS = ("pwrite64", "fdatasync", "fsync", "fallocate", "ftruncate", "renameat2", "unlink")
+    CALLS = ("pwrite64", "fdatasync", "fsync", "fallocate", "ftruncate", "renameat2", "rename", "unlink")
 
     @classmethod
     def setUpClass(cls):
