@@ -124,10 +124,14 @@ json_object as_object(const txn::inspection& heap, const use& memory) {
 } // namespace
 
 int stat(const std::string& file, bool as_json) {
-    return print_findings(file, [&](txn::inspection& heap) {
-        const use memory = checked(heap.survey_allocator());
-        return as_json ? as_object(heap, memory).text() + "\n" : as_text(heap, memory);
-    });
+    use memory;
+    return print_findings(
+        file,
+        [&](txn::inspection& heap) -> result<void> {
+            memory = checked(heap.survey_allocator());
+            return {};
+        },
+        [&](txn::inspection& heap) { return as_json ? as_object(heap, memory).text() + "\n" : as_text(heap, memory); });
 }
 
 } // namespace remanence::tool
