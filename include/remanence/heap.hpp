@@ -34,10 +34,10 @@ enum class sharing {
 enum class durability {
     durable, ///< until it is on the device, with all before it: nothing takes it back
     lazy, ///< for the operating system only, so that it survives the process, but perhaps not the machine. It is on the
-          ///< device after heap_options::lazy_interval, if not with a durable commit before. New memory that it brings
-          ///< (chunks committed for the first time) is waited for all the same
+          ///< device after heap_options::lazy_interval, if not with a durable commit before
     none, ///< for nothing: lost with the process. Goes along with the next commit that is not like this, and at once
-          ///< when 1 MiB has gathered
+          ///< when 1 MiB has gathered. New memory that a commit brings (chunks committed for the first time), and a
+          ///< checkpoint that is due, are waited for with all three
 };
 
 /// How a commit finds what changed. The environment variable REMANENCE_TRACKING, if set to one of these names, forces it
@@ -226,8 +226,9 @@ public:
     /// Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end.
     /// Durable once this returns, with all earlier commits, unless heap_options::commits says less. The device is waited for
     /// when no section is held any more, so commits of several threads share a write; others may see, and build on, what is
-    /// not durable yet. When that write fails, all of these commits fail. errc::no_space: nothing is written, memory keeps its changes, call it again when
-    /// there is space. errc::io: the heap is poisoned, every later commit says errc::poisoned, and it must be reopened.
+    /// not durable yet. When that write fails, all of these commits fail. errc::no_space: nothing is written, memory keeps
+    /// its changes, call it again when there is space. errc::io: the heap is poisoned, every later commit says
+    /// errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
     /// errc::foreign_pointer (debug builds), errc::read_only, errc::section_conflict: nothing was done. It takes every
     /// change, in a declared section, too.
@@ -375,7 +376,7 @@ public:
     }
 
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
-    /// declared section this is what makes a change part of its commit. Elsewhere only system calls need it (read(2) into a
+    /// declared section this is what makes a change part of its commit; what was announced before it began does not count. Elsewhere only system calls need it (read(2) into a
     /// buffer in the heap, for instance), and only with tracking::trap: such a call fails with EFAULT otherwise.
     /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
     /// outside a write section. O(pages).

@@ -139,6 +139,22 @@ std::optional<heap_impl::in_flight> heap_impl::finish_write(durability how) {
 
 void heap_impl::leave_read() noexcept { lock.leave_read(); }
 
+namespace {
+
+log::durability internal(durability how) {
+    switch (how) {
+    case durability::lazy:
+        return log::durability::lazy;
+    case durability::none:
+        return log::durability::none;
+    case durability::durable:
+        break;
+    }
+    return log::durability::durable;
+}
+
+} // namespace
+
 heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) {
     if (doomed) {
         raise(errc::rolled_back,
@@ -167,18 +183,9 @@ void heap_impl::await(const in_flight& commit) {
         std::atomic<int>& count;
         ~landing() { --count; }
     } const lands{commits_in_flight};
-    switch (commit.how) {
-    case durability::durable:
-        check(engine->await(commit.version, log::durability::durable));
-        break;
-    case durability::lazy:
-        check(engine->await(commit.version, log::durability::lazy));
+    check(engine->await(commit.version, internal(commit.how)));
+    if (commit.how == durability::lazy)
         syncer->note();
-        break;
-    case durability::none:
-        check(engine->await(commit.version, log::durability::none));
-        break;
-    }
     if (!commit.has_record)
         return;
     const std::scoped_lock recording(timing);
@@ -400,11 +407,13 @@ heap& heap::operator=(heap&& other) noexcept {
 
 void heap::close() {
     detail::heap_impl* impl = checked(impl_);
-    const bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 &&
-                       impl->lock.enter_write(false) == txn::section_lock::outcome::outermost;
-    if (alone && impl->commits_in_flight != 0) // of a section that has not returned yet
+    bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 &&
+                 impl->lock.enter_write(false) == txn::section_lock::outcome::outermost;
+    if (alone && impl->commits_in_flight != 0) { // of a section that has not returned yet; no other one begins now
         impl->lock.leave_write();
-    if (!alone || impl->commits_in_flight != 0) {
+        alone = false;
+    }
+    if (!alone) {
         detail::raise(failure{errc::section_open,
                               path().string() + " cannot be closed while a section is open. End every section first.",
                               path().string()});
@@ -412,7 +421,6 @@ void heap::close() {
     result<void> committed;
     result<void> closed;
     bool lacked_memory = false;
-    impl->syncer.reset();
     try {
         if (impl->options.commit_at_close && !impl->options.read_only)
             committed = impl->engine->commit();
@@ -420,6 +428,7 @@ void heap::close() {
             impl->lock.leave_write();
             detail::raise(committed.why());
         }
+        impl->syncer.reset(); // not before: the heap may stay open, and what is lazy wants to be synced
         closed = impl->engine->close();
     } catch (const std::bad_alloc&) {
         lacked_memory = true;

@@ -108,7 +108,7 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
             REM_TRY(write_pending(lock, how));
         }
     }
-    return {};
+    return durable_ >= version ? result<void>() : fail_again();
 }
 
 // What is submitted while this is under way, its waiters write next.
@@ -128,6 +128,8 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
         return {};
     }
     failed_ = std::move(written.error().why());
+    if (failed_->code == errc::no_space) // which would say that nothing was written
+        failed_->code = errc::io;
     return fail_again();
 }
 

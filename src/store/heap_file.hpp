@@ -111,7 +111,8 @@ public:
     /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
     /// not, and may still become a fresh one.
     result<bool> has_contents(std::uint64_t chunk);
-    /// The record naming this chunk, which has no contents yet, is durable. `checksums`: one for each page, 0 for zeros not written.
+    /// The log has the record that names this chunk, which had no contents yet. `checksums`: one for each page, 0 for zeros
+    /// that were not written.
     void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
 
     // A checkpoint, in order: fold pages, publish.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 
 namespace remanence::test {
@@ -181,6 +182,31 @@ TEST_F(durability_on_disk, lazy_commits_are_synced_after_a_while_without_further
         const int before = syncs();
         EXPECT_TRUE(await_syncs(before + 1));
     }
+}
+
+TEST_F(durability_on_disk, lazy_commits_are_synced_by_themselves_although_a_close_failed) {
+    const std::thread::id closer = std::this_thread::get_id();
+    heap_options options = committing(durability::lazy);
+    options.lazy_interval = 200ms;
+    options.commit_at_close = true;
+    heap h = open(options);
+    auto& value = h.root<std::uint64_t>("value");
+    EXPECT_TRUE(await_syncs(syncs() + 1)); // of the root
+    files_.before_each([&](std::string_view call) {
+        const std::lock_guard guard(mutex_);
+        if (call == "sync" && std::this_thread::get_id() != closer)
+            ++syncs_;
+        changed_.notify_all();
+    });
+    const int before = syncs();
+    h.write([&] { value = 1; });
+    const std::span<char> large(h.get_allocator<char>().allocate(3 * MiB), 3 * MiB);
+    std::fill(large.begin(), large.end(), 'x');
+    disk_.limit_space(1); // no block more
+    EXPECT_EQ(error_of([&] { h.close(); })->code, errc::no_space);
+    EXPECT_TRUE(await_syncs(before + 1));
+    disk_.limit_space(0);
+    h.close();
 }
 
 TEST_F(durability_on_disk, a_failed_sync_of_lazy_commits_poisons) {

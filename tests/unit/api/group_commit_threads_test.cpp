@@ -114,6 +114,27 @@ TEST_F(group_commit_threads, a_heap_is_not_closed_while_a_commit_waits) {
     heap_->close();
 }
 
+TEST_F(group_commit_threads, a_close_beside_a_commit_that_ends_closes_or_says_why_not) {
+    heap_->close();
+    for (std::uint64_t round = 1; round <= 500; ++round) {
+        heap_.emplace(open(files_));
+        values_ = heap_->find_root<numbers>("values");
+        std::atomic<bool> entered = false;
+        std::thread other([&] {
+            heap_->write([&] {
+                (*values_)[0] = round;
+                entered = true;
+            });
+        });
+        while (!entered)
+            std::this_thread::yield();
+        while (const auto why = error_of([&] { heap_->close(); }))
+            ASSERT_EQ(why->code, errc::section_open);
+        other.join();
+    }
+    EXPECT_EQ(open(disk_).find_root<numbers>("values")->at(0), 500U);
+}
+
 TEST_F(group_commit_threads, within_an_outer_section_a_commit_waits_with_the_lock_held) {
     gate_.shut();
     std::thread other([&] {
