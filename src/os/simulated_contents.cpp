@@ -47,7 +47,8 @@ int simulated_contents::descriptor(std::uint64_t end) {
 void simulated_contents::read(std::uint64_t offset, std::span<std::byte> into) const {
     std::uint64_t at = offset;
     const auto zeros_until = [&](std::uint64_t end) {
-        std::memset(into.data() + (at - offset), 0, end - at);
+        if (at < end)
+            std::memset(into.data() + (at - offset), 0, end - at);
         at = end;
     };
     data_.for_each_within({offset, into.size()}, [&](std::uint64_t begin, std::uint64_t end) {
