@@ -247,8 +247,8 @@ result<void> heap_file::read_pages(std::uint64_t first_page, std::span<std::byte
 }
 
 unexpected heap_file::exhausted() const {
-    return fail(errc::exhausted, path() + " has reached the largest size of its format. Split the data over several heaps.",
-                path());
+    return fail(errc::exhausted,
+                path() + " has reached the largest size of its format. Split the data over several heaps.", path());
 }
 
 result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
@@ -260,8 +260,8 @@ result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
     // By half its size each time, so that few regions make even a large heap; what is not used yet is a hole.
     region r{};
     r.heap_offset = have;
-    r.bytes = align_up(std::max(heap_bytes - have, std::min(have / 2, k_heap_bytes_max - have)),
-                       format::k_region_alignment);
+    r.bytes =
+        align_up(std::max(heap_bytes - have, std::min(have / 2, k_heap_bytes_max - have)), format::k_region_alignment);
     r.table_offset = layout_end();
     r.home_offset = align_up(r.table_offset + checksum_table::file_bytes(r.bytes), format::k_home_alignment);
     if (r.home_offset > k_heap_bytes_max)
