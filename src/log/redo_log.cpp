@@ -64,7 +64,11 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     unique_lock lock(mutex_);
     while (busy_)
         wait_for_turn(lock);
-    REM_TRY(fail_again());
+    if (auto before = fail_again(); !before) {
+        auto why = before.error();
+        why.why().code = errc::io; // also when that write met a full disk: it is no lack of space for this record
+        return why;
+    }
     const std::uint64_t grown =
         align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
     return at_file(lock, [&] { return grow(end, grown); });
@@ -128,8 +132,6 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
         return {};
     }
     failed_ = std::move(written.error().why());
-    if (failed_->code == errc::no_space) // which would say that nothing was written
-        failed_->code = errc::io;
     return fail_again();
 }
 
