@@ -24,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,11 +36,7 @@ class engine;
 
 enum class open_mode { open_or_create, create, open_existing };
 
-/// Which changes a commit takes.
-enum class commit_scope {
-    everything,
-    declared, // those announced in the declared section that is open; without one, everything
-};
+using view::commit_scope;
 
 struct engine_options {
     std::uint64_t reserve_bytes = 16 * GiB;
@@ -97,7 +94,8 @@ public:
     /// durable yet, but memory as far as rollback() is concerned. A checkpoint that is due is made on the way. errc::no_space:
     /// nothing written, memory keeps its changes, may be repeated. std::bad_alloc, as from commit(), rollback(),
     /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
-    /// A commit of declared changes leaves all others as they are, uncommitted: the next of everything finds them.
+    /// A commit of declared changes, those announced in the declared section that is open, leaves all others as they are,
+    /// uncommitted: the next of everything finds them. Without such a section it takes everything.
     result<std::uint64_t> submit(commit_scope scope = commit_scope::everything);
     /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
     /// without the section lock (R5). A failure poisons.
@@ -172,19 +170,29 @@ private:
     result<void> usable() const;
     [[nodiscard]] bool is_poisoned() const;
     [[nodiscard]] bool knows_all_changes() const;
-    result<view::change_set> collect(bool only_declared);
+    result<view::change_set> collect(commit_scope scope);
     unexpected poison(unexpected why);
+    /// What a lack of memory interrupts may be half done. It is noted without memory, too.
     template <class F>
-    result<void> poisoning_without_memory(F step);
+    result<void> poisoning_without_memory(F step) {
+        try {
+            return step();
+        } catch (const std::bad_alloc&) {
+            lacked_memory_ = true;
+            throw;
+        }
+    }
+    /// What those below, who know no files, could not do.
+    static unexpected name_file(const std::string& before, const std::string& path, failure why);
 
-    result<void> submit(view::change_set& changes, log::record_builder& record, bool only_declared);
-    void accept(const view::change_set& changes, bool only_declared);
+    result<void> submit(view::change_set& changes, log::record_builder& record, commit_scope scope);
+    void accept(const view::change_set& changes, commit_scope scope);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
     result<void> write_fresh(const view::change_set& changes);
-    result<void> checkpoint_if_due(bool only_declared);
+    result<void> checkpoint_if_due(commit_scope scope);
     result<void> fold(bool clean);
-    result<void> fold_and_settle(bool only_declared);
+    result<void> fold_and_settle(commit_scope scope);
 
     os::counting_files files_; // the files below are opened by it
     engine_options options_;

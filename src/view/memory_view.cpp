@@ -354,13 +354,13 @@ result<void> memory_view::map_stored_chunks() {
     return {};
 }
 
-result<void> memory_view::settle(bool has_other_changes) {
-    if (!has_other_changes)
+result<void> memory_view::settle(commit_scope committed) {
+    if (committed == commit_scope::everything)
         REM_TRY(map_stored_chunks());
     std::vector<os::page_run> copies;
     for (const store::folded_page& twin : twins_.sorted()) {
         const std::uint64_t at = twin.page * k_page_bytes;
-        if (!has_other_changes ||
+        if (committed == commit_scope::everything ||
             (maps_file(twin.page / store_.chunk_pages()) && std::memcmp(base() + at, twin.bytes, k_page_bytes) == 0))
             copies.push_back({at, k_page_bytes});
     }

@@ -52,6 +52,12 @@ struct change_set {
     }
 };
 
+/// Which changes a commit takes.
+enum class commit_scope {
+    everything,
+    declared, // those that were announced
+};
+
 /// Of a page, by its number.
 using page_predicate = std::function<bool(std::uint64_t page)>;
 
@@ -123,9 +129,9 @@ public:
     /// The image holds every twin now.
     void drop_twins() { twins_.clear(); }
     /// Gives private copies back to the kernel. Precondition: the image holds just the committed content, and so does the
-    /// view unless `has_other_changes`: then only copies that equal their twins are given back. To be called before
-    /// drop_twins().
-    result<void> settle(bool has_other_changes = false);
+    /// view after a commit of everything. After one of what was declared only copies that equal their twins are given
+    /// back. To be called before drop_twins().
+    result<void> settle(commit_scope committed = commit_scope::everything);
 
 private:
     memory_view(store::heap_file& store, os::reservation place)

@@ -26,7 +26,7 @@ protected:
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
-    void commit_announced() { make_durable(collect_announced(), commit_of::announced); }
+    void commit_announced() { make_durable(collect_announced(), commit_scope::declared); }
     void copy_page(std::uint64_t page, std::vector<std::byte>& into) {
         std::copy_n(base() + page * k_page_bytes, k_page_bytes,
                     into.begin() + static_cast<std::ptrdiff_t>(page * k_page_bytes));

@@ -43,8 +43,7 @@ protected:
     }
     static bool nothing_is_unused(std::uint64_t) { return false; }
     /// All of a commit after collect().
-    enum class commit_of { everything, announced };
-    void make_durable(change_set changes, commit_of scope = commit_of::everything) {
+    void make_durable(change_set changes, commit_scope scope = commit_scope::everything) {
         for (fresh_chunk& fresh : changes.fresh) {
             ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
             ASSERT_TRUE(store_->reserve_map(1));
@@ -56,7 +55,7 @@ protected:
             }
             store_->accept_fresh(fresh.chunk, fresh.checksums, ++version_);
         }
-        if (scope == commit_of::announced)
+        if (scope == commit_scope::declared)
             view_->accept_announced(changes);
         else
             view_->accept(changes);
@@ -69,7 +68,7 @@ protected:
         ASSERT_TRUE(store_->fold(twins));
         ASSERT_TRUE(store_->publish(++version_, 1, 1, true));
         if (settle != settling::no) {
-            ASSERT_TRUE(view_->settle(settle == settling::beside_other_changes));
+            ASSERT_TRUE(view_->settle(settle == settling::yes ? commit_scope::everything : commit_scope::declared));
         }
         view_->drop_twins();
     }

@@ -1,0 +1,271 @@
+// What a handle stands for: its sections and commits, the functions behind the public templates, and the one place where
+// failures become exceptions.
+
+#include "api/heap_impl.hpp"
+#include "types/root_directory.hpp"
+
+#include <chrono>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace remanence::detail {
+
+void raise(const failure& why) {
+    if (why.code == errc::exhausted)
+        throw heap_exhausted(why.message);
+    throw error(why.code, why.message, why.path, why.os_error, why.offset);
+}
+
+namespace {
+
+[[noreturn]] void raise(errc code, const std::string& message, const std::string& path = {}) {
+    detail::raise(failure{code, message, path});
+}
+
+} // namespace
+
+heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& how,
+                     std::unique_ptr<txn::engine> opened, os::fork_guard process)
+    : handle(of),
+      path(std::move(where)),
+      options(how),
+      engine(std::move(opened)),
+      guard(std::move(process)),
+      lock(this) {}
+
+void heap_impl::check_process() const {
+    if (!guard.same_process()) {
+        raise(errc::closed,
+              path.string() +
+                  " was opened before fork(): the heap belongs to the parent process. Open it in the child itself.",
+              path.string());
+    }
+}
+
+[[noreturn]] static void raise_read_only(const heap_impl& impl) {
+    raise(errc::read_only, impl.path.string() + " is open read-only. Open it for writing to change it.",
+          impl.path.string());
+}
+
+void heap_impl::enter_write(section_kind kind) {
+    check_process();
+    if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
+        raise(errc::section_conflict,
+              "a write section of " + path.string() +
+                  " was asked for inside a read section of the same thread, which would wait for itself. "
+                  "End the read section first.",
+              path.string());
+    }
+    if (lock.write_depth() == 1) {
+        engine->allow_writes(true);
+        if (kind == section_kind::declared)
+            engine->begin_declared();
+    } else if (kind == section_kind::ordinary) {
+        engine->end_declared();
+    }
+}
+
+bool heap_impl::try_enter_write() {
+    const auto got = lock.enter_write(false);
+    if (got == txn::section_lock::outcome::outermost)
+        engine->allow_writes(true);
+    if (got == txn::section_lock::outcome::nested)
+        engine->end_declared();
+    return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
+}
+
+void heap_impl::leave_write() noexcept {
+    if (lock.write_depth() == 1 && guard.same_process()) {
+        engine->end_declared();
+        engine->allow_writes(false);
+    }
+    lock.leave_write();
+}
+
+void heap_impl::enter_read() {
+    check_process();
+    lock.enter_read(true);
+}
+
+void heap_impl::roll_back() {
+    if (!options.read_only)
+        check(engine->rollback());
+    doomed = false;
+}
+
+void heap_impl::abandon_write() noexcept {
+    if (!guard.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
+        lock.leave_write();
+        return;
+    }
+    if (lock.write_depth() > 1) {
+        doomed = true;
+    } else {
+        try {
+            if (!options.read_only)
+                (void)engine->rollback(); // a failure poisons, so the next commit reports it
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
+        }
+        doomed = false;
+    }
+    leave_write();
+}
+
+std::optional<heap_impl::in_flight> heap_impl::finish_write(durability how) {
+    check_process();
+    std::optional<in_flight> commit;
+    if (lock.write_depth() == 1)
+        commit = submit(txn::commit_scope::declared, how);
+    leave_write();
+    return commit;
+}
+
+void heap_impl::leave_read() noexcept { lock.leave_read(); }
+
+namespace {
+
+log::durability internal(durability how) {
+    switch (how) {
+    case durability::lazy:
+        return log::durability::lazy;
+    case durability::none:
+        return log::durability::none;
+    case durability::durable:
+        break;
+    }
+    return log::durability::durable;
+}
+
+} // namespace
+
+heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) {
+    if (doomed) {
+        raise(errc::rolled_back,
+              "a nested write section of " + path.string() +
+                  " failed, so the outermost one cannot be committed; its changes are rolled back.",
+              path.string());
+    }
+    if (how == durability::lazy && !syncer) {
+        try {
+            syncer = std::make_unique<lazy_sync>(*engine, options.lazy_interval);
+        } catch (const std::system_error&) {
+            how = durability::durable; // no thread to be had: then it waits for the disk itself
+        }
+    }
+    const auto started = std::chrono::steady_clock::now();
+    const std::uint64_t before = engine->version();
+    auto version = engine->submit(scope);
+    if (!version)
+        detail::raise(version.why());
+    ++commits_in_flight;
+    return {*version, how, started, *version != before};
+}
+
+void heap_impl::await(const in_flight& commit) {
+    struct landing {
+        std::atomic<int>& count;
+        ~landing() { --count; }
+    } const lands{commits_in_flight};
+    check(engine->await(commit.version, internal(commit.how)));
+    if (commit.how == durability::lazy)
+        syncer->note();
+    if (!commit.has_record)
+        return;
+    const std::scoped_lock recording(timing);
+    commit_times.add(std::chrono::steady_clock::now() - commit.started);
+}
+
+void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
+    registry::remove(*impl); // in a forked child, too: nothing may find it any more
+    if (impl->guard.same_process()) {
+        try {
+            impl->syncer.reset();
+            if (impl->options.commit_at_close && !impl->options.read_only)
+                (void)impl->engine->commit();
+            (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
+        }
+    } else {
+        // A child of a fork has not the thread, and cannot end it.
+        (void)impl->syncer.release(); // NOLINT(bugprone-unused-return-value)
+    }
+    delete impl;
+}
+
+heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
+    if (!impl)
+        raise(errc::closed, "the heap is closed, or its handle was moved from. Open it again.");
+    impl->check_process();
+    return impl.get();
+}
+
+write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until)
+    : impl_(impl), how_(until.value_or(impl->options.commits)) {
+    if (impl->options.read_only)
+        raise_read_only(*impl); // before it runs into write-protected memory
+    impl->enter_write(kind);
+}
+
+write_section::~write_section() {
+    if (impl_ != nullptr)
+        impl_->abandon_write();
+}
+
+void write_section::commit() {
+    const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
+    heap_impl* const impl = std::exchange(impl_, nullptr);
+    if (commit)
+        impl->await(*commit); // R5: others may commit meanwhile, and it cannot be rolled back any more
+}
+
+read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
+read_section::~read_section() { impl_->leave_read(); }
+
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type) {
+    auto found = types::root_directory(*impl->engine).find(name, type);
+    if (!found)
+        raise(found.why());
+    return *found;
+}
+
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object) {
+    check(types::root_directory(*impl->engine).add(name, type, object));
+}
+
+void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(*impl->engine).erase(name)); }
+
+heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->engine->base()); }
+
+heap_header* default_heap() noexcept {
+    auto* impl = static_cast<heap_impl*>(txn::section_lock::innermost_write_owner());
+    if (impl == nullptr)
+        impl = registry::only_exclusive();
+    return impl != nullptr ? header_of(impl) : nullptr;
+}
+
+void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
+    heap_impl* impl = registry::find(where);
+    if (impl == nullptr)
+        raise(errc::closed, "memory was asked for in a heap that is closed.");
+    impl->check_process();
+    if (impl->options.read_only)
+        raise_read_only(*impl);
+    std::optional<failure> why;
+    void* block = impl->engine->allocate(bytes, alignment, why);
+    if (block == nullptr)
+        raise(*why);
+    if (impl->engine->reserved_bytes() != impl->registered_bytes)
+        registry::extend(*impl);
+    return block;
+}
+
+void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    heap_impl* impl = registry::find(where);
+    if (impl == nullptr || !impl->guard.same_process())
+        return; // an object outlived its heap's mapping
+    impl->engine->deallocate(block, bytes, alignment);
+}
+
+} // namespace remanence::detail

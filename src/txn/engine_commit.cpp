@@ -1,0 +1,246 @@
+// The way of a commit: what changed, room for it (I5), fresh chunks, the record, and the wait for it (I2, R5).
+
+#include "txn/engine.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+/// Pages that follow each other, in the heap and in the file.
+struct stretch {
+    std::uint64_t first;
+    std::uint64_t count;
+};
+
+class stretches {
+public:
+    explicit stretches(const store::heap_file& store) : store_(store) {}
+    void add(std::uint64_t page) {
+        if (!all_.empty() && continues(all_.back(), page)) {
+            ++all_.back().count;
+        } else {
+            all_.push_back({page, 1});
+        }
+    }
+    [[nodiscard]] const std::vector<stretch>& all() const { return all_; }
+
+private:
+    [[nodiscard]] bool continues(const stretch& before, std::uint64_t page) const {
+        return before.first + before.count == page &&
+               store_.home_of(page * k_page_bytes) ==
+                   store_.home_of(before.first * k_page_bytes) + before.count * k_page_bytes;
+    }
+
+    const store::heap_file& store_;
+    std::vector<stretch> all_;
+};
+
+/// The pages that fresh chunks have contents for, once they have a home.
+stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
+    stretches found(store);
+    for (const view::fresh_chunk& fresh : changes.fresh) {
+        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+            if (fresh.checksums[i] != 0)
+                found.add(fresh.chunk * store.chunk_pages() + i);
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+result<void> engine::commit(log::durability how, commit_scope scope) {
+    auto version = submit(scope);
+    if (!version)
+        return version.error();
+    return await(*version, how);
+}
+
+bool engine::knows_all_changes() const {
+    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements();
+}
+
+result<view::change_set> engine::collect(commit_scope scope) {
+    const auto is_unused = [this](std::uint64_t page) { return allocator_->is_free_page(page); };
+    if (scope == commit_scope::everything)
+        return view_->collect(is_unused);
+    if (options_.inspect_unannounced) {
+        auto missed = view_->collect_unannounced(is_unused);
+        if (!missed)
+            return missed.error();
+        if (!missed->empty()) {
+            if (auto passed = options_.inspect_unannounced(*this, *missed, *allocator_); !passed)
+                return passed.error();
+        }
+    }
+    return view_->collect_announced(is_unused);
+}
+
+void engine::accept(const view::change_set& changes, commit_scope scope) {
+    if (scope == commit_scope::declared) {
+        view_->accept_announced(changes);
+    } else {
+        view_->accept(changes);
+        has_other_changes_ = false;
+    }
+}
+
+result<std::uint64_t> engine::submit(commit_scope scope) {
+    REM_TRY(usable());
+    std::lock_guard allocation(allocation_);
+    if (!knows_all_changes())
+        scope = commit_scope::everything;
+    if (scope == commit_scope::everything)
+        has_other_changes_ = true; // until they are committed
+    auto changes = collect(scope);
+    if (!changes)
+        return changes.error();
+    if (changes->empty()) {
+        accept(*changes, scope); // what was written is what is committed
+        return version_;
+    }
+    if (options_.inspect)
+        REM_TRY(options_.inspect(*this, *changes, *allocator_));
+
+    log::record_builder record;
+    for (const view::fresh_chunk& fresh : changes->fresh)
+        record.add_fresh(fresh.chunk, fresh.checksums);
+    for (const view::changed_page& page : changes->pages) {
+        record.add_page(page.page, page.checksum, changes->ranges_of(page), view_->base() + page.page * k_page_bytes);
+    }
+    // Up to here a lack of memory changed nothing.
+    const std::uint64_t before = version_;
+    try {
+        REM_TRY(submit(*changes, record, scope));
+        REM_TRY(checkpoint_if_due(scope));
+    } catch (const std::bad_alloc&) {
+        lacked_memory_ = true;
+        if (version_ == before)
+            throw;
+        // This commit is in the log, and await() will tell what becomes of it; the next one will hear.
+    }
+    return version_;
+}
+
+result<void> engine::submit(view::change_set& changes, log::record_builder& record, commit_scope scope) {
+    REM_TRY(prepare(changes, record));
+
+    // From here on a failure poisons: what reached the disk is unknown (I5).
+    if (auto written = write_fresh(changes); !written)
+        return poison(written.error());
+    std::uint64_t image_bytes = store_->image_bytes();
+    if (!changes.fresh.empty())
+        image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_->chunk_bytes());
+    const auto& super = store_->super();
+    const std::uint64_t bytes =
+        record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
+    log_->submit(record.take());
+
+    ++version_;
+    chain_ = record.checksum();
+    ++stats_.commits;
+    stats_.logged_bytes += bytes;
+    stats_.changed_bytes += changes.changed_bytes();
+    for (view::fresh_chunk& fresh : changes.fresh)
+        store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
+    accept(changes, scope);
+    return {};
+}
+
+result<void> engine::await(std::uint64_t version, log::durability how) {
+    log::redo_log* const log = shared_log_;
+    if (log == nullptr)
+        return {}; // nothing was committed
+    return poisoning_without_memory([&]() -> result<void> {
+        if (auto reached = log->await(version, how); !reached)
+            return poison(reached.error());
+        return {};
+    });
+}
+
+result<void> engine::sync() {
+    if (options_.read_only)
+        return {};
+    REM_TRY(usable());
+    const log::redo_log* const log = shared_log_;
+    return log == nullptr ? result<void>() : await(log->submitted_through(), log::durability::durable);
+}
+
+// Room for everything the commit, and the fold after it, will write. I5: nothing is written before, so no failure of a
+// reservation poisons.
+result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
+    auto reserved = [&]() -> result<void> {
+        REM_TRY(store_->reserve_places());
+        if (!log_) {
+            // What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody
+            // else's hand, has bytes there, and they may have rotted.
+            REM_TRY(store_->confirm());
+            REM_TRY(store_->discard_unstored());
+        }
+        if (!changes.fresh.empty())
+            REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
+        REM_TRY(store_->reserve_map(changes.fresh.size()));
+        stretches places = fresh_stretches(*store_, changes);
+        for (const view::changed_page& page : changes.pages) {
+            auto checksum = store_->checksum_of(page.page);
+            if (!checksum)
+                return checksum.error();
+            if (*checksum == 0) {
+                places.add(page.page); // a hole so far; the fold will fill it
+            } else {
+                REM_TRY(store_->reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
+            }
+        }
+        for (const stretch& place : places.all())
+            REM_TRY(store_->reserve_pages(place.first, place.count));
+        if (!log_)
+            REM_TRY(begin_session());
+        return log_->reserve(record.record_bytes());
+    };
+    auto done = reserved();
+    if (done)
+        return {};
+    errc code = done.why().code;
+    if (code == errc::io || code == errc::truncated)
+        return poison(done.error());
+    if (code == errc::no_space)
+        (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
+    return done.error();
+}
+
+// R2: every log is an epoch of its own, durable before its first record.
+result<void> engine::begin_session() {
+    const auto& super = store_->super();
+    auto mode = store_->file().permissions();
+    if (!mode)
+        return mode.error();
+    // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
+    if (version_ == 0)
+        REM_TRY(files_.sync_directory("store: sync directory before first log", path()));
+    auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode, version_);
+    if (!log)
+        return log.error();
+    if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun)
+        return poison(begun.error());
+    log_ = std::move(*log);
+    shared_log_ = log_.get();
+    return {};
+}
+
+result<void> engine::write_fresh(const view::change_set& changes) {
+    if (changes.fresh.empty())
+        return {};
+    const stretches places = fresh_stretches(*store_, changes);
+    for (const stretch& place : places.all()) {
+        const auto bytes = static_cast<std::size_t>(place.count * k_page_bytes);
+        REM_TRY(store_->write_fresh(place.first, {view_->base() + place.first * k_page_bytes, bytes}));
+        stats_.image_bytes += bytes;
+    }
+    return store_->sync_fresh(); // I2: before the record that names them
+}
+
+} // namespace remanence::txn
