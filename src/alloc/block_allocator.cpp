@@ -112,11 +112,11 @@ void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
         if (at >= std::uint64_t{page} + page_count)
             break;
         d.count = static_cast<std::uint32_t>(at - page);
-        set_descriptor(static_cast<std::uint32_t>(at), d);
+        pages_.set_descriptor(static_cast<std::uint32_t>(at), d);
     }
     d.kind = page_kind::large;
     d.count = page_count;
-    set_descriptor(page, d);
+    pages_.set_descriptor(page, d);
 }
 
 void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count) {
@@ -124,13 +124,9 @@ void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count)
         const std::uint64_t at = align_up(page, power);
         if (at >= std::uint64_t{page} + page_count)
             break;
-        set_descriptor(static_cast<std::uint32_t>(at), {});
+        pages_.set_descriptor(static_cast<std::uint32_t>(at), {});
     }
-    set_descriptor(page, {});
-}
-
-void block_allocator::set_descriptor(std::uint32_t page, const page_descriptor& becomes) {
-    *pages_.changing(&pages_.descriptor(page)) = becomes;
+    pages_.set_descriptor(page, {});
 }
 
 // Of the large block that `page` may belong to; 0 when there is none.

@@ -99,7 +99,6 @@ private:
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);
     void unmark_large(std::uint32_t page, std::uint32_t page_count);
-    void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes);
     [[nodiscard]] std::optional<block> large_block_of(std::uint32_t page) const;
     [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
     [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }

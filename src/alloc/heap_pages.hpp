@@ -80,6 +80,9 @@ public:
         announce(offset, count * sizeof(T));
         return reinterpret_cast<T*>(base_ + offset);
     }
+    void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes) const {
+        *changing(&descriptor(page)) = becomes;
+    }
     [[nodiscard]] format::alloc_state& changing_state() const { return *changing(state_); }
     /// A block is handed out: it will be written.
     void announce(std::uint64_t offset, std::uint64_t bytes) const {

@@ -19,7 +19,7 @@ occupancy block_allocator::survey() const {
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
         const section& home = section_at(index);
         const std::uint64_t end = pages_.used_end(home);
-        const std::uint64_t plane = section_at(index).first_data_page - home.first_page - (index == 0 ? 1 : 0);
+        const std::uint64_t plane = home.first_data_page - home.first_page - (index == 0 ? 1 : 0);
         if (end > home.first_data_page)
             found.metadata_bytes += plane * k_page_bytes;
         for (std::uint64_t at = home.first_data_page; at < end;) {
@@ -30,10 +30,10 @@ occupancy block_allocator::survey() const {
                 ++found.slabs;
                 found.slab_free_bytes += d.count * k_granule_bytes;
                 length = k_slab_pages;
-            } else if (d.kind == format::page_kind::large) {
+            } else if (d.kind == format::page_kind::large || d.kind == format::page_kind::free_run) {
                 length = d.count;
-            } else if (d.kind == format::page_kind::free_run) {
-                length = d.count;
+            }
+            if (d.kind == format::page_kind::free_run) {
                 ++found.free_runs;
                 found.free_run_bytes += length * k_page_bytes;
                 found.longest_free_run_bytes = std::max(found.longest_free_run_bytes, length * k_page_bytes);

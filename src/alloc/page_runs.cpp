@@ -93,8 +93,8 @@ void page_runs::release(std::uint32_t page, std::uint32_t page_count) {
 bool page_runs::take_out(run which) {
     if (!tree_.remove(which.page))
         return false;
-    set_descriptor(which.page, {});
-    set_descriptor(which.page + which.page_count - 1, {});
+    pages_.set_descriptor(which.page, {});
+    pages_.set_descriptor(which.page + which.page_count - 1, {});
     return true;
 }
 
@@ -102,14 +102,10 @@ void page_runs::put_in(run which) {
     page_descriptor tag{};
     tag.count = which.page_count;
     tag.kind = page_kind::free_tail;
-    set_descriptor(which.page + which.page_count - 1, tag);
+    pages_.set_descriptor(which.page + which.page_count - 1, tag);
     tag.kind = page_kind::free_run;
-    set_descriptor(which.page, tag);
+    pages_.set_descriptor(which.page, tag);
     tree_.insert(which.page);
-}
-
-void page_runs::set_descriptor(std::uint32_t page, const page_descriptor& becomes) {
-    *pages_.changing(&pages_.descriptor(page)) = becomes;
 }
 
 // The free run that ends where `page` begins.

@@ -42,7 +42,6 @@ private:
     [[nodiscard]] std::uint32_t take_wilderness(const section& of, std::uint64_t page, std::uint32_t page_count);
     [[nodiscard]] bool take_out(run which);
     void put_in(run which);
-    void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes);
     [[nodiscard]] std::optional<run> free_run_before(std::uint32_t page);
     [[nodiscard]] std::optional<run> free_run_at(std::uint64_t page);
 

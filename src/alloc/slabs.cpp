@@ -154,7 +154,7 @@ bool slabs::adopt_new() {
     page_descriptor d{};
     d.kind = page_kind::slab;
     d.count = k_slab_granules;
-    *pages_.changing(&pages_.descriptor(slab)) = d; // its bits are zero (B3)
+    pages_.set_descriptor(slab, d); // its bits are zero (B3)
     return make_current(slab, {0, k_slab_granules});
 }
 
@@ -234,7 +234,7 @@ bool slabs::release(std::uint32_t slab) {
         return note_damage(slab, "a slab is longer than its section");
     if (find_set(pages_.used_bits(home, slab), 0, k_slab_granules) != k_slab_granules)
         return note_damage(slab, "an empty slab has blocks");
-    *pages_.changing(&pages_.descriptor(home, slab)) = {};
+    pages_.set_descriptor(slab, {});
     runs_.release(slab, k_slab_pages);
     return !pages_.found_damage();
 }
