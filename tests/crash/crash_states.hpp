@@ -5,7 +5,7 @@
 // to the program all that hold it to that promise. With n operations not durable, the newest among them:
 //   whole      the newest persists, and any subset of the others
 //   torn       likewise, but of the newest, a write, only some sectors: up to each boundary, and scattered ones
-//   torn older likewise, but another write is torn (one of zeros never is)
+//   torn older likewise, but another write is torn
 //   size apart the newest makes its file longer: the data without the new size, or the size without the data
 //   reversed   overlapping operations persist in the reverse of their order
 // With more than 10 not durable, "any subset" is 512 random ones: all, none, and of different densities.
