@@ -553,6 +553,7 @@ std::vector<workload> engine_workloads() {
         {.name = "declared_free_and_reuse",
          .open = engine_with(k_roomy, sections::declared),
          .phases = {free_and_reuse}},
+        {.name = "declared_durabilities", .open = engine_with(k_roomy, sections::declared), .phases = {durabilities}},
         {.name = "growth", .open = engine_with(k_roomy), .phases = {growth}, .cost = 5},
         {.name = "checkpoints", .open = engine_with(k_tight), .phases = {checkpoints}},
         {.name = "without_durable_writes",
