@@ -42,7 +42,7 @@ struct settings {
     shape kind;
     level durability;
     std::uint64_t entries;
-    unsigned threads;
+    unsigned threads; // that may call at once
     [[nodiscard]] std::uint64_t key(std::uint64_t n) const { return kind == shape::map ? map_key(n) : n; }
 };
 
