@@ -39,6 +39,7 @@ public:
             std::memcpy(&value, from.data(), sizeof value);
         return value;
     }
+    [[nodiscard]] const std::byte* next() const { return bytes_.data(); }
     [[nodiscard]] bool failed() const { return failed_; }
     [[nodiscard]] bool at_end() const { return bytes_.empty(); }
 
@@ -122,6 +123,16 @@ bool record_is_intact(std::span<const std::byte> record) {
     return header.checksum == record_checksum(header, record.subspan(sizeof header));
 }
 
+page_entry page_entry_at(const std::byte* at) {
+    format::page_change change{};
+    std::memcpy(&change, at, sizeof change);
+    const std::span ranges(at + sizeof change, change.range_count * sizeof(change_range));
+    std::size_t data_bytes = 0;
+    for (std::size_t i = 0; i < change.range_count; ++i)
+        data_bytes += range_at(ranges, i).bytes;
+    return {at, change.page(), change.checksum, ranges, {ranges.data() + ranges.size(), data_bytes}};
+}
+
 void apply_ranges(const page_entry& entry, std::byte* page) {
     const std::byte* from = entry.data.data();
     for (std::size_t i = 0; i < entry.ranges.size() / sizeof(change_range); ++i) {
@@ -149,18 +160,19 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
         fresh(entry.chunk, std::move(checksums));
     }
     for (std::uint32_t i = 0; i < header.page_count; ++i) {
+        const std::byte* const at = rest.next();
         auto change = rest.take<format::page_change>();
-        page_entry entry{change.page(), change.checksum, rest.take(change.range_count * sizeof(change_range)), {}};
-        if (rest.failed() || entry.page >= image_pages)
+        const auto ranges = rest.take(change.range_count * sizeof(change_range));
+        if (rest.failed() || change.page() >= image_pages)
             return false;
         std::uint64_t data_bytes = 0;
         for (std::size_t r = 0; r < change.range_count; ++r) {
-            change_range range = range_at(entry.ranges, r);
+            change_range range = range_at(ranges, r);
             if (range.offset > k_page_bytes || range.bytes > k_page_bytes - range.offset)
                 return false;
             data_bytes += range.bytes;
         }
-        entry.data = rest.take(data_bytes);
+        const page_entry entry{at, change.page(), change.checksum, ranges, rest.take(data_bytes)};
         if (rest.failed())
             return false;
         page(entry);

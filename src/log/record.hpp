@@ -66,11 +66,14 @@ bool record_is_intact(std::span<const std::byte> record);
 
 /// One page change as it stands in a record.
 struct page_entry {
+    const std::byte* at; // where it stands
     std::uint64_t page;
     std::uint32_t checksum;
     std::span<const std::byte> ranges; // change_range[], unaligned
     std::span<const std::byte> data;
 };
+/// The one that stands there. Precondition: for_each_part() found it sound.
+page_entry page_entry_at(const std::byte* at);
 /// Copies the changed bytes into `page`, 4 KiB.
 void apply_ranges(const page_entry& entry, std::byte* page);
 

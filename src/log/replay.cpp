@@ -21,8 +21,9 @@ std::uint32_t changed_page::apply(std::span<std::byte> page, std::uint32_t befor
     for (const page_reference& change : changes) {
         if (birth && change.version <= *birth)
             continue; // R3
-        apply_ranges(change.entry, page.data());
-        checksum = change.entry.checksum;
+        const page_entry entry = page_entry_at(change.entry);
+        apply_ranges(entry, page.data());
+        checksum = entry.checksum;
     }
     return checksum;
 }
@@ -32,11 +33,11 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
     if (record.image_bytes > store_.region_bytes() || !is_aligned(record.image_bytes, store_.chunk_bytes()))
         return unfit();
     std::vector<placed_chunk> fresh;
-    std::vector<page_reference> changes;
+    std::vector<page_entry> changes;
     const auto place = [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
         fresh.push_back({chunk, std::move(checksums)});
     };
-    const auto note = [&](const page_entry& entry) { changes.push_back({record.version, entry, 0}); };
+    const auto note = [&](const page_entry& entry) { changes.push_back(entry); };
     if (!for_each_part(record.bytes, store_.chunk_pages(), place, note))
         return unfit();
     std::uint64_t image_bytes = store_.image_bytes();
@@ -55,36 +56,51 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
         store_.accept_fresh(each.chunk, std::move(each.checksums), record.version);
         births_[each.chunk] = record.version;
     }
-    for (page_reference& change : changes) {
-        std::size_t& newest = newest_[change.entry.page];
-        change.before = newest;
-        changes_.push_back(change);
-        newest = changes_.size();
+    for (const page_entry& change : changes) {
+        const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
+        if (is_new)
+            pages_.push_back({change.page, 0});
+        ++pages_[place_of_page->second].changes;
+        changes_.push_back({{record.version, change.at}, place_of_page->second});
     }
     return {};
 }
 
 result<void> replay::leave_out_what_has_no_place() {
-    const auto has_no_place = [&](const auto& page) { return !store_.is_stored(page.first / store_.chunk_pages()); };
-    if (std::erase_if(newest_, has_no_place) == 0)
+    for (touched_page& each : pages_)
+        each.has_place = store_.is_stored(each.index / store_.chunk_pages());
+    if (std::all_of(pages_.begin(), pages_.end(), [](const touched_page& each) { return each.has_place; }))
         return {};
     return damaged_log(log_path_, 0, "it changes a page that does not exist");
 }
 
 result<void> replay::fold(const page_maker& make, const page_sink& sink, const progress_callback& progress) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> pages(newest_.begin(), newest_.end());
-    std::sort(pages.begin(), pages.end());
+    // Sorted by counting: the changes of each page, in their order, end up together.
+    std::vector<std::size_t> ends;
+    std::size_t end = 0;
+    for (const touched_page& each : pages_) {
+        ends.push_back(end);
+        end += each.changes;
+    }
+    std::vector<page_reference> changes(changes_.size());
+    for (const noted_change& each : changes_)
+        changes[ends[each.page]++] = each.change;
+
+    std::vector<std::size_t> pages;
+    for (std::size_t i = 0; i < pages_.size(); ++i) {
+        if (pages_[i].has_place)
+            pages.push_back(i);
+    }
+    std::sort(pages.begin(), pages.end(),
+              [&](std::size_t a, std::size_t b) { return pages_[a].index < pages_[b].index; });
     constexpr std::size_t k_batch_pages = 256;
     std::vector<std::byte> bytes(std::min(k_batch_pages, pages.size()) * k_page_bytes);
     std::vector<store::folded_page> batch;
-    std::vector<page_reference> changes; // of one page
     std::size_t done = 0;
-    for (const auto& [index, newest] : pages) {
-        changes.clear();
-        for (std::size_t number = newest; number != 0; number = changes.back().before)
-            changes.push_back(changes_[number - 1]);
-        std::reverse(changes.begin(), changes.end());
-        changed_page page{index, changes, {}};
+    for (const std::size_t place : pages) {
+        const std::uint64_t index = pages_[place].index;
+        const std::size_t number = pages_[place].changes;
+        changed_page page{index, std::span(changes).subspan(ends[place] - number, number), {}};
         if (const auto birth = births_.find(index / store_.chunk_pages()); birth != births_.end())
             page.birth = birth->second;
         ++done;

@@ -25,11 +25,10 @@ namespace remanence::log {
 
 using progress_callback = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// A change of one page, by reference into a scanned record.
+/// A change of one page, by reference into a scanned record. There may be millions, and so they are small.
 struct page_reference {
     std::uint64_t version;
-    page_entry entry;
-    std::size_t before; // the number of the change of the same page before this one, from 1 on; 0: there is none
+    const std::byte* entry; // for page_entry_at()
 };
 
 /// All that the records change in one page, in the order of the commits.
@@ -66,8 +65,18 @@ private:
     store::heap_file& store_;
     std::string log_path_;
     std::unordered_map<std::uint64_t, std::uint64_t> births_; // of the chunks placed: by which version
-    std::vector<page_reference> changes_;
-    std::unordered_map<std::uint64_t, std::size_t> newest_; // by page: the number of its newest change
+    struct touched_page {
+        std::uint64_t index;
+        std::size_t changes; // how many
+        bool has_place = true;
+    };
+    struct noted_change {
+        page_reference change;
+        std::size_t page; // in pages_
+    };
+    std::vector<touched_page> pages_;                       // in the order of their first changes
+    std::unordered_map<std::uint64_t, std::size_t> places_; // where in pages_, by index
+    std::vector<noted_change> changes_;
 };
 
 } // namespace remanence::log
