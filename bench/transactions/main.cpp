@@ -99,11 +99,16 @@ private:
         std::mt19937_64 random_{std::random_device{}()};
     };
 
+    /// In so many transactions, by one thread.
+    void update(std::uint64_t transactions) {
+        numbers_of some(0, 1);
+        for (std::uint64_t i = 0; i < transactions; ++i)
+            store_->update(0, some.next());
+    }
+
     void measure() {
         const std::uint64_t before = store_->sum();
-        numbers_of some(0, 1);
-        for (std::uint64_t i = 0; i < k_warm_up; ++i)
-            store_->update(0, some.next());
+        update(k_warm_up);
         std::uint64_t transactions = k_warm_up;
         for (const unsigned threads : k_threads)
             transactions += measure(threads);
@@ -147,12 +152,9 @@ private:
     }
 
     void count() {
-        numbers_of some(0, 1);
-        for (std::uint64_t i = 0; i < k_counted; ++i)
-            store_->update(0, some.next());
+        update(k_counted);
         mark_beginning();
-        for (std::uint64_t i = 0; i < k_counted; ++i)
-            store_->update(0, some.next());
+        update(k_counted);
         mark_end();
     }
 
@@ -194,10 +196,13 @@ public:
     }
 
 private:
+    static bool takes_part(const system_kind& system, level durability) {
+        return durability == level::durable || system.has_lazy;
+    }
     void measure(level durability, shape kind, unsigned run) {
         for (std::size_t i = 0; i < systems_.size(); ++i) {
             const system_kind& system = systems_[(i + run) % systems_.size()];
-            if (durability == level::lazy && !system.has_lazy)
+            if (!takes_part(system, durability))
                 continue;
             bench::note(std::string(name_of(durability)) + ", " + name_of(kind) + ", " + system.name + ", run " +
                         std::to_string(run + 1));
@@ -216,7 +221,7 @@ private:
         if (!can_count_syncs())
             return;
         for (const system_kind& system : systems_) {
-            if (durability == level::lazy && !system.has_lazy)
+            if (!takes_part(system, durability))
                 continue;
             bench::note("counting the syncs of " + system.name);
             const double syncs = count_syncs_of(words("count", system, durability, kind), scratch_.path()) / k_counted;

@@ -128,7 +128,13 @@ result<void> session::all_is_durable(result<void> done, os::site what) {
 
 void session::commit(log::durability how) { require(do_commit(how), "commit"); }
 
-void session::sync() { require(all_is_durable(store_->sync(), "sync acknowledged"), "sync"); }
+result<void> session::do_sync() { return all_is_durable(store_->sync(), "sync acknowledged"); }
+
+result<void> session::do_checkpoint() { return all_is_durable(store_->checkpoint(), "checkpoint acknowledged"); }
+
+result<void> session::do_close() { return all_is_durable(store_->close(), "close acknowledged"); }
+
+void session::sync() { require(do_sync(), "sync"); }
 
 void session::prepare_cut(std::uint64_t n, cut how) {
     REM_CHECK(disk_ != nullptr);
@@ -163,36 +169,28 @@ bool session::try_open(std::uint64_t n, cut how) {
     return done;
 }
 
-bool session::try_commit(std::uint64_t n, cut how, log::durability until) {
+bool session::attempt(std::uint64_t n, cut how, const char* what, const std::function<result<void>()>& step) {
     prepare_cut(n, how);
-    auto committed = do_commit(until);
-    if (!committed && disk_->failure_is_ahead())
-        require(std::move(committed), "commit");
+    auto done = step();
+    if (!done && disk_->failure_is_ahead())
+        require(std::move(done), what);
     return finish_cut(how);
+}
+
+bool session::try_commit(std::uint64_t n, cut how, log::durability until) {
+    return attempt(n, how, "commit", [&] { return do_commit(until); });
 }
 
 bool session::try_sync(std::uint64_t n, cut how) {
-    prepare_cut(n, how);
-    auto synced = all_is_durable(store_->sync(), "sync acknowledged");
-    if (!synced && disk_->failure_is_ahead())
-        require(std::move(synced), "sync");
-    return finish_cut(how);
+    return attempt(n, how, "sync", [&] { return do_sync(); });
 }
 
 bool session::try_checkpoint(std::uint64_t n, cut how) {
-    prepare_cut(n, how);
-    auto folded = all_is_durable(store_->checkpoint(), "checkpoint acknowledged");
-    if (!folded && disk_->failure_is_ahead())
-        require(std::move(folded), "checkpoint");
-    return finish_cut(how);
+    return attempt(n, how, "checkpoint", [&] { return do_checkpoint(); });
 }
 
 bool session::try_close(std::uint64_t n, cut how) {
-    prepare_cut(n, how);
-    auto closed = all_is_durable(store_->close(), "close acknowledged");
-    if (!closed && disk_->failure_is_ahead())
-        require(std::move(closed), "close");
-    const bool done = finish_cut(how);
+    const bool done = attempt(n, how, "close", [&] { return do_close(); });
     if (done)
         die(); // nothing is left to do
     return done;
@@ -205,10 +203,10 @@ void session::rollback() {
         throw violation("after a rollback " + *different);
 }
 
-void session::checkpoint() { require(all_is_durable(store_->checkpoint(), "checkpoint acknowledged"), "checkpoint"); }
+void session::checkpoint() { require(do_checkpoint(), "checkpoint"); }
 
 void session::close() {
-    require(all_is_durable(store_->close(), "close acknowledged"), "close");
+    require(do_close(), "close");
     store_.reset();
     current_ = {};
 }

@@ -7,6 +7,7 @@
 #include "store.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -135,10 +136,14 @@ private:
     list_block* address_of(std::size_t index);
     void promised(promise made, os::site what);
     result<void> do_commit(log::durability how);
+    result<void> do_sync();
+    result<void> do_checkpoint();
+    result<void> do_close();
     result<void> all_is_durable(result<void> done, os::site what);
     void adopt(std::unique_ptr<store> opened, bool was_absent);
     void prepare_cut(std::uint64_t n, cut how);
     bool finish_cut(cut how);
+    bool attempt(std::uint64_t n, cut how, const char* what, const std::function<result<void>()>& step);
 
     /// The result of f(), repeated while the disk is full and somebody makes room.
     template <class F>

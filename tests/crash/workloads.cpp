@@ -135,26 +135,35 @@ void checkpoints(session& program) {
     program.commit();
 }
 
-/// Records of many sizes, more than a log segment together; the log is restarted and reused over longer stale ones.
-void log_growth(session& program) {
+/// Records of many sizes, more than a log segment together. Every third of the long ones is as durable as short ones are.
+void grow_log(session& program, std::uint64_t rounds, durability of_long, durability of_short) {
     begin(program);
     program.add_block(800 * KiB);
     program.commit();
-    for (std::uint64_t i = 0; i < 5; i++) {
+    for (std::uint64_t i = 0; i < rounds; i++) {
         program.poke(0, 5000 + i, 330 * KiB - 70 * KiB * (i % 3));
-        program.commit();
+        program.commit(i % 3 == 0 ? of_short : of_long);
         program.poke(0, 100 + 20000 * i, 40);
-        program.commit();
+        program.commit(of_short);
     }
+}
+
+void die_and_go_on(session& program) {
+    program.die();
+    program.open();
+    program.poke(0, 333, 20 * KiB);
+    program.commit();
+}
+
+/// The log is restarted and reused over longer stale records.
+void log_growth(session& program) {
+    grow_log(program, 5, durability::durable, durability::durable);
     program.checkpoint();
     for (std::uint64_t i = 0; i < 3; i++) {
         program.poke(0, 77777 + i, 900 + 5000 * i);
         program.commit();
     }
-    program.die();
-    program.open();
-    program.poke(0, 333, 20 * KiB);
-    program.commit();
+    die_and_go_on(program);
 }
 
 // More runs of skipped chunks than the chunk map's first place holds, so that recoveries must find it another.
@@ -309,15 +318,7 @@ void durabilities(session& program) {
 
 /// Likewise, in a log that grows by several segments before anything of them is durable.
 void lazy_log_growth(session& program) {
-    begin(program);
-    program.add_block(800 * KiB);
-    program.commit();
-    for (std::uint64_t i = 0; i < 8; i++) {
-        program.poke(0, 5000 + i, 330 * KiB - 70 * KiB * (i % 3));
-        program.commit(i % 3 == 0 ? durability::none : durability::lazy);
-        program.poke(0, 100 + 20000 * i, 40);
-        program.commit(durability::none);
-    }
+    grow_log(program, 8, durability::lazy, durability::none);
     program.sync();
     program.checkpoint();
     for (std::uint64_t i = 0; i < 3; i++) { // over the records before
@@ -328,10 +329,7 @@ void lazy_log_growth(session& program) {
     }
     program.poke(0, 700, 9);
     program.commit(durability::lazy);
-    program.die();
-    program.open();
-    program.poke(0, 333, 20 * KiB);
-    program.commit();
+    die_and_go_on(program);
 }
 
 /// Goes on after a power loss; on what it left, once more.

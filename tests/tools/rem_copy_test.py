@@ -11,6 +11,19 @@ from rem_support import ERROR, MAKE_HEAP, OK, REM, USAGE, RemTest, main
 
 
 class copy(RemTest):
+    def begin_copy(self):
+        """The process that copies the heap to copy.rem, once it has written something; or has ended already."""
+        process = subprocess.Popen([REM, "copy", self.heap, "copy.rem"], cwd=self.directory)
+        while process.poll() is None and not self.size_of("copy.rem-new"):
+            time.sleep(0.0005)
+        return process
+
+    def size_of(self, name):
+        try:
+            return os.path.getsize(self.path(name))
+        except FileNotFoundError:
+            return 0
+
     def test_of_a_closed_heap_is_equal_to_it(self):
         self.make()
         self.assertEqual(self.text("copy", "book.rem", "copy.rem"), ("", ""))
@@ -80,9 +93,7 @@ class copy(RemTest):
     def test_that_somebody_makes_already_is_said_to_be_under_way(self):
         subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
         for _ in range(20):  # until the second comes in time
-            first = subprocess.Popen([REM, "copy", self.heap, "copy.rem"], cwd=self.directory)
-            while first.poll() is None and not self.size_of("copy.rem-new"):
-                time.sleep(0.0005)
+            first = self.begin_copy()
             first.send_signal(signal.SIGSTOP)
             second = subprocess.run([REM, "copy", self.heap, "copy.rem"], cwd=self.directory, capture_output=True)
             first.send_signal(signal.SIGCONT)
@@ -177,18 +188,10 @@ class copy(RemTest):
         self.assertIn("No space left", err)
         self.assertEqual(os.listdir(disk), [])
 
-    def size_of(self, name):
-        try:
-            return os.path.getsize(self.path(name))
-        except FileNotFoundError:
-            return 0
-
     def test_that_is_interrupted_leaves_nothing_behind(self):
         subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
         for _ in range(20):  # until a signal comes in time
-            process = subprocess.Popen([REM, "copy", self.heap, "copy.rem"], cwd=self.directory)
-            while process.poll() is None and not self.size_of("copy.rem-new"):
-                time.sleep(0.0005)
+            process = self.begin_copy()
             process.terminate()
             if process.wait() == -signal.SIGTERM:
                 break

@@ -491,6 +491,13 @@ TEST(last_commit, of_a_page_that_goes_to_and_fro_between_two_states_is_never_cal
     EXPECT_GT(misfits, 0U);
 }
 
+void commit_before_each_call(test::failing_files& files, writer& program) {
+    files.before_each([&](std::string_view) {
+        program.set(2, static_cast<unsigned>(program.begun() % 200));
+        EXPECT_TRUE(program.commit());
+    });
+}
+
 // A record that does not become whole however often it is looked at, while others come behind it.
 TEST(last_commit, that_a_damaged_log_hides_is_told_although_commits_never_pause) {
     rotting_heap heap;
@@ -502,10 +509,7 @@ TEST(last_commit, that_a_damaged_log_hides_is_told_although_commits_never_pause)
         ASSERT_TRUE(log->write("test", format::k_log_header_bytes + 100, {&other, 1}));
     }
     test::failing_files files(heap.disk());
-    files.before_each([&](std::string_view) {
-        heap.program().set(2, static_cast<unsigned>(heap.program().begun() % 200));
-        EXPECT_TRUE(heap.program().commit());
-    });
+    commit_before_each_call(files, heap.program());
     auto problems = verify_heap(files);
     ASSERT_TRUE(problems) << problems.why().message;
     ASSERT_EQ(problems->size(), 1U);
@@ -527,10 +531,7 @@ TEST(last_commit, that_lacks_a_node_of_the_checksum_tables_is_damaged_although_c
         }
     }
     test::failing_files files(heap.disk());
-    files.before_each([&](std::string_view) {
-        heap.program().set(2, static_cast<unsigned>(heap.program().begun() % 200));
-        EXPECT_TRUE(heap.program().commit());
-    });
+    commit_before_each_call(files, heap.program());
     auto problems = verify_heap(files);
     ASSERT_TRUE(problems) << problems.why().message;
     ASSERT_FALSE(problems->empty());
