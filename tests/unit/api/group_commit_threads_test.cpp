@@ -8,7 +8,6 @@
 #include "unit/api/fixture.hpp"
 
 #include <array>
-#include <atomic>
 #include <random>
 #include <stdexcept>
 #include <string_view>
@@ -119,15 +118,10 @@ TEST_F(group_commit_threads, a_close_beside_a_commit_that_ends_closes_or_says_wh
     for (std::uint64_t round = 1; round <= 500; ++round) {
         heap_.emplace(open(files_));
         values_ = heap_->find_root<numbers>("values");
-        std::atomic<bool> entered = false;
-        std::thread other([&] {
-            heap_->write([&] {
-                (*values_)[0] = round;
-                entered = true;
-            });
-        });
-        while (!entered)
-            std::this_thread::yield();
+        gate_.shut();
+        std::thread other([&] { commit(0, round); });
+        gate_.await_visitor();
+        gate_.open(); // the commit ends while close() is called over and over
         while (const auto why = error_of([&] { heap_->close(); }))
             ASSERT_EQ(why->code, errc::section_open);
         other.join();
