@@ -112,6 +112,8 @@ result<void> check(const superblock& s, const std::string& path) {
     }
     if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
         return bad("base address");
+    if (std::max({s.sequence, s.epoch, s.checkpoint_version}) > k_number_max)
+        return bad("its numbers");
     if (s.abi.back() != '\0')
         return bad("ABI");
     if (s.region_count > s.regions.size())

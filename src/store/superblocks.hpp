@@ -15,6 +15,9 @@ namespace remanence::store {
 using superblock_places = std::array<format::superblock, format::k_superblock_count>;
 
 constexpr std::uint64_t k_heap_bytes_max = std::uint64_t{1} << 46;
+/// Of superblocks, epochs and commits: a billion of them every second reach it in 146 years. Those that follow it would
+/// begin from 0 again, and be older.
+constexpr std::uint64_t k_number_max = std::uint64_t{1} << 62;
 
 /// Checksum of a superblock that lies at `place`, 0 or 1.
 std::uint64_t superblock_checksum(const format::superblock& s, std::uint64_t place);

@@ -134,6 +134,31 @@ TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_
     EXPECT_EQ(reopen().why().code, errc::corrupt);
 }
 
+TEST_F(superblock_choice, one_whose_successors_would_count_from_0_again_is_refused) {
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::superblock good = store_->super();
+    for (auto number :
+         {&format::superblock::sequence, &format::superblock::epoch, &format::superblock::checkpoint_version}) {
+        for (const std::uint64_t least : {k_number_max + 1, std::uint64_t{0} - 2}) {
+            edit_superblock(place, [&](format::superblock& s) {
+                s = good;
+                s.*number = least + (least + place) % 2; // its place is that of even or of odd ones
+            });
+            auto opened = reopen();
+            ASSERT_FALSE(opened) << least;
+            EXPECT_EQ(opened.why().code, errc::corrupt);
+            EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
+        }
+    }
+    edit_superblock(place, [&](format::superblock& s) {
+        s = good;
+        s.sequence = k_number_max - place;
+        s.epoch = s.checkpoint_version = k_number_max;
+    });
+    EXPECT_TRUE(reopen());
+}
+
 TEST_F(superblock_choice, neither_valid_and_both_of_a_newer_format_is_unsupported) {
     store_.reset();
     const auto make_newer = [](format::superblock& s) { s.format_version = 7; };
