@@ -429,6 +429,12 @@ result<void> heap_file::write_superblock(superblock next) {
     REM_TRY(confirm()); // I3: the one that stays must be durable before the other is overwritten
     ++next.sequence;
     std::uint64_t place = next.sequence % 2; // I3: the current one stays valid
+    if (!has_sound_numbers(next)) {
+        return fail(errc::corrupt,
+                    "the superblock of " + path() +
+                        " has numbers that no use leads to, so that none can follow it. Restore the heap from a copy.",
+                    path(), 0, (1 - place) * format::k_superblock_bytes);
+    }
     next.checksum = superblock_checksum(next, place);
     REM_TRY(file_->write("store: superblock", place * format::k_superblock_bytes, std::as_bytes(std::span(&next, 1))));
     REM_TRY(file_->sync("store: sync superblock"));

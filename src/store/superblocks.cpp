@@ -112,7 +112,7 @@ result<void> check(const superblock& s, const std::string& path) {
     }
     if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
         return bad("base address");
-    if (std::max({s.sequence, s.epoch, s.checkpoint_version}) > k_number_max)
+    if (!has_sound_numbers(s))
         return bad("its numbers");
     if (s.abi.back() != '\0')
         return bad("ABI");
@@ -154,6 +154,10 @@ std::uint64_t superblock_checksum(const superblock& s, std::uint64_t place) {
 
 bool is_valid(const superblock& s, std::uint64_t place) {
     return s.magic == format::k_heap_magic && s.sequence % 2 == place && s.checksum == superblock_checksum(s, place);
+}
+
+bool has_sound_numbers(const superblock& s) {
+    return std::max({s.sequence, s.epoch, s.checkpoint_version}) <= k_number_max;
 }
 
 result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {

@@ -15,14 +15,17 @@ namespace remanence::store {
 using superblock_places = std::array<format::superblock, format::k_superblock_count>;
 
 constexpr std::uint64_t k_heap_bytes_max = std::uint64_t{1} << 46;
-/// Of superblocks, epochs and commits: a billion of them every second reach it in 146 years. Those that follow it would
-/// begin from 0 again, and be older.
+/// Of superblocks, epochs and commits: a billion of them every second reach it in 146 years. It is neither read nor written
+/// beyond, so that what follows never begins from 0 again, and is older.
 constexpr std::uint64_t k_number_max = std::uint64_t{1} << 62;
 
 /// Checksum of a superblock that lies at `place`, 0 or 1.
 std::uint64_t superblock_checksum(const format::superblock& s, std::uint64_t place);
 /// Whether magic, place and checksum fit; says nothing of the rest.
 bool is_valid(const format::superblock& s, std::uint64_t place);
+
+/// Whether its sequence, epoch and version are such as heaps have. (I7)
+bool has_sound_numbers(const format::superblock& s);
 
 struct ruling_superblock {
     format::superblock super;

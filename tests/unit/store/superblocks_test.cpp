@@ -156,7 +156,18 @@ TEST_F(superblock_choice, one_whose_successors_would_count_from_0_again_is_refus
         s.sequence = k_number_max - place;
         s.epoch = s.checkpoint_version = k_number_max;
     });
-    EXPECT_TRUE(reopen());
+    ASSERT_TRUE(reopen());
+    const auto followed = store_->publish(version_, 0, k_number_max, true);
+    if (place == 0) { // its number is the last one
+        ASSERT_FALSE(followed);
+        EXPECT_EQ(followed.why().code, errc::corrupt);
+        ASSERT_TRUE(reopen());
+        EXPECT_EQ(store_->super().sequence, k_number_max);
+    } else {
+        EXPECT_TRUE(followed);
+        EXPECT_FALSE(store_->publish(version_, 0, k_number_max, true));
+        EXPECT_FALSE(store_->publish(version_, 0, k_number_max + 1, true));
+    }
 }
 
 TEST_F(superblock_choice, neither_valid_and_both_of_a_newer_format_is_unsupported) {
