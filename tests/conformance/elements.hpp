@@ -68,6 +68,15 @@ private:
     string text_;
 };
 
+/// A comparator that may throw.
+struct fragile_less {
+    using is_transparent = void;
+    [[nodiscard]] bool operator()(std::string_view a, std::string_view b) const {
+        burn();
+        return a < b;
+    }
+};
+
 /// An aggregate, which only the allocator's construct() can bring into the heap.
 struct record {
     string head;

@@ -1,0 +1,41 @@
+// How our own containers tell a heap what they are about to write, so that they work in declared sections. Depends on
+// the standard library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+
+#include <cstddef>
+
+namespace remanence::detail {
+
+class heap_impl; // src/api/heap_impl.hpp
+
+/// The open heap with this header if a declared section is open in it, else null. A few instructions.
+[[nodiscard]] heap_impl* declared_heap(const heap_header* where) noexcept;
+/// Announces [first, first+bytes), as heap::touch() does; nothing where that does not lie in the heap.
+void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
+
+/// Made at the beginning of an operation that writes, with the container's allocator; then called before each write.
+/// Memory that is allocated in the operation needs no call. For any allocator but remanence's it does nothing.
+template <class Alloc>
+class announcer {
+public:
+    explicit announcer(const Alloc&) noexcept {}
+    void operator()(const void*, std::size_t) const noexcept {}
+};
+
+template <class T>
+class announcer<allocator<T>> {
+public:
+    explicit announcer(const allocator<T>& where) noexcept
+        : heap_(where.heap() != nullptr ? declared_heap(where.heap()) : nullptr) {}
+    void operator()(const void* first, std::size_t bytes) const noexcept {
+        if (heap_ != nullptr) [[unlikely]]
+            announce(heap_, first, bytes);
+    }
+
+private:
+    heap_impl* heap_;
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,32 @@
+// A pointer kept as a distance from its own place, so that a structure that holds only these works at any address it is
+// copied to as a whole. Depends on the standard library only.
+#pragma once
+
+#include <cstdint>
+
+namespace remanence::detail {
+
+/// A T that is not at this very address, or null. Not copyable: another place is another distance.
+template <class T>
+class link {
+public:
+    link() = default;
+    link(const link&) = delete;
+    link& operator=(const link&) = delete;
+    ~link() = default;
+
+    // Unsigned arithmetic: the two may lie in different mappings, so there is no array to point into.
+    [[nodiscard]] T* get() const noexcept {
+        return distance_ == 0 ? nullptr : reinterpret_cast<T*>(place() + distance_);
+    }
+    void set(const T* to) noexcept { distance_ = to == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(to) - place(); }
+
+private:
+    [[nodiscard]] std::uintptr_t place() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+
+    std::uintptr_t distance_ = 0; // modulo 2^64
+};
+
+static_assert(sizeof(link<int>) == 8);
+
+} // namespace remanence::detail

@@ -1,0 +1,88 @@
+// Which types may be moved about in memory by a container that promises to announce what it writes: those whose move
+// cannot throw, and writes to the two objects only. The move of a std::list, for instance, also writes to its first and
+// last node. Depends on the standard library only.
+#pragma once
+
+#include <remanence/detail/aggregate.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace remanence::detail {
+
+/// Copying the bytes moves it, and destroying what is left does nothing.
+template <class T>
+inline constexpr bool is_plain_bytes_v =
+    std::is_trivially_move_constructible_v<T> && std::is_trivially_destructible_v<T>;
+
+template <class T>
+consteval bool is_self_contained();
+
+/// Templates that are known to be: by what they are, or by their arguments. No others with constructors of their own.
+template <class T>
+struct is_known_self_contained : std::false_type {};
+template <class Char, class Traits, class Alloc>
+struct is_known_self_contained<std::basic_string<Char, Traits, Alloc>> : std::true_type {};
+template <class T, class Alloc>
+struct is_known_self_contained<std::vector<T, Alloc>> : std::true_type {};
+template <class T>
+struct is_known_self_contained<std::unique_ptr<T>> : std::true_type {};
+template <class A, class B>
+struct is_known_self_contained<std::pair<A, B>> : std::bool_constant<is_self_contained<A>() && is_self_contained<B>()> {
+};
+template <class... Ts>
+struct is_known_self_contained<std::tuple<Ts...>> : std::bool_constant<(is_self_contained<Ts>() && ...)> {};
+template <class T>
+struct is_known_self_contained<std::optional<T>> : std::bool_constant<is_self_contained<T>()> {};
+template <class... Ts>
+struct is_known_self_contained<std::variant<Ts...>> : std::bool_constant<(is_self_contained<Ts>() && ...)> {};
+
+template <class T>
+struct element_of_arrays : std::type_identity<T> {};
+template <class T, std::size_t N>
+struct element_of_arrays<T[N]> : element_of_arrays<T> {};
+template <class T, std::size_t N>
+struct element_of_arrays<std::array<T, N>> : element_of_arrays<T> {};
+
+template <class... Members>
+consteval bool are_self_contained(type_list<Members...>) {
+    return (is_self_contained<Members>() && ...);
+}
+template <class... Members>
+consteval bool are_destroyed_by_nothing(type_list<Members...>) {
+    return (std::is_trivially_destructible_v<Members> && ...);
+}
+/// Whether it has a destructor of its own: then what moves it is a copy, both are destroyed, and what it owns with them.
+/// Beside a member with one the copy may throw, or there is none.
+template <class Aggregate>
+inline constexpr bool has_own_destructor_v =
+    !std::is_trivially_destructible_v<Aggregate> && are_destroyed_by_nothing(member_types<Aggregate>{});
+
+template <class T>
+consteval bool is_self_contained() {
+    using element = typename element_of_arrays<T>::type;
+    if constexpr (!std::is_same_v<element, T>) {
+        return is_self_contained<element>();
+    } else if constexpr (is_plain_bytes_v<T>) {
+        return true;
+    } else if constexpr (!std::is_nothrow_move_constructible_v<T>) {
+        return false;
+    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
+        if constexpr (aggregate_shape_v<T>.obstacle == aggregate_obstacle::none)
+            return are_self_contained(member_types<T>{}) && !has_own_destructor_v<T>;
+        else
+            return false;
+    } else {
+        return is_known_self_contained<T>::value;
+    }
+}
+
+} // namespace remanence::detail

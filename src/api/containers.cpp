@@ -1,0 +1,35 @@
+// The compiled half of our own containers.
+
+#include "api/heap_impl.hpp"
+
+#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/btree_container.hpp>
+
+#include <new>
+
+namespace remanence::detail {
+
+heap_impl* declared_heap(const heap_header* where) noexcept {
+    heap_impl* const impl = registry::find(where);
+    return impl != nullptr && impl->engine->is_declared() ? impl : nullptr;
+}
+
+void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
+    const auto* const start = static_cast<const std::byte*>(first);
+    // A tracker that cannot open the pages has another try when they are written; what there is no memory to note makes
+    // the commit look for changes everywhere.
+    if (!heap->engine->contains(start) || !heap->engine->contains(start + bytes - 1))
+        return;
+    try {
+        (void)heap->engine->announce(start, bytes);
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
+    }
+}
+
+void refuse_unsorted() {
+    raise(failure{errc::invalid_argument,
+                  "a range was said to be sorted (sorted_unique, sorted_equivalent), and is not. Sort it, by the "
+                  "container's comparator, or leave the tag out."});
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,624 @@
+// The ordered containers by themselves; tests/conformance compares them with the standard's.
+
+#include <remanence/remanence.hpp>
+
+#include "support/btree_inspector.hpp"
+#include "tagged_allocator.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <ranges>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rem = remanence;
+using rem::detail::btree_inspector;
+
+namespace btree_test {
+
+const std::string k_long = "a text longer than any small buffer";
+
+template <std::size_t NodeBytes, class Compare = std::less<>>
+using int_set = rem::btree_set<int, Compare, std::allocator<int>, NodeBytes>;
+template <std::size_t NodeBytes>
+using int_multiset = rem::btree_multiset<int, std::less<>, std::allocator<int>, NodeBytes>;
+using int_map = rem::btree_map<int, int, std::less<>, std::allocator<std::pair<const int, int>>>;
+using text_map =
+    rem::btree_map<std::string, std::string, std::less<>, std::allocator<std::pair<const std::string, std::string>>>;
+
+static_assert(std::ranges::bidirectional_range<rem::btree_set<int>>);
+static_assert(std::ranges::bidirectional_range<const rem::btree_map<int, rem::string>>);
+static_assert(std::bidirectional_iterator<rem::btree_multimap<int, int>::const_iterator>);
+static_assert(std::is_convertible_v<int_map::iterator, int_map::const_iterator>);
+static_assert(!std::is_convertible_v<int_map::const_iterator, int_map::iterator>);
+static_assert(std::is_same_v<rem::btree_set<int>::reference, int&>);
+static_assert(std::is_same_v<decltype(*std::declval<rem::btree_set<int>&>().begin()), const int&>);
+static_assert(std::is_nothrow_move_constructible_v<rem::btree_map<int, rem::string>>);
+static_assert(sizeof(rem::btree_map<int, rem::string>) == 40);
+static_assert(std::is_same_v<rem::btree_set<int>::allocator_type, rem::allocator<int>>);
+static_assert(!std::is_constructible_v<int_set<0>, rem::sorted_equivalent_t, int*, int*>);
+
+struct directory { // of itself
+    rem::btree_map<int, directory> below;
+    int number = 0;
+};
+
+struct holds_list {
+    std::list<int> all;
+};
+struct holds_strings {
+    rem::string a;
+    std::array<rem::string, 2> b;
+    rem::btree_set<int> c;
+};
+struct owner { // takes no part in moves: the copy that stands in for one would be destroyed as well
+    int* closed;
+    ~owner() { ++*closed; }
+};
+static_assert(rem::detail::is_self_contained<std::pair<rem::string, std::optional<rem::vector<int>>>>());
+static_assert(rem::detail::is_self_contained<holds_strings>());
+static_assert(!rem::detail::is_self_contained<owner>());
+static_assert(!rem::detail::is_self_contained<holds_list>());
+static_assert(!rem::detail::is_self_contained<std::atomic<int>>());
+static_assert(rem::detail::btree_nodes<std::pair<const int, holds_strings>, 0>::k_is_inline);
+static_assert(!rem::detail::btree_nodes<std::pair<const int, holds_list>, 0>::k_is_inline);
+static_assert(!rem::detail::btree_nodes<std::array<char, 257>, 0>::k_is_inline);
+static_assert(rem::detail::btree_nodes<std::array<char, 257>, 0>::k_slot_bytes == 8);
+
+/// Counts its calls.
+struct counting_less {
+    static inline std::size_t calls = 0;
+    bool operator()(int a, int b) const {
+        ++calls;
+        return a < b;
+    }
+};
+
+std::vector<int> numbers(int count) {
+    std::vector<int> all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+template <class Set, class Model>
+void expect_equal(const Set& set, const Model& model) {
+    EXPECT_EQ(btree_inspector::fault(set), "");
+    EXPECT_TRUE(std::equal(set.begin(), set.end(), model.begin(), model.end()));
+}
+
+template <class Size>
+class btree_of_size : public testing::Test {};
+template <std::size_t Bytes>
+using size_constant = std::integral_constant<std::size_t, Bytes>;
+using sizes = testing::Types<size_constant<1>, size_constant<40>, size_constant<44>, size_constant<64>,
+                             size_constant<256>, size_constant<0>>;
+TYPED_TEST_SUITE(btree_of_size, sizes);
+
+TYPED_TEST(btree_of_size, holds_what_a_std_multiset_holds) {
+    const unsigned seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    int_multiset<TypeParam::value> all;
+    std::multiset<int> model;
+    for (int round = 0; round < 40; ++round) {
+        const int range = round % 4 == 0 ? 50 : 100'000;
+        const bool grows = round % 5 < 3;
+        for (int i = 0; i < 300; ++i) {
+            const int key = static_cast<int>(random()) % range;
+            if (random() % 4 != 0 ? grows : !grows) {
+                EXPECT_EQ(*all.insert(key), *model.insert(key));
+            } else {
+                const auto found = all.lower_bound(key);
+                const auto expected = model.lower_bound(key);
+                ASSERT_EQ(found == all.end(), expected == model.end());
+                if (expected != model.end()) {
+                    const auto next = all.erase(found);
+                    const auto expected_next = model.erase(expected);
+                    ASSERT_EQ(next == all.end(), expected_next == model.end());
+                    if (expected_next != model.end()) {
+                        EXPECT_EQ(*next, *expected_next);
+                    }
+                }
+            }
+        }
+        expect_equal(all, model);
+        EXPECT_TRUE(std::equal(all.rbegin(), all.rend(), model.rbegin(), model.rend()));
+    }
+    while (!all.empty()) {
+        const auto at = static_cast<std::ptrdiff_t>(random() % all.size());
+        all.erase(std::next(all.begin(), at));
+        model.erase(std::next(model.begin(), at));
+        if (all.size() % 64 == 0)
+            expect_equal(all, model);
+    }
+}
+
+TYPED_TEST(btree_of_size, serves_as_queue_and_stack) {
+    int_set<TypeParam::value> all;
+    for (int i = 0; i < 5000; ++i) {
+        all.insert(i);
+        if (i % 3 != 0)
+            all.erase(all.begin());
+    }
+    EXPECT_EQ(btree_inspector::fault(all), "");
+    EXPECT_EQ(all.size(), 1667U);
+    EXPECT_EQ(*all.begin(), 3333);
+    for (int i = 0; i < 5000; ++i) {
+        all.insert(-i);
+        if (i % 3 != 0)
+            all.erase(all.begin());
+    }
+    EXPECT_EQ(btree_inspector::fault(all), "");
+    EXPECT_EQ(all.size(), 2U * 1667U);
+    while (!all.empty())
+        all.erase(std::prev(all.end()));
+    EXPECT_EQ(btree_inspector::fault(all), "");
+}
+
+TYPED_TEST(btree_of_size, erases_ranges) {
+    const std::vector<int> some = numbers(500);
+    for (int from = 0; from <= 500; from += 50) {
+        for (int to = from; to <= 500; to += 50) {
+            int_set<TypeParam::value> all(some.begin(), some.end());
+            std::set<int> model(some.begin(), some.end());
+            const auto next = all.erase(all.lower_bound(from), all.lower_bound(to));
+            model.erase(model.lower_bound(from), model.lower_bound(to));
+            expect_equal(all, model);
+            EXPECT_TRUE(next == all.lower_bound(to));
+        }
+    }
+}
+
+TEST(btree_bulk, sorted_input_is_packed_and_compared_once) {
+    const std::vector<int> some = numbers(10'000);
+    counting_less::calls = 0;
+    const int_set<0, counting_less> all(rem::sorted_unique, some.begin(), some.end());
+    EXPECT_EQ(counting_less::calls, some.size() - 1);
+    expect_equal(all, some);
+    const auto shape = btree_inspector::shape_of(all);
+    constexpr std::size_t capacity = rem::detail::btree_nodes<int, 0>::k_capacity;
+    EXPECT_EQ(shape.nodes.front(), some.size() / (capacity + 1) + 1) << "all leaves but the last are full";
+}
+
+TEST(btree_bulk, a_sorted_range_takes_two_comparisons_for_each) {
+    const std::vector<int> some = numbers(10'000);
+    counting_less::calls = 0;
+    const int_set<0, counting_less> all(some.begin(), some.end());
+    EXPECT_LE(counting_less::calls, 2 * some.size());
+    expect_equal(all, some);
+}
+
+TEST(btree_bulk, what_is_not_sorted_is_refused) {
+    const auto refused = [](auto make) {
+        try {
+            make();
+        } catch (const rem::error& e) {
+            EXPECT_NE(std::string_view(e.what()).find("Sort it"), std::string_view::npos);
+            return e.reason() == rem::errc::invalid_argument;
+        }
+        return false;
+    };
+    const std::vector<int> wrong{1, 3, 2};
+    const std::vector<int> twice{1, 2, 2};
+    EXPECT_TRUE(refused([&] { (void)int_set<0>(rem::sorted_unique, wrong.begin(), wrong.end()); }));
+    EXPECT_TRUE(refused([&] { (void)int_set<0>(rem::sorted_unique, twice.begin(), twice.end()); }));
+    EXPECT_TRUE(refused([&] { (void)int_multiset<0>(rem::sorted_equivalent, wrong.begin(), wrong.end()); }));
+    const int_multiset<0> fine(rem::sorted_equivalent, twice.begin(), twice.end());
+    expect_equal(fine, twice);
+}
+
+TEST(btree_hints, that_are_right_take_two_comparisons) {
+    int_set<0, counting_less> all;
+    for (int i = 0; i < 2000; i += 2)
+        all.insert(i);
+    counting_less::calls = 0;
+    for (int i = 1; i < 2000; i += 2) {
+        const auto hint = std::next(all.begin(), i);
+        const auto at = all.insert(hint, i);
+        EXPECT_EQ(*at, i);
+    }
+    EXPECT_LE(counting_less::calls, 2000U);
+    EXPECT_EQ(btree_inspector::fault(all), "");
+    EXPECT_EQ(all.size(), 2000U);
+}
+
+TEST(btree_hints, that_are_wrong_do_no_harm) {
+    int_set<40> all;
+    std::set<int> model;
+    std::mt19937 random(7);
+    for (int i = 0; i < 2000; ++i) {
+        const int key = static_cast<int>(random() % 1000);
+        const auto at = static_cast<std::ptrdiff_t>(random() % (all.size() + 1));
+        EXPECT_EQ(*all.insert(std::next(all.cbegin(), at), key), key);
+        model.insert(key);
+    }
+    expect_equal(all, model);
+}
+
+TEST(btree_hints, say_where_among_equivalent_ones) {
+    using pairs = rem::btree_multimap<int, int, std::less<>, std::allocator<std::pair<const int, int>>, 64>;
+    pairs all;
+    std::multimap<int, int> model;
+    std::mt19937 random(8);
+    for (int i = 0; i < 2000; ++i) {
+        const int key = static_cast<int>(random() % 8);
+        const auto at = static_cast<std::ptrdiff_t>(random() % (all.size() + 1));
+        all.emplace_hint(std::next(all.cbegin(), at), key, i);
+        model.emplace_hint(std::next(model.cbegin(), at), key, i);
+        if (i % 100 == 0)
+            expect_equal(all, model);
+    }
+    expect_equal(all, model);
+}
+
+TEST(btree_nodes, have_the_size_asked_for) {
+    using chosen = rem::detail::btree_nodes<std::int64_t, 0>;
+    EXPECT_EQ(chosen::leaf_units(chosen::k_capacity) * sizeof(chosen::unit), rem::detail::k_btree_node_bytes);
+    using page = rem::detail::btree_nodes<std::int64_t, 4096>;
+    EXPECT_EQ(page::leaf_units(page::k_capacity) * sizeof(page::unit), 4096U);
+    EXPECT_EQ((rem::detail::btree_nodes<std::int64_t, 1>::k_capacity), 4U);
+    using wide = rem::detail::btree_nodes<std::array<std::int64_t, 32>, 0>;
+    EXPECT_EQ(wide::k_capacity, rem::detail::k_btree_slots_least);
+}
+
+TEST(btree_nodes, of_small_containers_are_small) {
+    int_set<0> all{1, 2, 3};
+    EXPECT_LE(btree_inspector::shape_of(all).bytes, 64U);
+}
+
+// An arena whose blocks lie behind each other, found without a pointer in the containers.
+struct moving_arena {
+    static constexpr std::size_t k_bytes = std::size_t{1} << 22;
+    static inline std::byte* base = nullptr;
+    static inline std::size_t used = 0;
+};
+template <class T>
+struct moving_allocator {
+    using value_type = T;
+    moving_allocator() = default;
+    template <class U>
+    moving_allocator(const moving_allocator<U>&) noexcept {} // NOLINT(google-explicit-constructor)
+    T* allocate(std::size_t count) {
+        moving_arena::used = (moving_arena::used + 63) / 64 * 64;
+        void* const block = moving_arena::base + moving_arena::used;
+        moving_arena::used += count * sizeof(T);
+        return moving_arena::used <= moving_arena::k_bytes ? static_cast<T*>(block) : throw std::bad_alloc();
+    }
+    void deallocate(T*, std::size_t) noexcept {}
+    friend bool operator==(const moving_allocator&, const moving_allocator&) { return true; }
+};
+
+std::byte* map_memory() {
+    void* const memory =
+        ::mmap(nullptr, moving_arena::k_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? throw std::bad_alloc() : static_cast<std::byte*>(memory);
+}
+
+TEST(btree_at_another_address, works_with_all_that_it_holds) {
+    using inner_set = rem::btree_set<int, std::less<>, moving_allocator<int>, 64>;
+    struct boxed { // too large for a slot
+        std::array<char, 300> bytes{};
+        int number = 0;
+    };
+    using value = std::pair<inner_set, boxed>;
+    using map_type = rem::btree_map<int, value, std::less<>, moving_allocator<std::pair<const int, value>>, 64>;
+    using map_of_sets =
+        rem::btree_map<int, inner_set, std::less<>, moving_allocator<std::pair<const int, inner_set>>, 200>;
+    struct both {
+        map_type linked;
+        map_of_sets in_slots;
+    };
+    std::byte* place = moving_arena::base = map_memory();
+    moving_arena::used = sizeof(both);
+    both* all = ::new (static_cast<void*>(place)) both;
+    std::map<int, int> model;
+    std::mt19937 random(9);
+    for (int round = 0; round < 5; ++round) {
+        for (int i = 0; i < 200; ++i) {
+            const int key = static_cast<int>(random() % 500);
+            if (random() % 3 != 0) {
+                value& one = all->linked[key];
+                one.second.number = i;
+                one.first.insert({i, i + 1, i + 2});
+                all->in_slots[key].insert(i);
+                model[key] = i;
+            } else {
+                EXPECT_EQ(all->linked.erase(key), model.erase(key));
+                all->in_slots.erase(key);
+            }
+        }
+        std::byte* const next = map_memory();
+        std::memcpy(next, place, moving_arena::k_bytes);
+        ASSERT_EQ(::mprotect(place, moving_arena::k_bytes, PROT_NONE), 0); // stays mapped: the addresses differ
+        place = moving_arena::base = next;
+        all = std::launder(reinterpret_cast<both*>(place));
+        ASSERT_EQ(btree_inspector::fault(all->linked), "");
+        ASSERT_EQ(btree_inspector::fault(all->in_slots), "");
+        ASSERT_EQ(all->linked.size(), model.size());
+        for (const auto& [key, number] : model) {
+            const value& one = all->linked.at(key);
+            EXPECT_EQ(one.second.number, number);
+            EXPECT_TRUE(one.first.contains(number + 2));
+            EXPECT_EQ(btree_inspector::fault(one.first), "");
+            EXPECT_EQ(btree_inspector::fault(all->in_slots.at(key)), "");
+            EXPECT_TRUE(all->in_slots.at(key).contains(number));
+        }
+    }
+}
+
+// Memory that fails.
+
+using tagged_test::arena;
+template <std::size_t NodeBytes>
+using failing_map =
+    rem::btree_map<tagged_test::string, tagged_test::string, std::less<>,
+                   tagged_test::tagged<std::pair<const tagged_test::string, tagged_test::string>>, NodeBytes>;
+
+template <std::size_t NodeBytes>
+void expect_no_effect_of_failures() {
+    arena memory;
+    {
+        tagged_test::current = &memory;
+        using map_type = failing_map<NodeBytes>;
+        map_type all{typename map_type::allocator_type(memory)};
+        std::map<std::string, std::string> model;
+        std::mt19937 random(10);
+        std::size_t failures = 0;
+        for (int i = 0; i < 400; ++i) {
+            const std::string key = std::to_string(random() % 1000) + k_long;
+            for (std::size_t fail_after = 0;; ++fail_after) { // each allocation fails in turn
+                const std::size_t live = memory.live;
+                memory.fail_after = fail_after;
+                try {
+                    all.try_emplace(tagged_test::string(key, tagged_test::tagged<char>(tagged_test::elsewhere)),
+                                    "value " + k_long);
+                    memory.fail_after = ~std::size_t{0};
+                    break;
+                } catch (const std::bad_alloc&) {
+                    memory.fail_after = ~std::size_t{0};
+                    ++failures;
+                    // Nodes that were split already may stay so; each is of the tree.
+                    EXPECT_GE(memory.live, live);
+                    EXPECT_EQ(all.size(), model.size());
+                    EXPECT_FALSE(all.contains(std::string_view(key)));
+                }
+            }
+            model.try_emplace(key, "value " + k_long);
+            ASSERT_EQ(btree_inspector::fault(all), "");
+            if (i % 3 == 0) {
+                const auto at = all.lower_bound(std::string_view(std::to_string(random() % 1000)));
+                if (at != all.end()) {
+                    model.erase(std::string(at->first));
+                    all.erase(at);
+                }
+            }
+        }
+        EXPECT_GT(failures, 400U);
+        EXPECT_TRUE(std::ranges::equal(all, model, [](const auto& a, const auto& b) {
+            return std::string_view(a.first) == b.first && std::string_view(a.second) == b.second;
+        }));
+        // A copy either is there or is not.
+        for (std::size_t fail_after = 0;; ++fail_after) {
+            const std::size_t live = memory.live;
+            memory.fail_after = fail_after;
+            try {
+                const map_type copy(all);
+                memory.fail_after = ~std::size_t{0};
+                EXPECT_TRUE(copy == all);
+                break;
+            } catch (const std::bad_alloc&) {
+                memory.fail_after = ~std::size_t{0};
+                EXPECT_EQ(memory.live, live);
+            }
+        }
+    }
+    EXPECT_EQ(memory.live, 0U);
+    tagged_test::current = &tagged_test::elsewhere;
+}
+TEST(btree_without_memory, has_no_effect) {
+    expect_no_effect_of_failures<1>();
+    expect_no_effect_of_failures<0>();
+}
+
+TEST(btree_allocators, that_differ_have_elements_moved_one_by_one) {
+    arena one;
+    arena other;
+    {
+        using map_type = failing_map<1>;
+        map_type from{typename map_type::allocator_type(one)};
+        for (int i = 0; i < 100; ++i)
+            from.try_emplace(tagged_test::string(std::to_string(i) + k_long, tagged_test::tagged<char>(one)), k_long);
+        map_type to{typename map_type::allocator_type(other)};
+        to.try_emplace(tagged_test::string("gone", tagged_test::tagged<char>(other)), "");
+        to = std::move(from);
+        EXPECT_TRUE(from.empty()); // NOLINT(bugprone-use-after-move): that is what is tested
+        EXPECT_EQ(to.size(), 100U);
+        EXPECT_EQ(one.live, 0U);
+        EXPECT_EQ(btree_inspector::fault(to), "");
+        for (const auto& [key, value] : to) {
+            EXPECT_EQ(key.get_allocator().where, &other);
+            EXPECT_EQ(value.get_allocator().where, &other);
+        }
+        const map_type third(std::move(to), typename map_type::allocator_type(other));
+        EXPECT_EQ(third.size(), 100U);
+    }
+    EXPECT_EQ(other.live, 0U);
+}
+
+template <class T>
+struct narrow_allocator : std::allocator<T> {
+    narrow_allocator() = default;
+    template <class U>
+    narrow_allocator(const narrow_allocator<U>&) noexcept {} // NOLINT(google-explicit-constructor)
+    template <class U>
+    struct rebind {
+        using other = narrow_allocator<U>;
+    };
+    [[nodiscard]] std::size_t max_size() const noexcept { return 1000 / sizeof(T); }
+};
+TEST(btree_allocators, say_how_many_elements_there_can_be) {
+    const rem::btree_set<std::uint64_t, std::less<>, narrow_allocator<std::uint64_t>> narrow;
+    EXPECT_EQ(narrow.max_size(), 125U);
+    EXPECT_EQ(int_set<0>().max_size(), PTRDIFF_MAX / sizeof(int));
+}
+
+TEST(btree_map, has_the_interface_of_std_map) {
+    text_map all{{"b", "2"}, {"a", "1"}};
+    EXPECT_EQ(all["a"], "1");
+    all["c"] = "3";
+    EXPECT_EQ(all.at("c"), "3");
+    EXPECT_THROW((void)all.at("d"), std::out_of_range);
+    EXPECT_FALSE(all.try_emplace("a", "x").second);
+    EXPECT_FALSE(all.insert_or_assign("a", "y").second);
+    EXPECT_EQ(all.at("a"), "y");
+    EXPECT_EQ(all.insert_or_assign(all.end(), "z", "26")->second, "26");
+    EXPECT_EQ(all.try_emplace(all.begin(), "z", "27")->second, "26");
+    EXPECT_TRUE(all.insert(std::pair("e", "5")).second);
+    EXPECT_EQ(all.insert(all.end(), std::pair("f", "6"))->first, "f");
+    EXPECT_EQ(all.count("f"), 1U);
+    EXPECT_EQ(all.erase("f"), 1U);
+    EXPECT_TRUE(all.contains(std::string_view("e")));
+    const auto [first, last] = all.equal_range(std::string_view("b"));
+    EXPECT_EQ(std::distance(first, last), 1);
+    EXPECT_EQ(erase_if(all, [](const auto& each) { return each.first > "b"; }), 3U);
+    EXPECT_EQ(all, (text_map{{"a", "y"}, {"b", "2"}}));
+    EXPECT_LT(all, (text_map{{"a", "z"}}));
+    EXPECT_TRUE(all.value_comp()(*all.begin(), *all.rbegin()));
+    text_map other;
+    swap(all, other);
+    EXPECT_TRUE(all.empty());
+    EXPECT_EQ(other.size(), 2U);
+    other = {{"q", "r"}};
+    EXPECT_EQ(other.begin()->second, "r");
+    EXPECT_EQ(btree_inspector::fault(other), "");
+}
+
+TEST(btree_map, takes_types_that_cannot_move) {
+    rem::btree_map<int, std::atomic<int>> counters;
+    for (int i = 0; i < 1000; ++i)
+        counters[i * 7 % 1000] = i;
+    EXPECT_EQ(counters.at(7), 1);
+    EXPECT_EQ(btree_inspector::fault(counters), "");
+    rem::btree_set<std::unique_ptr<int>> owners;
+    owners.insert(std::make_unique<int>(3));
+    owners.insert(std::make_unique<int>(4));
+    EXPECT_EQ(owners.size(), 2U);
+    EXPECT_NE(*owners.extract(owners.begin()).value(), 0);
+    rem::btree_map<int, holds_list> lists;
+    for (int i = 0; i < 1000; ++i)
+        lists[i * 7 % 1000].all.push_back(i);
+    EXPECT_EQ(lists.at(7).all, std::list<int>{1});
+    directory root;
+    root.below[1].below[2].number = 3;
+    directory moved = std::move(root);
+    EXPECT_EQ(moved.below.at(1).below.at(2).number, 3);
+}
+
+TEST(btree_map, never_copies_what_a_destructor_of_its_own_owns) {
+    int closed = 0;
+    {
+        rem::btree_map<int, owner> owners;
+        for (int i = 0; i < 1000; ++i)
+            owners.try_emplace(i * 7 % 1000, &closed);
+        EXPECT_EQ(closed, 0);
+        owners.erase(500);
+        EXPECT_EQ(closed, 1);
+    }
+    EXPECT_EQ(closed, 1000);
+}
+
+TEST(btree_map, deduces_its_arguments) {
+    const rem::btree_set some{3, 1, 2};
+    static_assert(std::is_same_v<decltype(some), const rem::btree_set<int>>);
+    EXPECT_EQ(*some.begin(), 1);
+    const std::map<int, std::string> model{{1, "one"}, {2, "two"}};
+    const rem::btree_map copied(model.begin(), model.end());
+    static_assert(std::is_same_v<decltype(copied), const rem::btree_map<int, std::string>>);
+    expect_equal(copied, model);
+}
+
+TEST(btree_ranges, serve_the_algorithms) {
+    rem::btree_set<int> all;
+    const std::vector<int> some = numbers(1000);
+    std::ranges::copy(some, std::inserter(all, all.end()));
+    EXPECT_TRUE(std::ranges::is_sorted(all));
+    EXPECT_EQ(*std::ranges::find(all, 500), 500);
+    EXPECT_EQ(*std::ranges::lower_bound(all, 500), 500);
+    EXPECT_EQ(std::ranges::distance(all | std::views::filter([](int i) { return i % 2 == 0; })), 500);
+    EXPECT_EQ(*(all | std::views::reverse).begin(), 999);
+    EXPECT_EQ(*std::ranges::max_element(all), 999);
+    const std::vector<int> taken(all.begin(), all.end());
+    EXPECT_EQ(taken, some);
+}
+
+TEST(btree_node_handles, carry_elements_between_containers) {
+    text_map one{{"a", "1"}, {"b", "2"}};
+    auto handle = one.extract("a");
+    EXPECT_EQ(handle.key(), "a");
+    handle.key() = "c";
+    handle.mapped() = k_long;
+    const auto inserted = one.insert(std::move(handle));
+    EXPECT_TRUE(inserted.inserted);
+    EXPECT_EQ(inserted.position->second, k_long);
+    EXPECT_TRUE(one.extract("nothing").empty());
+
+    using multi = rem::btree_multimap<std::string, std::string, std::less<>, text_map::allocator_type>;
+    static_assert(std::is_same_v<multi::node_type, text_map::node_type>);
+    multi several;
+    several.insert(one.extract(one.begin()));
+    several.emplace("c", "another");
+    several.emplace("c", "third");
+    auto refused = one.insert(several.extract("c"));
+    EXPECT_FALSE(refused.inserted);
+    EXPECT_EQ(refused.position->second, k_long);
+    EXPECT_EQ(refused.node.mapped(), "another");
+    several.insert(several.begin(), std::move(refused.node));
+    EXPECT_EQ(several.size(), 3U);
+    one.merge(several);
+    EXPECT_EQ(one.size(), 2U);
+    EXPECT_EQ(several.size(), 2U) << "those with a key that is there stay";
+    several.merge(one);
+    EXPECT_TRUE(one.empty());
+    EXPECT_EQ(several.size(), 4U);
+    several.merge(several);
+    EXPECT_EQ(several.size(), 4U);
+    EXPECT_EQ(btree_inspector::fault(several), "");
+}
+
+TEST(btree_fingerprint, tells_what_nodes_look_like) {
+    using rem::detail::fingerprint_of;
+    using map_type = rem::btree_map<int, rem::string>;
+    const auto& found = fingerprint_of<map_type>();
+    EXPECT_EQ(found.name, "rem::btree_map<int, rem::string>");
+    EXPECT_TRUE(found.nameable);
+    EXPECT_NE(found.layout.find("b-tree 1: "), std::string::npos) << found.layout;
+    EXPECT_NE(found.layout.find("rem::string 40/8"), std::string::npos) << found.layout;
+    using other = rem::btree_map<int, rem::string, std::less<>, map_type::allocator_type, 1024>;
+    EXPECT_NE(found.hash, fingerprint_of<other>().hash);
+    EXPECT_EQ(fingerprint_of<rem::btree_set<int>>().name, "rem::btree_set<int>");
+    EXPECT_EQ((fingerprint_of<rem::btree_multiset<int, std::greater<>>>().name),
+              "rem::btree_multiset<int, std::greater<void>>");
+    EXPECT_EQ(fingerprint_of<directory>().hash, rem::detail::make_fingerprint<directory>().hash);
+}
+
+} // namespace btree_test
