@@ -5,11 +5,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <random>
 #include <stdexcept>
+#include <vector>
 
 namespace {
 
@@ -85,14 +87,22 @@ void measure(const fs::path& directory) {
     heap.close();
 }
 
-/// A copy, which is in the page cache then.
+/// A copy, which is in the page cache then. What is zeros becomes holes, as it is in the original.
 void copy_files(const fs::path& from, const fs::path& to) {
+    std::vector<char> part(4096);
     for (const auto& file : fs::directory_iterator(from)) {
+        const fs::path target = to / file.path().filename();
         std::ifstream in(file.path(), std::ios::binary);
-        std::ofstream out(to / file.path().filename(), std::ios::binary);
-        out << in.rdbuf();
-        if (!in || !out.flush())
+        std::ofstream out(target, std::ios::binary);
+        while (in.read(part.data(), static_cast<std::streamsize>(part.size())) || in.gcount() != 0) {
+            if (std::any_of(part.begin(), part.begin() + in.gcount(), [](char c) { return c != 0; }))
+                out.write(part.data(), in.gcount());
+            else
+                out.seekp(in.gcount(), std::ios::cur);
+        }
+        if (!in.eof() || !out.flush())
             throw std::runtime_error("cannot copy " + file.path().string());
+        fs::resize_file(target, file.file_size());
     }
 }
 

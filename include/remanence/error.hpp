@@ -23,7 +23,7 @@ enum class errc : int {
     permission_denied = 10,     ///< the operating system refused access
     read_only_file_system = 11, ///< the file system cannot be written
     not_found = 12,             ///< no such file, or its directory is missing
-    no_space = 13,              ///< the disk or the quota is full; nothing was changed on disk
+    no_space = 13,              ///< the disk, the quota or a limit of files is reached; nothing was changed on disk
     in_use = 14,                ///< another process, or this one, has the heap open
     closed = 15,                ///< the heap handle is closed, moved from, or inherited through fork
     exhausted = 16,             ///< the heap's address range cannot grow any further

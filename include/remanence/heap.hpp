@@ -3,6 +3,7 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
+#include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/error.hpp>
@@ -111,7 +112,8 @@ struct heap_stats {
     std::uint64_t image_bytes;      ///< pages written to the heap file
     std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
     std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
-    latency_histogram commit_times; ///< of the commits that wrote a record, the checkpoint that may follow included
+    latency_histogram commit_times; ///< of the commits that wrote a record, the checkpoint that may follow included;
+                                    ///< of asynchronous ones, the time of the call
     std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
     std::uint64_t log_limit_bytes;  ///< at so many a commit is followed by a checkpoint
     std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
@@ -216,9 +218,10 @@ public:
     /// failures: use close() to hear of them. Nothing durable is lost either way.
     ~heap() = default;
 
-    /// As the destructor, but reports. Throws errc::section_open, and leaves the heap open, while a section is open or a
-    /// commit of another thread waits for the device; so it does when commit_at_close meets errc::no_space, with every
-    /// change still in memory. After any other error the heap is closed too.
+    /// As the destructor, but reports. Both wait until asynchronous commits are durable. Throws errc::section_open, and
+    /// leaves the heap open, while a section is open or a commit of another thread waits for the device; so it does when
+    /// commit_at_close meets errc::no_space, with every change still in memory. After any other error the heap is closed
+    /// too.
     void close();
     /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
@@ -236,6 +239,13 @@ public:
     void commit();
     /// The same, as durable as this says.
     void commit(durability until);
+    /// A persistence point: as commit(), but does not wait for the device. The ticket does, or tells whether it is done.
+    /// What becomes durable, by itself, is memory as it is now; it may be changed again as soon as this returns. Errors that
+    /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
+    /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
+    /// New memory that the commit brings is written here (see durability::none), as is a checkpoint that is due; the rest by
+    /// a thread that the heap starts with the first one, or here, too, where none can be started.
+    [[nodiscard]] commit_ticket commit_async();
     /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
     /// sections. errc::io: the heap is poisoned; errc::poisoned.
     void sync();
@@ -376,8 +386,9 @@ public:
     }
 
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
-    /// declared section this is what makes a change part of its commit; what was announced before it began does not count. Elsewhere only system calls need it (read(2) into a
-    /// buffer in the heap, for instance), and only with tracking::trap: such a call fails with EFAULT otherwise.
+    /// declared section this is what makes a change part of its commit; what was announced before it began does not count.
+    /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
+    /// such a call fails with EFAULT otherwise.
     /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
     /// outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;

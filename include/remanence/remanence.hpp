@@ -2,6 +2,8 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
+#include <remanence/btree_map.hpp>
+#include <remanence/btree_set.hpp>
 #include <remanence/containers.hpp>
 #include <remanence/error.hpp>
 #include <remanence/heap.hpp>

@@ -185,7 +185,7 @@ void heap::close() {
             impl->lock.leave_write();
             detail::raise(committed.why());
         }
-        impl->syncer.reset(); // not before: the heap may stay open, and what is lazy wants to be synced
+        impl->syncer.reset(); // not before: the heap may stay open, and the thread is still needed
         closed = impl->engine->close();
     } catch (const std::bad_alloc&) {
         lacked_memory = true;
@@ -230,6 +230,15 @@ void heap::commit(durability until) {
     std::optional<detail::heap_impl::in_flight> commit;
     exclusively(impl, [&] { commit = impl->submit(txn::commit_scope::everything, until); });
     impl->await(*commit);
+}
+
+commit_ticket heap::commit_async() {
+    detail::heap_impl* impl = checked(impl_);
+    std::optional<detail::heap_impl::in_flight> commit;
+    exclusively(impl, [&] { commit = impl->submit_async(); });
+    commit_ticket ticket(impl->progress, commit->version);
+    impl->land(*commit); // another thread may close the heap from here on
+    return ticket;
 }
 
 void heap::sync() {
@@ -286,7 +295,8 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
     const auto* first = static_cast<const std::byte*>(pointer);
     if (bytes == 0)
         return;
-    if (!impl->engine->contains(first) || !impl->engine->contains(first + bytes - 1)) {
+    const txn::engine& engine = *impl->engine;
+    if (!engine.contains(first) || bytes > engine.reserved_bytes() - engine.offset_of(first)) {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }

@@ -32,8 +32,19 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
       path(std::move(where)),
       options(how),
       engine(std::move(opened)),
-      guard(std::move(process)),
+      progress(std::make_shared<commit_progress>(path, std::move(process))),
+      guard(progress->guard),
       lock(this) {}
+
+heap_impl::~heap_impl() {
+    if (guard.same_process()) {
+        syncer.reset();
+        progress->bring(*engine);
+    } else {
+        // A child of a fork has not the thread, and cannot end it.
+        (void)syncer.release(); // NOLINT(bugprone-unused-return-value)
+    }
+}
 
 void heap_impl::check_process() const {
     if (!guard.same_process()) {
@@ -138,6 +149,11 @@ log::durability internal(durability how) {
     return log::durability::durable;
 }
 
+struct landing {
+    std::atomic<int>& count;
+    ~landing() { --count; }
+};
+
 } // namespace
 
 heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) {
@@ -147,13 +163,8 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) 
                   " failed, so the outermost one cannot be committed; its changes are rolled back.",
               path.string());
     }
-    if (how == durability::lazy && !syncer) {
-        try {
-            syncer = std::make_unique<lazy_sync>(*engine, options.lazy_interval);
-        } catch (const std::system_error&) {
-            how = durability::durable; // no thread to be had: then it waits for the disk itself
-        }
-    }
+    if (how == durability::lazy && !start_syncer())
+        how = durability::durable; // then it waits for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = engine->version();
     auto version = engine->submit(scope);
@@ -164,32 +175,58 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) 
 }
 
 void heap_impl::await(const in_flight& commit) {
-    struct landing {
-        std::atomic<int>& count;
-        ~landing() { --count; }
-    } const lands{commits_in_flight};
+    const landing lands{commits_in_flight};
     check(engine->await(commit.version, internal(commit.how)));
-    if (commit.how == durability::lazy)
-        syncer->note();
+    if (commit.how == durability::lazy) {
+        progress->want(commit.version);
+        syncer->sync_soon();
+    }
+    note_time(commit);
+}
+
+void heap_impl::note_time(const in_flight& commit) {
     if (!commit.has_record)
         return;
     const std::scoped_lock recording(timing);
     commit_times.add(std::chrono::steady_clock::now() - commit.started);
 }
 
+heap_impl::in_flight heap_impl::submit_async() {
+    const in_flight commit =
+        submit(txn::commit_scope::everything, start_syncer() ? durability::lazy : durability::durable);
+    progress->want(commit.version);
+    if (commit.how == durability::lazy)
+        syncer->sync_now();
+    return commit;
+}
+
+void heap_impl::land(const in_flight& commit) noexcept {
+    const landing lands{commits_in_flight};
+    if (commit.how == durability::durable) // nobody else does
+        progress->bring(*engine);
+    note_time(commit);
+}
+
+bool heap_impl::start_syncer() {
+    if (syncer)
+        return true;
+    try {
+        syncer = std::make_unique<background_sync>(*engine, *progress, options.lazy_interval);
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
+
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
         try {
-            impl->syncer.reset();
             if (impl->options.commit_at_close && !impl->options.read_only)
                 (void)impl->engine->commit();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }
-    } else {
-        // A child of a fork has not the thread, and cannot end it.
-        (void)impl->syncer.release(); // NOLINT(bugprone-unused-return-value)
     }
     delete impl;
 }

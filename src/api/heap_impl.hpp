@@ -2,7 +2,8 @@
 // heap_of() need to find it. May use: everything.
 #pragma once
 
-#include "api/lazy_sync.hpp"
+#include "api/background_sync.hpp"
+#include "api/commit_progress.hpp"
 #include "os/memory.hpp"
 #include "txn/engine.hpp"
 #include "txn/section_lock.hpp"
@@ -22,16 +23,21 @@ class heap_impl {
 public:
     heap_impl(heap* of, std::filesystem::path where, const heap_options& how, std::unique_ptr<txn::engine> opened,
               os::fork_guard process);
+    /// Tickets learn what became of their commits.
+    ~heap_impl();
+    heap_impl(const heap_impl&) = delete;
+    heap_impl& operator=(const heap_impl&) = delete;
 
     heap* handle; // moves with the public handle
     const std::filesystem::path path;
     const heap_options options;
     const std::unique_ptr<txn::engine> engine;
-    const os::fork_guard guard;
+    const std::shared_ptr<commit_progress> progress; // shared with tickets
+    const os::fork_guard& guard;                     // its own
     txn::section_lock lock;
-    bool doomed = false;                    // a nested section failed; guarded by the write lock
-    std::unique_ptr<lazy_sync> syncer;      // from the first lazy commit on; guarded likewise
-    std::atomic<int> commits_in_flight = 0; // submitted and not yet waited for
+    bool doomed = false;                     // a nested section failed; guarded by the write lock
+    std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
+    std::atomic<int> commits_in_flight = 0;  // submitted and not yet waited for
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
@@ -59,10 +65,19 @@ public:
     [[nodiscard]] in_flight submit(txn::commit_scope scope, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);
+    /// With the write lock held: makes a commit that becomes durable by itself. land() must follow.
+    [[nodiscard]] in_flight submit_async();
+    /// Without the lock.
+    void land(const in_flight& commit) noexcept;
     /// Ends the section; commits when it is the outermost, and then await() must follow. When it throws, the section has
     /// not ended.
     [[nodiscard]] std::optional<in_flight> finish_write(durability how);
     void roll_back();
+
+private:
+    /// False when there is no thread to be had. With the write lock held.
+    bool start_syncer();
+    void note_time(const in_flight& commit);
 };
 
 /// Turns a failure into the public exception.

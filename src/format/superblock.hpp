@@ -15,7 +15,7 @@ namespace remanence::format {
 inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H', '\r', '\n', '\x1a'};
 // In its place while the file is a copy in the making, which is not to be opened.
 inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
-inline constexpr std::uint32_t k_format_version = 1; // provisional until a release says otherwise
+inline constexpr std::uint32_t k_format_version = 2; // provisional until a release says otherwise
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;
 
@@ -115,7 +115,8 @@ struct superblock {
     std::uint64_t region_count;
     std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
     std::array<region, k_region_count_max> regions;
-    std::array<std::uint8_t, k_superblock_bytes - 3408 - sizeof(std::uint64_t)> zero;
+    std::uint64_t log_begin; // in the log: where the records behind checkpoint_version begin
+    std::array<std::uint8_t, k_superblock_bytes - 3416 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };
 static_assert(sizeof(superblock) == k_superblock_bytes);
@@ -123,7 +124,8 @@ static_assert(offsetof(superblock, uuid) == 16 && offsetof(superblock, sequence)
 static_assert(offsetof(superblock, chunk_bytes) == 72 && offsetof(superblock, image_bytes) == 112);
 static_assert(offsetof(superblock, map) == 120 && offsetof(superblock, region_count) == 200);
 static_assert(offsetof(superblock, abi) == 208 && offsetof(superblock, regions) == 336);
-static_assert(offsetof(superblock, zero) == 3408 && offsetof(superblock, checksum) == 4088);
+static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, zero) == 3416);
+static_assert(offsetof(superblock, checksum) == 4088);
 static_assert(std::is_trivially_copyable_v<superblock>);
 
 } // namespace remanence::format

@@ -17,7 +17,7 @@ namespace remanence::log {
 
 struct recovery_outcome {
     std::uint64_t commits = 0; // records replayed
-    std::uint64_t bytes = 0;   // their size
+    std::uint64_t bytes = 0;   // their size in the log
     record_totals totals{};    // what they change; told by salvage() only
 };
 

@@ -57,7 +57,14 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));
 }
 
+// A sector at least stays free, so that a window in two parts is told from an empty one.
+bool redo_log::has_room(std::uint64_t record_bytes) const {
+    const std::lock_guard guard(mutex_);
+    return !is_in_two_parts() || end_ + record_bytes < begin_;
+}
+
 result<void> redo_log::reserve(std::uint64_t record_bytes) {
+    REM_CHECK(has_room(record_bytes)); // I1
     const std::uint64_t end = end_ + record_bytes;
     if (end <= size_)
         return {};
@@ -93,6 +100,31 @@ void redo_log::submit(page_aligned_bytes record) {
     }
     end_ += bytes;
     ++submitted_;
+}
+
+result<std::uint64_t> redo_log::mark() {
+    REM_TRY(await(submitted_through(), durability::durable));
+    const std::lock_guard guard(mutex_);
+    const std::uint64_t free_bytes = begin_ - format::k_log_header_bytes;
+    // Nothing is pending, so that no write ever lies on both sides.
+    if (!is_in_two_parts() && free_bytes != 0 && free_bytes >= end_ - begin_)
+        far_end_ = std::exchange(end_, format::k_log_header_bytes);
+    return end_;
+}
+
+void redo_log::release(std::uint64_t mark) {
+    const std::lock_guard guard(mutex_);
+    begin_ = mark;
+}
+
+void redo_log::restart() {
+    const std::lock_guard guard(mutex_);
+    begin_ = end_ = format::k_log_header_bytes;
+}
+
+std::uint64_t redo_log::used_bytes() const {
+    const std::lock_guard guard(mutex_);
+    return is_in_two_parts() ? far_end_ - begin_ + end_ - format::k_log_header_bytes : end_ - begin_;
 }
 
 result<void> redo_log::await(std::uint64_t version, durability how) {

@@ -1,8 +1,11 @@
 // The redo log of a running heap: NAME-log, a header and then records one after the other. May use: base, os, format,
 // store (for names only).
 //
-// A log lives from the first commit after an open to the next clean close; with it begins an epoch. A checkpoint makes
-// it start again from its beginning; records left behind there never chain to newer ones (R2).
+// A log lives from the first commit after an open to the next clean close; with it begins an epoch. What counts in it is
+// a window, from where the durable superblock says to the newest record. A checkpoint takes a mark(), where the next
+// record will go, folds what lies before it, while more may be appended, publishes a superblock that says that the window
+// begins there, and says so by release(). At a mark, and nowhere else, the next record may go to the log's beginning, if
+// that is free; records left behind anywhere never chain to newer ones (R2).
 //
 // R5: records are submitted in the order of the commits, by one thread at a time, and then waited for by all. One thread at
 // a time is at the file: it writes, in one piece, what was submitted until then, and so the commits of several threads
@@ -42,21 +45,33 @@ public:
                                                     std::uint64_t superblock_sequence, unsigned mode,
                                                     std::uint64_t version);
 
-    // From here to used_bytes(): one thread at a time, the one that makes commits.
+    // From here to restart(): one thread at a time, the one that makes commits.
 
+    /// Whether a record of this size fits before the window's begin; always, unless the window is in two parts. Then
+    /// release() makes room, or restart().
+    [[nodiscard]] bool has_room(std::uint64_t record_bytes) const;
     /// Room for a record of this size behind the last one. errc::no_space; nothing visible has changed then.
+    /// Precondition: has_room().
     result<void> reserve(std::uint64_t record_bytes);
     /// Takes a finished record, of the next version; nothing is written yet. Precondition: reserved. std::bad_alloc: it is
     /// not taken.
     void submit(page_aligned_bytes record);
-    /// A superblock that covers every record is durable: the log may be overwritten from its beginning. Precondition: all
-    /// records are durable.
-    void restart() { end_ = format::k_log_header_bytes; }
-    /// Bytes of records since the last restart, those that are not written yet among them.
-    [[nodiscard]] std::uint64_t used_bytes() const { return end_ - format::k_log_header_bytes; }
+    /// Makes everything submitted durable, and returns the place in the file where the next record will go: behind the
+    /// last one, or at the log's beginning, when at least as much as the window has is free there. For a superblock that
+    /// covers everything submitted, as its log_begin. A mark that is not released costs nothing. Fails as await() does.
+    result<std::uint64_t> mark();
+    /// A superblock that covers every record, and whose log_begin is k_log_header_bytes, is durable: the next record goes
+    /// there. Marks made before count no more. Precondition: all records are durable.
+    void restart();
 
     // From any thread.
 
+    /// A superblock with this mark, the last one or one after the last released, is durable: what lies before it in the
+    /// window may be overwritten.
+    void release(std::uint64_t mark);
+    /// Bytes of the window: of the records that the durable superblock does not cover, those that are not written yet
+    /// among them.
+    [[nodiscard]] std::uint64_t used_bytes() const;
     /// Returns when the record of this version, which was submitted, and all before it have got so far. A failure is that of
     /// a write or sync, and final (I5): whoever waits for what was not durable before gets it, now and later.
     /// std::bad_alloc likewise.
@@ -80,13 +95,17 @@ private:
     result<void> write(std::uint64_t at, std::span<const std::byte> records, durability how);
     result<void> grow(std::uint64_t from, std::uint64_t to);
 
-    std::unique_ptr<os::file> file_;                 // changed by the thread that is at it
-    bool needs_sync_ = false;                        // likewise: records or zeros that only the page cache may have
+    std::unique_ptr<os::file> file_; // changed by the thread that is at it
+    bool needs_sync_ = false;        // likewise: records or zeros that only the page cache may have
+    [[nodiscard]] bool is_in_two_parts() const { return end_ < begin_; } // the far one lies up to far_end_
+
     std::uint64_t size_;                             // of the file; of the thread that makes commits
     std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes; of that thread, and guarded likewise
     mutable std::mutex mutex_;                       // guards what follows
-    page_aligned_bytes pending_;                     // the last records, up to end_, which nobody has begun to write
-    std::uint64_t submitted_;                        // versions
+    std::uint64_t begin_ = format::k_log_header_bytes; // of the window
+    std::uint64_t far_end_ = 0;
+    page_aligned_bytes pending_; // the last records, up to end_, which nobody has begun to write
+    std::uint64_t submitted_;    // versions
     std::uint64_t written_;
     std::uint64_t durable_;
     bool busy_ = false; // a thread is at the file

@@ -83,7 +83,7 @@ result<void> publish(store::heap_file& store, std::uint64_t version, std::uint64
     } else if (!store.other_superblock_damage()) {
         return {};
     }
-    return store.publish(version, chain, store.super().epoch, true);
+    return store.publish(version, chain, store.super().epoch, true, format::k_log_header_bytes);
 }
 
 } // namespace
@@ -101,7 +101,7 @@ result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store
     for (const scanned_record& record : std::span(*records).first(outcome.commits)) {
         version = record.version;
         chain = record.checksum;
-        outcome.bytes += record.bytes.size();
+        outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
         outcome.totals.add(record.bytes, store.chunk_pages());
     }
     // A damaged table stays as it was, and its pages cannot be checked.

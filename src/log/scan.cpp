@@ -4,6 +4,7 @@
 #include "log/record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -103,42 +104,85 @@ unexpected cut_off(const std::string& path, std::uint64_t size) {
                 path, 0, size);
 }
 
-/// Where the last record ends of which it is known that it was durable.
-std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint64_t end,
-                          std::uint64_t durable_through) {
-    for (auto next = records.rbegin(); next != records.rend(); ++next) {
-        if (next->version <= durable_through)
-            return end;
-        end = next->offset;
+/// Where the furthest record ends of those of which it is known that they were durable.
+std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint64_t durable_through) {
+    std::uint64_t end = 0;
+    for (const scanned_record& record : records) {
+        if (record.version <= durable_through)
+            end = std::max(end, record.offset + align_up(record.bytes.size(), format::k_record_alignment));
     }
     return end;
 }
 
-/// A log that is needed was durable with its first segment before the superblock that says so. It grows by whole
-/// segments, each durable with the first record that reaches into it: only records in flight lie in a part of one.
-result<void> refuse_cut_off(os::file& log, const std::vector<scanned_record>& records, std::uint64_t end) {
-    auto size = log.size();
-    if (!size)
-        return size.error();
+/// What the log's window was found to be: records from `begin` on, and perhaps further ones from the log's beginning on.
+struct window {
+    std::uint64_t begin;
+    std::uint64_t end; // of the last record
+    std::uint64_t far_end = 0;
+    bool in_two_parts = false;
+
+    explicit window(const format::superblock& super) : begin(super.log_begin), end(begin) {}
+    [[nodiscard]] bool may_go_on_at_beginning() const { return !in_two_parts && begin != format::k_log_header_bytes; }
+    void go_on_at_beginning() {
+        in_two_parts = true;
+        far_end = std::exchange(end, format::k_log_header_bytes);
+    }
+    /// Where the next record is, if there is one.
+    [[nodiscard]] std::array<std::uint64_t, 2> next_places() const {
+        return {end, may_go_on_at_beginning() ? format::k_log_header_bytes : end};
+    }
+    /// Where a record may lie that does not belong to it.
+    [[nodiscard]] std::array<byte_range, 2> outside(std::uint64_t log_bytes) const {
+        const std::uint64_t low = in_two_parts ? end : format::k_log_header_bytes;
+        const std::uint64_t high = in_two_parts ? far_end : end;
+        return {byte_range{low, std::max(low, std::min(begin, log_bytes)) - low},
+                byte_range{high, std::max(high, log_bytes) - high}};
+    }
+};
+
+/// The header of this version at that place, whether or not its record is whole, if there is one.
+result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_bytes, std::uint64_t at,
+                                               const format::superblock& super, std::uint64_t version) {
+    record_header header{};
+    if (at + sizeof header > log_bytes)
+        return std::optional<record_header>();
+    REM_TRY(log.read(at, std::as_writable_bytes(std::span(&header, 1))));
+    const bool is_it = header.magic == format::k_record_magic && header.uuid == super.uuid &&
+                       header.epoch == super.epoch && header.version == version;
+    return is_it ? std::optional(header) : std::nullopt;
+}
+
+/// A log that is needed was durable with its first segment before the superblock that says so, and with all segments
+/// before the window. It grows by whole segments, each durable with the first record that reaches into it: only records
+/// in flight lie in a part of one.
+result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::vector<scanned_record>& records,
+                            const window& found, const store::heap_file& store, std::uint64_t version) {
     constexpr std::uint64_t k_header = format::k_log_header_bytes;
-    const std::uint64_t whole = *size < k_header ? 0 : align_down(*size - k_header, format::k_log_segment_bytes);
-    if (whole == 0)
-        return cut_off(log.path(), *size);
-    if (*size == k_header + whole || end <= k_header + whole)
-        return {};
-    // There is a record, since the end lies behind the first segment.
-    if (durable_end(records, end, records.back().durable_through) > k_header + whole)
-        return cut_off(log.path(), *size);
-    record_header torn{}; // behind the last one that is whole
-    if (end + sizeof torn.magic > *size)
-        return {};
-    REM_TRY(log.read(end, std::as_writable_bytes(std::span(&torn, 1))
-                              .first(static_cast<std::size_t>(std::min<std::uint64_t>(sizeof torn, *size - end)))));
-    if (torn.magic != format::k_record_magic)
+    const std::uint64_t needed =
+        std::max(format::k_log_segment_bytes, align_up(found.begin - k_header, format::k_log_segment_bytes));
+    const std::uint64_t whole =
+        log_bytes < k_header ? 0 : align_down(log_bytes - k_header, format::k_log_segment_bytes);
+    if (whole < needed)
+        return cut_off(log.path(), log_bytes);
+    if (log_bytes == k_header + whole)
         return {};
     // A write makes a file longer by whole sectors, and a header lies within one.
-    if (end + sizeof torn > *size || durable_end(records, end, torn.durable_through) > k_header + whole)
-        return cut_off(log.path(), *size);
+    std::uint64_t magic = 0;
+    if (found.end + sizeof magic <= log_bytes && found.end + sizeof(record_header) > log_bytes) {
+        REM_TRY(log.read(found.end, std::as_writable_bytes(std::span(&magic, 1))));
+        if (magic == format::k_record_magic)
+            return cut_off(log.path(), log_bytes);
+    }
+    std::uint64_t durable_through = records.empty() ? 0 : records.back().durable_through;
+    for (const std::uint64_t place : found.next_places()) {
+        auto next = header_at(log, log_bytes, place, store.super(), version + 1);
+        if (!next)
+            return next.error();
+        if (*next)
+            durable_through = std::max(durable_through, (*next)->durable_through);
+    }
+    if (durable_end(records, durable_through) > k_header + whole)
+        return cut_off(log.path(), log_bytes);
     return {};
 }
 
@@ -165,19 +209,18 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     return true;
 }
 
-/// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable.
-result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t from, const store::heap_file& store,
-                           std::uint64_t expected) {
-    const auto& super = store.super();
-    std::vector<std::byte> window(
-        static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(log_bytes, k_sector_bytes))));
-    for (std::uint64_t at = align_down(from, k_sector_bytes); at < log_bytes;) {
-        auto part =
-            std::span(window).first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), log_bytes - at)));
-        REM_TRY(log.read(at, part));
-        for (std::uint64_t sector = 0; sector < part.size(); sector += k_sector_bytes) {
+/// The first record in this part of the log that cannot be there when commit `expected` is not; nothing, when none is.
+result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, byte_range part,
+                                                 const format::superblock& super, std::uint64_t expected) {
+    std::vector<std::byte> buffer(
+        static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(part.bytes, k_sector_bytes))));
+    for (std::uint64_t at = part.offset; at < part.end();) {
+        auto piece =
+            std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), part.end() - at)));
+        REM_TRY(log.read(at, piece));
+        for (std::uint64_t sector = 0; sector < piece.size(); sector += k_sector_bytes) {
             record_header header{};
-            if (!looks_like_record(part.subspan(static_cast<std::size_t>(sector)), header))
+            if (!looks_like_record(piece.subspan(static_cast<std::size_t>(sector)), header))
                 continue;
             if (header.uuid != super.uuid || header.epoch < super.epoch)
                 continue;
@@ -188,60 +231,96 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, std::uint64_t
             auto intact = read_record(log, log_bytes, at + sector, super.uuid, later, header);
             if (!intact)
                 return intact.error();
-            if (*intact) {
-                if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
-                    return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
-                return damaged_log(log.path(), from,
-                                   "commit " + std::to_string(expected) + " should be here, since commit " +
-                                       std::to_string(header.version) + " follows at byte " +
-                                       std::to_string(at + sector));
-            }
+            if (*intact)
+                return std::optional(std::move(later));
         }
-        at += part.size();
+        at += piece.size();
+    }
+    return std::optional<scanned_record>();
+}
+
+/// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable. That one may lie
+/// before it in the file.
+result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found, const store::heap_file& store,
+                           std::uint64_t expected) {
+    for (const byte_range part : found.outside(log_bytes)) {
+        auto later = find_proof(log, log_bytes, part, store.super(), expected);
+        if (!later)
+            return later.error();
+        if (!*later)
+            continue;
+        if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
+            return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
+        std::uint64_t place = found.end;
+        if (const std::uint64_t other = found.next_places()[1]; other != place) {
+            auto there = header_at(log, log_bytes, other, store.super(), expected);
+            if (!there)
+                return there.error();
+            if (*there)
+                place = other;
+        }
+        return damaged_log(log.path(), place,
+                           "commit " + std::to_string(expected) + " should be here, since commit " +
+                               std::to_string((*later)->version) + " follows at byte " +
+                               std::to_string((*later)->offset));
     }
     return {};
 }
 
-result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanned_log& scanned, std::uint64_t end,
+result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanned_log& scanned, const window& found,
                             const store::heap_file& store, std::uint64_t version) {
-    REM_TRY(refuse_damage(log, log_bytes, end, store, version + 1));
+    REM_TRY(refuse_damage(log, log_bytes, found, store, version + 1));
     if (!store.is_clean())
-        REM_TRY(refuse_cut_off(log, scanned.records, end));
+        REM_TRY(refuse_cut_off(log, log_bytes, scanned.records, found, store, version));
     return {};
 }
 
 } // namespace
 
+// R2: a version is written once in an epoch, so its record is at one of the two places at most, and it alone names the
+// checksum of the one before.
 result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& store) {
     auto size = log.size();
     if (!size)
         return size.error();
     scanned_log scanned;
-    std::uint64_t offset = format::k_log_header_bytes;
+    window found(store.super());
     std::uint64_t version = store.super().checkpoint_version;
     std::uint64_t predecessor = store.super().chain;
-    for (;;) {
-        scanned_record record;
+    const auto read_next = [&](std::uint64_t offset, scanned_record& record) -> result<bool> {
         record_header header{};
         auto intact = read_record(log, *size, offset, store.super().uuid, record, header);
         if (!intact)
             return intact.error();
         if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||
             header.predecessor != predecessor)
-            break;
-        if (header.features != 0) {
-            return fail(errc::unsupported_format,
-                        "the redo log " + log.path() + " uses features that this release lacks (" +
-                            std::to_string(header.features) + " at byte " + std::to_string(offset) +
-                            "). Open the heap with the release that wrote it.",
-                        log.path(), 0, offset);
+            return false;
+        if (header.features == 0)
+            return true;
+        return fail(errc::unsupported_format,
+                    "the redo log " + log.path() + " uses features that this release lacks (" +
+                        std::to_string(header.features) + " at byte " + std::to_string(offset) +
+                        "). Open the heap with the release that wrote it.",
+                    log.path(), 0, offset);
+    };
+    for (;;) {
+        scanned_record record;
+        auto follows = read_next(found.end, record);
+        if (follows && !*follows && found.may_go_on_at_beginning()) {
+            follows = read_next(format::k_log_header_bytes, record);
+            if (follows && *follows)
+                found.go_on_at_beginning();
         }
-        version = header.version;
-        predecessor = header.checksum;
-        offset += align_up(record.bytes.size(), format::k_record_alignment);
+        if (!follows)
+            return follows.error();
+        if (!*follows)
+            break;
+        version = record.version;
+        predecessor = record.checksum;
+        found.end += align_up(record.bytes.size(), format::k_record_alignment);
         scanned.records.push_back(std::move(record));
     }
-    if (auto sound = refuse_bad_end(log, *size, scanned, offset, store, version); !sound) {
+    if (auto sound = refuse_bad_end(log, *size, scanned, found, store, version); !sound) {
         if (!is_damage(sound.why().code))
             return sound.error();
         scanned.damage = sound.why();

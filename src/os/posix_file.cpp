@@ -38,9 +38,14 @@ unexpected system_failure(int code, const std::string& operation, const std::str
     case EROFS:
         return fail(errc::read_only_file_system, text("Open it read-only, or mount the file system writable."), path,
                     code, offset);
+    case EFBIG:
+        return fail(
+            errc::no_space,
+            text("Raise the limit of the size of files (ulimit -f) if there is one, and try again; the file system "
+                 "may have one, too."),
+            path, code, offset);
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
         return fail(errc::no_space, text("Make room on the disk (or raise the quota) and try again."), path, code,
                     offset);
     case EEXIST:
@@ -51,8 +56,8 @@ unexpected system_failure(int code, const std::string& operation, const std::str
         return fail(errc::io, text("Name the file itself, not a symbolic link."), path, code, offset);
     case EMFILE:
     case ENFILE:
-        return fail(errc::io, text("Close other files, or raise the limit (ulimit -n), and try again."), path, code,
-                    offset);
+        return fail(errc::no_space, text("Close other files, or raise the limit (ulimit -n), and try again."), path,
+                    code, offset);
     case EISDIR:
         return fail(errc::not_a_heap, text("A heap is a file; name one."), path, code, offset);
     default:

@@ -1,6 +1,7 @@
 #include "store/heap_creation.hpp"
 
 #include "base/assert.hpp"
+#include "format/log_record.hpp"
 #include "format/superblock.hpp"
 #include "os/memory.hpp"
 #include "store/superblocks.hpp"
@@ -124,6 +125,7 @@ result<format::superblock> first_superblock(const creation& how) {
     s.base = how.base;
     s.map.area_offset = format::k_first_map_offset;
     s.map.slot_bytes = format::k_first_map_slot_bytes;
+    s.log_begin = format::k_log_header_bytes;
     REM_CHECK(how.abi.size() < s.abi.size());
     std::copy(how.abi.begin(), how.abi.end(), s.abi.begin());
     return s;

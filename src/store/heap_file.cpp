@@ -2,7 +2,6 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
-#include "format/log_record.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -379,7 +378,9 @@ result<void> heap_file::fold(std::span<const folded_page> pages) {
     return flush();
 }
 
-result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean) {
+result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
+                                std::uint64_t log_begin) {
+    REM_CHECK(!clean || log_begin == format::k_log_header_bytes);
     for (const auto& [chunk, checksums] : fresh_) {
         std::uint64_t first = chunk * chunk_pages();
         std::size_t index = region_index(first * k_page_bytes);
@@ -407,6 +408,7 @@ result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std:
     next.checkpoint_version = version;
     next.chain = chain;
     next.epoch = epoch;
+    next.log_begin = log_begin;
     next.image_bytes = image_bytes_;
     next.flags = clean ? format::k_flag_clean : 0;
     REM_TRY(file_->sync("store: sync image")); // I3

@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "format/log_record.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
 #include "store/checksum_table.hpp"
@@ -119,9 +120,11 @@ public:
 
     /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1).
     result<void> fold(std::span<const folded_page> pages);
-    /// Writes tables and map, syncs, then writes and syncs a superblock (I3). After a failure the heap is to be
-    /// poisoned: which superblock is on the disk is unknown.
-    result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean);
+    /// Writes tables and map, syncs, then writes and syncs a superblock (I3). `log_begin`: where in the log the records
+    /// behind `version` begin; k_log_header_bytes when it is clean. After a failure the heap is to be poisoned: which
+    /// superblock is on the disk is unknown.
+    result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
+                         std::uint64_t log_begin);
     /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
     /// anything is done that relies on it. Nothing after the first time.
     result<void> confirm();

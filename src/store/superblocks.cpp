@@ -3,6 +3,7 @@
 #include "base/checksum.hpp"
 #include "base/units.hpp"
 #include "format/heap_header.hpp"
+#include "format/log_record.hpp"
 #include "os/memory.hpp"
 #include "store/checksum_table.hpp"
 #include "store/chunk_map.hpp"
@@ -116,6 +117,11 @@ result<void> check(const superblock& s, const std::string& path) {
         return bad("its numbers");
     if (s.abi.back() != '\0')
         return bad("ABI");
+    if (s.log_begin < format::k_log_header_bytes || s.log_begin > k_heap_bytes_max ||
+        !is_aligned(s.log_begin, format::k_record_alignment) ||
+        ((s.flags & format::k_flag_clean) != 0 && s.log_begin != format::k_log_header_bytes)) {
+        return bad("where its log begins");
+    }
     if (s.region_count > s.regions.size())
         return bad("number of regions");
     if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||

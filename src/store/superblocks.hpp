@@ -15,8 +15,8 @@ namespace remanence::store {
 using superblock_places = std::array<format::superblock, format::k_superblock_count>;
 
 constexpr std::uint64_t k_heap_bytes_max = std::uint64_t{1} << 46;
-/// Of superblocks, epochs and commits: a billion of them every second reach it in 146 years. It is neither read nor written
-/// beyond, so that what follows never begins from 0 again, and is older.
+/// Of superblocks, epochs and commits: a billion of them every second reach it in 146 years. Higher ones are neither read
+/// nor written: they would come to an end, and what follows begin from 0 again, as if it were older.
 constexpr std::uint64_t k_number_max = std::uint64_t{1} << 62;
 
 /// Checksum of a superblock that lies at `place`, 0 or 1.

@@ -104,11 +104,14 @@ public:
     result<void> commit(log::durability how = log::durability::durable, commit_scope scope = commit_scope::everything);
     /// Makes everything durable that was committed before the call. From any thread.
     result<void> sync();
+    /// The last version that is known to be. From any thread; 0 before the first commit since the heap was opened.
+    [[nodiscard]] std::uint64_t durable_through() const;
     /// Memory becomes what the last commit left, allocator included.
     result<void> rollback();
     /// Folds every committed record into the image and empties the log. Uncommitted changes stay what they are.
     result<void> checkpoint();
-    /// Folds, marks the heap clean and removes the log. What is not committed is lost. Only destruction may follow.
+    /// Folds, marks the heap clean and removes the log. What is not committed is lost. Only await() and destruction may
+    /// follow.
     result<void> close();
 
     /// Memory in the heap; null, with the reason in `why`, when the heap cannot grow.
@@ -128,6 +131,8 @@ public:
     void begin_declared();
     /// Before or after the commit; what was announced and not committed is then for the next commit of everything to find.
     void end_declared();
+    /// From any thread.
+    [[nodiscard]] bool is_declared() const noexcept { return is_declared_.load(std::memory_order_relaxed); }
     /// A write section begins or ends; callers hold the lock of the sections. Writes are allowed after open().
     void allow_writes(bool allowed) { view_->allow_writes(allowed); }
 
@@ -201,9 +206,9 @@ private:
     std::unique_ptr<log::redo_log> log_;               // from the first commit on
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
-    mutable std::mutex allocation_;  // guards allocator_ and the view's growth
-    bool is_declared_ = false;       // guarded by allocation_, too
-    bool has_other_changes_ = false; // likewise: that are in no announcement, as far as the engine notices
+    mutable std::mutex allocation_;         // guards allocator_ and the view's growth
+    std::atomic<bool> is_declared_ = false; // written with allocation_ held
+    bool has_other_changes_ = false; // guarded by allocation_; changes in no announcement, as far as the engine notices
     std::uint64_t version_ = 0;
     std::uint64_t chain_ = 0; // checksum of the last record
     mutable std::mutex health_;

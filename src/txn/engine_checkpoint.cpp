@@ -43,7 +43,7 @@ result<void> engine::fold(bool clean) {
                                  pages.size() * k_page_bytes);
         }
     }
-    REM_TRY(store_->publish(version_, chain_, store_->super().epoch, clean));
+    REM_TRY(store_->publish(version_, chain_, store_->super().epoch, clean, format::k_log_header_bytes));
     log_->restart();
     ++stats_.checkpoints;
     return {};

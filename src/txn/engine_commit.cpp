@@ -170,6 +170,11 @@ result<void> engine::sync() {
     return log == nullptr ? result<void>() : await(log->submitted_through(), log::durability::durable);
 }
 
+std::uint64_t engine::durable_through() const {
+    const log::redo_log* const log = shared_log_;
+    return log == nullptr ? 0 : log->durable_through();
+}
+
 // Room for everything the commit, and the fold after it, will write. I5: nothing is written before, so no failure of a
 // reservation poisons.
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
@@ -224,7 +229,7 @@ result<void> engine::begin_session() {
     auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode, version_);
     if (!log)
         return log.error();
-    if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false); !begun)
+    if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false, format::k_log_header_bytes); !begun)
         return poison(begun.error());
     log_ = std::move(*log);
     shared_log_ = log_.get();

@@ -90,7 +90,8 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->log_.totals = recovered->totals;
     if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
         const format::superblock& super = opened->store_->super();
-        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true));
+        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true,
+                                        format::k_log_header_bytes));
     }
     REM_TRY(opened->make_memory(opened->store_->image_bytes()));
     opened->read_.resize(static_cast<std::size_t>(opened->store_->image_bytes() / k_page_bytes));

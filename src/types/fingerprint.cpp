@@ -408,6 +408,8 @@ private:
 
     /// Drops the arguments that are the defaults of our alias (then `std::` becomes `rem::`) or of the std template.
     static void leave_out_defaults(std::string& name, std::vector<std::string>& arguments) {
+        if (name.starts_with("rem::btree_"))
+            return leave_out_defaults_of_btree(name, arguments);
         if (!name.starts_with("std::"))
             return;
         const std::string_view bare = std::string_view(name).substr(5);
@@ -442,6 +444,17 @@ private:
         } else {
             drop_last(arguments, keyed + 1, "std::less" + std::string(anything));
         }
+    }
+
+    static void leave_out_defaults_of_btree(const std::string& name, std::vector<std::string>& arguments) {
+        const std::size_t keyed = name.ends_with("map") ? 2 : 1;
+        if (arguments.size() != keyed + 3)
+            return;
+        const std::string value =
+            keyed == 2 ? "std::pair<" + arguments[0] + " const, " + arguments[1] + ">" : arguments[0];
+        drop_last(arguments, keyed + 3, "0ul");
+        drop_last(arguments, keyed + 2, "rem::allocator<" + value + ">");
+        drop_last(arguments, keyed + 1, "std::less<void>");
     }
 
     static void shorten_string(std::string& name, const std::vector<std::string>& arguments) {

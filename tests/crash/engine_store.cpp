@@ -20,6 +20,12 @@ public:
     }
 
     result<void> commit(log::durability how) override { return end(engine_->commit(how, txn::commit_scope::declared)); }
+    result<std::uint64_t> commit_async() override {
+        auto version = engine_->submit(txn::commit_scope::declared);
+        auto ended = end(version ? result<void>() : version.error());
+        return ended ? std::move(version) : ended.error();
+    }
+    result<void> await(std::uint64_t version) override { return engine_->await(version, log::durability::durable); }
     result<void> sync() override { return engine_->sync(); }
     result<void> rollback() override { return end(engine_->rollback()); }
     void announce(const std::byte* first, std::uint64_t bytes) override {

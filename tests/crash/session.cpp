@@ -44,6 +44,18 @@ promise promise::up_to(std::uint64_t version) const {
     return less;
 }
 
+promise promise::from(std::uint64_t version) const {
+    if (version <= acknowledged)
+        return *this;
+    promise more = *this;
+    more.created = true;
+    more.acknowledged = version;
+    more.acknowledged_content = content_of(version);
+    const auto gone = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(version - acknowledged, between.size()));
+    more.between.erase(more.between.begin(), more.between.begin() + gone);
+    return more;
+}
+
 std::uint64_t promise::fingerprint() const {
     const auto of = [](const std::shared_ptr<const content>& each) { return each ? each->fingerprint() : 0; };
     std::vector<std::uint64_t> parts{created ? 1U : 0U, acknowledged, in_flight, of(acknowledged_content),
@@ -103,18 +115,43 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     promised(std::move(found), "opened");
 }
 
-result<void> session::do_commit(log::durability how) {
+template <class F>
+result<void> session::begin_commit(const F& commit) {
     const std::uint64_t version = store_->version();
     auto next = std::make_shared<const content>(current_);
     promised(past_.back().with(next), "commit begins");
-    REM_TRY(with_room([&] { return store_->commit(how); }));
+    REM_TRY(with_room(commit));
     if (store_->version() != version + 1)
         throw violation("a commit led from version " + std::to_string(version) + " to " +
                         std::to_string(store_->version()));
     committed_ = next;
+    return {};
+}
+
+result<void> session::do_commit(log::durability how) {
+    REM_TRY(begin_commit([&] { return store_->commit(how); }));
     if (how != log::durability::none)
-        outlives_process_ = version + 1;
+        outlives_process_ = store_->version();
     return how == log::durability::durable ? all_is_durable({}, "commit acknowledged") : result<void>();
+}
+
+result<void> session::do_commit_async() {
+    return begin_commit([&]() -> result<void> {
+        auto version = store_->commit_async();
+        if (!version)
+            return version.error();
+        if (*version != store_->version())
+            throw violation("an asynchronous commit has another version than the store");
+        return {};
+    });
+}
+
+result<void> session::do_wait(std::uint64_t version) {
+    REM_TRY(store_->await(version));
+    outlives_process_ = std::max(outlives_process_, version);
+    if (past_.back().acknowledged < version)
+        promised(past_.back().from(version), "asynchronous commit acknowledged");
+    return {};
 }
 
 result<void> session::all_is_durable(result<void> done, os::site what) {
@@ -133,6 +170,13 @@ result<void> session::do_sync() { return all_is_durable(store_->sync(), "sync ac
 result<void> session::do_checkpoint() { return all_is_durable(store_->checkpoint(), "checkpoint acknowledged"); }
 
 result<void> session::do_close() { return all_is_durable(store_->close(), "close acknowledged"); }
+
+std::uint64_t session::commit_async() {
+    require(do_commit_async(), "asynchronous commit");
+    return store_->version();
+}
+
+void session::wait(std::uint64_t version) { require(do_wait(version), "wait"); }
 
 void session::sync() { require(do_sync(), "sync"); }
 
@@ -179,6 +223,14 @@ bool session::attempt(std::uint64_t n, cut how, const char* what, const std::fun
 
 bool session::try_commit(std::uint64_t n, cut how, log::durability until) {
     return attempt(n, how, "commit", [&] { return do_commit(until); });
+}
+
+bool session::try_commit_async(std::uint64_t n, cut how) {
+    return attempt(n, how, "asynchronous commit", [&] { return do_commit_async(); });
+}
+
+bool session::try_wait(std::uint64_t n, cut how, std::uint64_t version) {
+    return attempt(n, how, "wait", [&] { return do_wait(version); });
 }
 
 bool session::try_sync(std::uint64_t n, cut how) {

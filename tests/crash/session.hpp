@@ -43,6 +43,8 @@ struct promise {
     [[nodiscard]] promise with(const std::shared_ptr<const content>& next) const;
     /// Nothing later than this version, which may be found, is there.
     [[nodiscard]] promise up_to(std::uint64_t version) const;
+    /// Nothing earlier than this version, which may be found, is there.
+    [[nodiscard]] promise from(std::uint64_t version) const;
     /// Equal for equal promises.
     [[nodiscard]] std::uint64_t fingerprint() const;
 
@@ -78,6 +80,10 @@ public:
     /// Opens or creates; throws a violation when that fails or a promise was not kept.
     void open();
     void commit(log::durability how = log::durability::durable);
+    /// A commit that becomes durable by and by; returns its version.
+    std::uint64_t commit_async();
+    /// Until that one is durable.
+    void wait(std::uint64_t version);
     /// Everything committed becomes durable.
     void sync();
     void rollback();
@@ -92,6 +98,8 @@ public:
     // reached; else the process is dead afterwards.
     bool try_open(std::uint64_t n, cut how);
     bool try_commit(std::uint64_t n, cut how, log::durability until = log::durability::durable);
+    bool try_commit_async(std::uint64_t n, cut how);
+    bool try_wait(std::uint64_t n, cut how, std::uint64_t version);
     bool try_sync(std::uint64_t n, cut how);
     bool try_checkpoint(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
@@ -135,7 +143,11 @@ private:
     void set_root_fields();
     list_block* address_of(std::size_t index);
     void promised(promise made, os::site what);
+    template <class F>
+    result<void> begin_commit(const F& commit);
     result<void> do_commit(log::durability how);
+    result<void> do_commit_async();
+    result<void> do_wait(std::uint64_t version);
     result<void> do_sync();
     result<void> do_checkpoint();
     result<void> do_close();

@@ -24,6 +24,9 @@ public:
     virtual ~store() = default;
 
     virtual result<void> commit(log::durability how) = 0;
+    /// The commit is durable when await() of its version returns, if not before.
+    virtual result<std::uint64_t> commit_async() = 0;
+    virtual result<void> await(std::uint64_t version) = 0;
     /// Everything committed becomes durable.
     virtual result<void> sync() = 0;
     virtual result<void> rollback() = 0;

@@ -66,6 +66,11 @@ public:
         committed_.assign(memory_, memory_ + *used());
         return {};
     }
+    result<std::uint64_t> commit_async() override {
+        REM_TRY(commit(log::durability::durable));
+        return version_;
+    }
+    result<void> await(std::uint64_t /*version*/) override { return {}; }
     result<void> sync() override { return {}; }
     result<void> rollback() override {
         if (!mistakes_.forgets_rollback)

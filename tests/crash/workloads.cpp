@@ -332,6 +332,103 @@ void lazy_log_growth(session& program) {
     die_and_go_on(program);
 }
 
+/// Commits that are waited for later, or never, among all other kinds.
+void asynchronous(session& program) {
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    for (std::uint64_t i = 0; i < 4; i++) {
+        program.change_serial();
+        std::uint64_t first = program.commit_async();
+        program.poke(700);
+        std::uint64_t second = program.commit_async();
+        program.poke(10);
+        program.wait(first); // one write of two records
+        program.rollback();
+        program.wait(second);
+        program.change_serial();
+        program.commit(durability::lazy);
+        program.poke(50);
+        first = program.commit_async();
+        program.add_block(700);
+        program.commit(durability::none);
+        program.poke(20);
+        second = program.commit_async();
+        if (i % 2 == 0)
+            program.wait(second);
+        program.poke(9);
+        program.commit();
+        program.wait(first);
+    }
+    program.poke(40);
+    program.commit_async();
+    program.sync();
+    program.poke(40);
+    program.commit_async();
+    program.checkpoint();
+    program.poke(40);
+    program.commit_async();
+    program.close();
+    program.open();
+    program.poke(40);
+    program.commit_async();
+    program.die(); // and nobody knows
+    program.open();
+    program.poke(40);
+    program.commit_async();
+}
+
+/// Likewise, with memory that is committed for the first time, and changed before it is where it belongs.
+void asynchronous_bulk(session& program) {
+    begin(program);
+    program.add_block(100 * KiB);
+    const std::uint64_t first = program.commit_async();
+    program.poke(0, 4096, 70 * KiB);
+    const std::uint64_t second = program.commit_async();
+    program.poke(64);
+    program.add_block(200 * KiB);
+    const std::uint64_t third = program.commit_async();
+    program.wait(first);
+    program.add_block(90 * KiB);
+    program.wait(third);
+    program.wait(second);
+    program.rollback();
+    program.add_block(90 * KiB);
+    program.commit_async();
+    program.poke(0, 4096, 60 * KiB);
+    program.rollback();
+    program.change_serial();
+    program.commit_async();
+    program.add_sparse_block(700 * KiB, 200 * KiB, 3000);
+    program.commit_async();
+    program.remove_largest();
+    program.commit_async();
+    program.verify();
+    program.add_block(70 * KiB);
+    program.commit_async();
+    program.checkpoint();
+    program.add_block(70 * KiB);
+    program.commit_async();
+    program.change_serial();
+    program.commit(durability::lazy);
+    program.add_block(70 * KiB);
+    program.commit_async();
+    program.change_serial();
+    program.commit(durability::none);
+    program.die();
+    program.open();
+    program.add_block(80 * KiB);
+    program.commit_async();
+    program.die();
+    program.open();
+    program.add_block(80 * KiB);
+    program.commit_async();
+    program.close();
+    program.open();
+    program.add_block(80 * KiB);
+    program.wait(program.commit_async());
+}
+
 /// Goes on after a power loss; on what it left, once more.
 void go_on(session& program) {
     program.open();
@@ -473,6 +570,49 @@ void lazy_cut_short(session& program, session::cut how) {
     program.commit();
 }
 
+/// Asynchronous commits, and what makes them durable, are cut short at each operation.
+void asynchronous_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    for (std::uint64_t n = 0;; n++) {
+        program.add_block(70 * KiB);
+        if (program.try_commit_async(n, how))
+            break;
+        program.open();
+    }
+    program.sync();
+    for (std::uint64_t n = 0;; n++) {
+        program.change_serial();
+        program.commit_async();
+        program.add_block(70 * KiB);
+        const std::uint64_t version = program.commit_async();
+        program.poke(900);
+        program.commit(durability::none);
+        if (program.try_wait(n, how, version))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        program.add_block(70 * KiB);
+        program.commit_async();
+        program.poke(2, 100, 9000);
+        if (program.try_commit(n, how, durability::lazy))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        program.add_block(70 * KiB);
+        program.commit_async();
+        if (program.try_close(n, how))
+            break;
+        program.open();
+    }
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
 /// Commits of fresh chunks are cut short at each operation; where they left bytes in the file, most pages of the next
 /// commit are zeros.
 void debris(session& program) {
@@ -517,6 +657,8 @@ void copied(session& program) {
     program.close();
 }
 
+void killed_asynchronous(session& program) { asynchronous_cut_short(program, session::cut::death); }
+void failing_asynchronous(session& program) { asynchronous_cut_short(program, session::cut::failure); }
 void killed_lazy(session& program) { lazy_cut_short(program, session::cut::death); }
 void failing_lazy(session& program) { lazy_cut_short(program, session::cut::failure); }
 void killed(session& program) { cut_short(program, session::cut::death); }
@@ -565,6 +707,25 @@ std::vector<workload> engine_workloads() {
          .phases = {durabilities},
          .durable_writes = false},
         {.name = "lazy_log_growth", .open = engine_with(8 * MiB), .phases = {lazy_log_growth}, .cost = 2},
+        {.name = "asynchronous", .open = engine_with(k_roomy), .phases = {asynchronous}},
+        {.name = "asynchronous_with_checkpoints", .open = engine_with(k_tight), .phases = {asynchronous}},
+        {.name = "asynchronous_without_durable_writes",
+         .open = engine_with(k_roomy),
+         .phases = {asynchronous},
+         .durable_writes = false},
+        {.name = "asynchronous_bulk", .open = engine_with(k_roomy), .phases = {asynchronous_bulk}},
+        {.name = "declared_asynchronous_bulk",
+         .open = engine_with(k_roomy, sections::declared),
+         .phases = {asynchronous_bulk}},
+        {.name = "killed_asynchronous",
+         .open = engine_with(k_roomy),
+         .phases = {killed_asynchronous},
+         .cuts_short = true},
+        {.name = "failing_asynchronous_xfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_asynchronous},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true},
         {.name = "killed_lazy", .open = engine_with(k_roomy), .phases = {killed_lazy}, .cuts_short = true},
         {.name = "failing_lazy_xfs",
          .open = engine_with(k_roomy),

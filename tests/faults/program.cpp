@@ -129,7 +129,10 @@ private:
             std::unique_lock section(h);
             change(s, k);
             try {
-                h.commit();
+                if (k == 7)
+                    h.commit_async().wait();
+                else
+                    h.commit();
             } catch (const error& e) {
                 if (e.code() != errc::no_space || !once_)
                     throw;

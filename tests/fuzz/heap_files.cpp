@@ -83,9 +83,18 @@ heap_files::heap_files(kind which) {
 void heap_files::write_heap(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
     write(sample::k_path, offset, bytes);
 }
-void heap_files::write_log_input(std::span<const std::uint8_t> input) {
+void heap_files::write_log_input(std::span<const std::uint8_t> input, std::size_t far_bytes) {
     write(sample::k_log_path, 0, input.first(k_records));
-    write(sample::k_log_path, format::k_log_header_bytes, input.subspan(k_records));
+    write(sample::k_log_path, format::k_log_header_bytes, input.subspan(k_records + far_bytes));
+    if (far_bytes == 0)
+        return;
+    format::superblock super = super_;
+    super.log_begin = format::k_log_header_bytes + 512 * KiB;
+    const std::uint64_t place = super.sequence % 2;
+    super.checksum = store::superblock_checksum(super, place);
+    const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(&super), sizeof super);
+    write_heap(place * format::k_superblock_bytes, bytes);
+    write(sample::k_log_path, super.log_begin, input.subspan(k_records, far_bytes));
 }
 
 void heap_files::resize(const char* path, std::uint64_t bytes) {

@@ -66,8 +66,9 @@ public:
     /// Takes the files back to what they were.
     void reset() { disk_.rewind(intact_); }
     void write_heap(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-    /// As log_input.hpp has it.
-    void write_log_input(std::span<const std::uint8_t> input);
+    /// As log_input.hpp has it. The first `far_bytes` of its records come to lie behind a free stretch, where the
+    /// superblock then says that the log begins, and what follows them at the log's beginning; with 0, all there.
+    void write_log_input(std::span<const std::uint8_t> input, std::size_t far_bytes = 0);
     void resize(const char* path, std::uint64_t bytes);
     [[nodiscard]] os::simulated_disk& disk() { return disk_; }
     /// Opens with the engine and checks everything.

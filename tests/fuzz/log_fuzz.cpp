@@ -1,4 +1,5 @@
-// Input: the log's header, and what lies from its first record on.
+// Input: the log's header, and what lies from its first record on. Where in that the log's beginning is, so that the
+// window is in two parts, a field of the header says that nobody else reads.
 #include "log/record.hpp"
 #include "log_input.hpp"
 #include "mutator.hpp"
@@ -44,6 +45,14 @@ void change_a_number(std::span<std::uint8_t> input, std::size_t record, generato
     fuzz::store(input, at, value);
 }
 
+/// How many bytes of records come to lie before those at the log's beginning.
+std::size_t far_bytes_of(std::span<const std::uint8_t> input, const std::vector<std::size_t>& records) {
+    const auto count = load<format::log_header>(input, 0).zero;
+    if (count == 0 || records.empty())
+        return 0;
+    return (count < records.size() ? records[count] : input.size()) - k_records;
+}
+
 } // namespace
 
 const std::size_t fuzz::k_input_bytes_max = 20'000;
@@ -61,6 +70,11 @@ std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generat
         for (std::uint64_t n = 1 + random.below(2); n > 0; --n)
             change_a_number(room.first(size), records[random.below(records.size())], random);
     }
+    if (size >= k_records && random.below(3) == 0) {
+        auto header = load<format::log_header>(room, 0);
+        header.zero = static_cast<std::uint32_t>(random.below(records.size() + 2));
+        fuzz::store(room, 0, header);
+    }
     if (size >= k_records && random.below(8) != 0)
         repair_log(room.first(size), files().super(), random.below(4) == 0);
     return size;
@@ -70,7 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < k_records)
         return 0;
     const std::span input(data, size);
-    for (const std::size_t at : record_places(input)) { // parts, each in memory of exactly their size
+    const auto records = record_places(input);
+    for (const std::size_t at : records) { // parts, each in memory of exactly their size
         const std::vector<std::uint8_t> record(input.begin() + static_cast<std::ptrdiff_t>(at), input.end());
         const auto page = std::make_unique<std::byte[]>(k_page_bytes);
         static_cast<void>(log::for_each_part(
@@ -78,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             [&](const log::page_entry& entry) { log::apply_ranges(entry, page.get()); }));
     }
     files().reset();
-    files().write_log_input(input);
+    files().write_log_input(input, far_bytes_of(input, records));
     files().open_and_use();
     return 0;
 }

@@ -146,7 +146,9 @@ TEST(unsupported_format, unknown_features_are_refused_and_nothing_is_changed) {
 TEST(unsupported_format, a_newer_format_is_refused_even_beside_a_superblock_of_this_one) {
     temp_dir dir;
     make_heap(dir / "h");
-    edit_superblock(dir / "h", [](auto& s) { s.format_version = 2; }); // as a release that upgrades in place leaves it
+    edit_superblock(dir / "h", [](auto& s) {
+        s.format_version = format::k_format_version + 1;
+    }); // as a release that upgrades in place leaves it
     EXPECT_TRUE(
         is_error(error_of_opening(dir / "h"), errc::unsupported_format, dir / "h", "Use the release that wrote it"));
     edit_superblock(dir / "h", [](auto& s) { s.format_version = format::k_format_version; });

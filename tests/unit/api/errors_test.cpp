@@ -6,6 +6,8 @@
 
 #include "os/memory.hpp"
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 
 namespace remanence::test {
@@ -296,6 +298,31 @@ TEST(exhausted, the_heap_grows_up_to_what_is_in_the_way) {
     ::munmap(behind, 4096);
 }
 
+// A session's first commit opens the log: where no file can be opened nothing was written yet, and it may be repeated.
+// Sanitizers open files of their own.
+TEST(no_space_no_sanitizer, a_commit_that_could_open_no_file_may_be_repeated) {
+    temp_dir dir;
+    make_heap(dir / "old");
+    for (const char* name : {"new", "old"}) {
+        heap h = heap::open(dir / name, small_heap());
+        const auto change = [&] { h.root<std::uint64_t>("more") = 7; };
+        rlimit before{};
+        ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+        const rlimit none{0, before.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+        const auto got = error_of(change);
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        EXPECT_TRUE(is_error(got, errc::no_space, "", "raise the limit (ulimit -n)")) << name;
+        change();
+        h.commit();
+        h.close();
+        heap again = heap::open_existing(dir / name);
+        ASSERT_NE(again.find_root<std::uint64_t>("more"), nullptr) << name;
+        EXPECT_EQ(*again.find_root<std::uint64_t>("more"), 7U) << name;
+    }
+    EXPECT_TRUE(file_has_contents(dir / "old"));
+}
+
 TEST(exhausted, nothing_behind_the_reservation_is_touched_whatever_the_chunk_size) {
     temp_dir dir;
     constexpr std::uint64_t k_reserve = 5 * MiB; // ends within the second chunk
@@ -378,6 +405,9 @@ TEST(invalid_argument, options_out_of_range_leave_no_file) {
     int outside = 0;
     EXPECT_TRUE(is_error(error_of([&] { h.touch(&outside, sizeof outside); }), errc::invalid_argument, dir / "h",
                          "does not lie in"));
+    // A size so large that the end of the range wraps around, as a negative one does.
+    EXPECT_TRUE(is_error(error_of([&] { h.touch(static_cast<std::byte*>(h.base()) + 4096, std::size_t{0} - 8); }),
+                         errc::invalid_argument, dir / "h", "does not lie in"));
     h.touch(h.base(), 4096);
     h.touch(&outside, 0);
 }

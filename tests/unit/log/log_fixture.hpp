@@ -24,7 +24,8 @@ protected:
         auto log = redo_log::create(disk_, k_path, super.uuid, super.epoch + 1, super.sequence + 1, 0600,
                                     super.checkpoint_version);
         ASSERT_TRUE(log);
-        ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch + 1, false));
+        ASSERT_TRUE(
+            store_->publish(super.checkpoint_version, super.chain, super.epoch + 1, false, format::k_log_header_bytes));
         log_ = std::move(*log);
         version_ = super.checkpoint_version;
         chain_ = super.chain;
@@ -71,9 +72,46 @@ protected:
         chain_ = builder.checksum();
     }
     void submit(page_aligned_bytes record) {
-        offsets_.push_back(format::k_log_header_bytes + log_->used_bytes());
+        offsets_.push_back(store_->super().log_begin + log_->used_bytes()); // while the window is in one part
         ASSERT_TRUE(log_->reserve(record.size()));
         log_->submit(std::move(record));
+    }
+    /// A checkpoint of all commits so far, while more may be made.
+    struct begun_checkpoint {
+        std::uint64_t version;
+        std::uint64_t chain;
+        std::uint64_t mark;
+        std::map<std::uint64_t, std::vector<std::byte>> memory;
+    };
+    begun_checkpoint begin_checkpoint() {
+        auto mark = log_->mark();
+        EXPECT_TRUE(mark);
+        return {version_, chain_, *mark, memory_};
+    }
+    void end_checkpoint(const begun_checkpoint& begun) {
+        for (const auto& [index, bytes] : begun.memory) {
+            const store::folded_page page{index, bytes.data(), page_checksum(bytes)};
+            ASSERT_TRUE(store_->fold({&page, 1}));
+        }
+        ASSERT_TRUE(store_->publish(begun.version, begun.chain, store_->super().epoch, false, begun.mark));
+        log_->release(begun.mark);
+    }
+    /// The window's last records are at the log's beginning, those before them are not: two commits of each, which change
+    /// what five others placed.
+    void commit_in_two_parts() {
+        commit(0, {}, 1);
+        for (std::uint64_t i = 0; i < 4; ++i)
+            commit({}, {i}, i + 2);
+        end_checkpoint(begin_checkpoint());
+        commit({}, {0, 1}, 7);
+        commit({}, {1, 2}, 8, 2048);
+        const auto mark = begin_checkpoint().mark;
+        ASSERT_EQ(mark, format::k_log_header_bytes);
+        const std::size_t before = offsets_.size();
+        commit({}, {2, 3}, 9);
+        commit({}, {3, 0}, 10, 1024);
+        for (std::size_t i = before; i < offsets_.size(); ++i)
+            offsets_[i] = mark + (i - before) * k_sector_bytes;
     }
     /// Some change of a page, for records that are not to be applied.
     static void add_change(record_builder& builder, std::uint64_t page) {
@@ -110,7 +148,7 @@ protected:
     /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
     void cut_off_behind(std::uint64_t bytes_of_the_chunk) {
         commit(0, {}, 1);
-        ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false));
+        ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
         log_->restart();
         commit({}, {0}, 2);
         commit(1, {}, 3);

@@ -59,7 +59,7 @@ TEST_F(recovery, stale_records_after_a_restart_are_ignored) {
         store::folded_page page{index, bytes.data(), page_checksum(bytes)};
         ASSERT_TRUE(store_->fold({&page, 1}));
     }
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false));
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
     log_->restart();
     commit({}, {0}, 100);
     crash();
@@ -211,6 +211,15 @@ TEST_F(recovery, of_a_file_that_ends_before_what_a_record_placed_is_refused_befo
         EXPECT_TRUE(contents(k_path) == heap);
         EXPECT_TRUE(contents(store::log_path(k_path)) == log);
     }
+}
+
+TEST_F(failing_recovery, of_a_log_in_two_parts) {
+    ASSERT_NO_FATAL_FAILURE(commit_in_two_parts());
+    fail_each_call([&](const auto& outcome) {
+        ASSERT_TRUE(outcome) << outcome.why().message;
+        ASSERT_TRUE(reopen());
+        expect_state(9);
+    });
 }
 
 TEST_F(failing_recovery, of_a_log_that_ends_within_a_segment) {

@@ -275,7 +275,8 @@ TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_need
         ASSERT_FALSE(needed);
         EXPECT_EQ(needed.why().code, errc::corrupt);
         EXPECT_EQ(needed.why().offset, 0U);
-        ASSERT_TRUE(store_->publish(0, 0, store_->super().epoch, true)); // now it is not needed
+        ASSERT_TRUE(
+            store_->publish(0, 0, store_->super().epoch, true, format::k_log_header_bytes)); // now it is not needed
         ASSERT_TRUE(reopen());
         EXPECT_TRUE(check_clean(disk_, *store_));
         ASSERT_TRUE(recover());
@@ -297,7 +298,7 @@ TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.why().code, errc::log_foreign);
     const auto& super = store_->super();
-    ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch, true));
+    ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch, true, format::k_log_header_bytes));
     ASSERT_TRUE(reopen());
     ASSERT_TRUE(recover()); // a clean one does without
     expect_state(1);

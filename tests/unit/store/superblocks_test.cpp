@@ -157,17 +157,54 @@ TEST_F(superblock_choice, one_whose_successors_would_count_from_0_again_is_refus
         s.epoch = s.checkpoint_version = k_number_max;
     });
     ASSERT_TRUE(reopen());
-    const auto followed = store_->publish(version_, 0, k_number_max, true);
-    if (place == 0) { // its number is the last one
-        ASSERT_FALSE(followed);
-        EXPECT_EQ(followed.why().code, errc::corrupt);
+    EXPECT_EQ(store_->super().sequence, k_number_max - place);
+}
+
+TEST_F(superblock_choice, one_whose_log_begins_where_no_record_can_is_refused) {
+    publish(false);
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::superblock good = store_->super();
+    const auto refused = [&](std::uint64_t log_begin, bool clean) {
+        edit_superblock(place, [&](format::superblock& s) {
+            s = good;
+            s.log_begin = log_begin;
+            s.flags = clean ? format::k_flag_clean : 0;
+        });
+        auto opened = reopen();
+        const bool is_damage_of_it =
+            !opened && opened.why().code == errc::corrupt && opened.why().offset == place * format::k_superblock_bytes;
+        EXPECT_TRUE(opened || is_damage_of_it);
+        return !opened;
+    };
+    constexpr std::uint64_t k_first = format::k_log_header_bytes;
+    for (const std::uint64_t wrong : {std::uint64_t{0}, k_first - k_sector_bytes, k_first + 8, k_heap_bytes_max + 512})
+        EXPECT_TRUE(refused(wrong, false)) << wrong;
+    EXPECT_FALSE(refused(k_first, false));
+    EXPECT_FALSE(refused(k_first + 77 * k_sector_bytes, false));
+    EXPECT_FALSE(refused(k_first, true));
+    EXPECT_TRUE(refused(k_first + k_sector_bytes, true)); // no log is needed
+}
+
+TEST_F(superblock_choice, one_that_would_be_refused_is_not_written) {
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    const auto refused = [&](std::uint64_t version, std::uint64_t epoch) {
+        const auto before = store_->super().sequence;
+        const auto published = store_->publish(version, 0, epoch, true, format::k_log_header_bytes);
+        EXPECT_FALSE(published);
+        EXPECT_EQ(published ? errc::io : published.why().code, errc::corrupt);
         ASSERT_TRUE(reopen());
-        EXPECT_EQ(store_->super().sequence, k_number_max);
-    } else {
-        EXPECT_TRUE(followed);
-        EXPECT_FALSE(store_->publish(version_, 0, k_number_max, true));
-        EXPECT_FALSE(store_->publish(version_, 0, k_number_max + 1, true));
+        EXPECT_EQ(store_->super().sequence, before);
+    };
+    refused(k_number_max + 1, 0);
+    refused(0, k_number_max + 1);
+    edit_superblock(place, [&](format::superblock& s) { s.sequence = k_number_max - place; });
+    ASSERT_TRUE(reopen());
+    if (place == 1) {
+        ASSERT_TRUE(store_->publish(k_number_max, 0, k_number_max, true, format::k_log_header_bytes));
     }
+    ASSERT_EQ(store_->super().sequence, k_number_max);
+    refused(0, 0);
 }
 
 TEST_F(superblock_choice, neither_valid_and_both_of_a_newer_format_is_unsupported) {

@@ -116,6 +116,37 @@ const scenario k_scenarios[] = {
          return commit_lazily(heap, version, [&] { return heap.close(); });
      },
      3},
+    {"commit_asynchronously", sample::ending::closed,
+     [](os::file_system& files, std::uint64_t& version) -> result<void> {
+         auto opened = open(files);
+         if (!opened)
+             return opened.error();
+         engine& heap = **opened;
+         for (int i = 0; i < 2; ++i) {
+             REM_TRY(change(heap));
+             auto first = heap.submit();
+             if (!first)
+                 return first.error();
+             REM_TRY(change(heap));
+             auto second = heap.submit();
+             if (!second)
+                 return second.error();
+             REM_TRY(change(heap)); // never committed, or with the next
+             REM_TRY(heap.await(*first, log::durability::durable));
+             version = *first;
+             REM_TRY(heap.await(*second, log::durability::durable));
+             version = *second;
+         }
+         REM_TRY(change(heap));
+         auto last = heap.submit();
+         if (!last)
+             return last.error();
+         REM_TRY(heap.close()); // waits for it
+         REM_TRY(heap.await(*last, log::durability::durable));
+         version = *last;
+         return {};
+     },
+     2},
     {"recover", sample::ending::unfolded,
      [](os::file_system& files, std::uint64_t&) -> result<void> {
          auto opened = open(files);

@@ -1,0 +1,74 @@
+#include "api/commit_progress.hpp"
+
+#include "api/heap_impl.hpp"
+
+#include <remanence/commit_ticket.hpp>
+
+#include <new>
+
+namespace remanence::detail {
+
+namespace {
+
+void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) noexcept {
+    std::uint64_t now = value.load();
+    while (now < least && !value.compare_exchange_weak(now, least)) {
+    }
+}
+
+} // namespace
+
+void commit_progress::want(std::uint64_t version) noexcept { raise_to(wanted_, version); }
+
+void commit_progress::bring(txn::engine& engine) noexcept {
+    const std::uint64_t version = wanted_;
+    bool is_durable = false;
+    try {
+        auto reached = engine.await(version, log::durability::durable);
+        is_durable = static_cast<bool>(reached);
+        if (!is_durable) {
+            const std::lock_guard lock(mutex_);
+            if (!failed_)
+                why_ = std::move(reached.error().why());
+        }
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): is_durable says so
+    }
+    raise_to(durable_, is_durable ? version : engine.durable_through()); // before failed_ says that the rest is not
+    if (!is_durable)
+        failed_ = true;
+    ++turn_;
+    turn_.notify_all();
+}
+
+bool commit_progress::is_durable(std::uint64_t version) const {
+    if (!guard.same_process()) {
+        detail::raise(failure{errc::closed,
+                              "a commit of " + path.string() +
+                                  " was made before fork(): only the parent process can tell what becomes of it.",
+                              path.string()});
+    }
+    const bool failed = failed_; // before durable_: see bring()
+    if (durable_ >= version)
+        return true;
+    if (!failed)
+        return false;
+    const std::lock_guard lock(mutex_);
+    if (!why_)
+        throw std::bad_alloc();
+    detail::raise(*why_);
+}
+
+void commit_progress::await(std::uint64_t version) const {
+    for (std::uint32_t seen = turn_; !is_durable(version); seen = turn_)
+        turn_.wait(seen);
+}
+
+} // namespace remanence::detail
+
+namespace remanence {
+
+void commit_ticket::wait() const { progress_->await(version_); }
+
+bool commit_ticket::ready() const { return progress_->is_durable(version_); }
+
+} // namespace remanence

@@ -1,0 +1,44 @@
+// How far a heap's commits have got, as their tickets ask. May use: txn, os.
+#pragma once
+
+#include "os/memory.hpp"
+#include "txn/engine.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace remanence::detail {
+
+/// Lives as long as the heap and its tickets do. Everything may be called from any thread.
+class commit_progress {
+public:
+    commit_progress(std::filesystem::path of, os::fork_guard process)
+        : path(std::move(of)), guard(std::move(process)) {}
+
+    const std::filesystem::path path;
+    const os::fork_guard guard;
+
+    /// The commit of this version, which was submitted, is to become durable.
+    void want(std::uint64_t version) noexcept;
+    /// Makes durable what is wanted, and tells those who wait; a failure poisons the engine. Not in a forked child.
+    void bring(txn::engine& engine) noexcept;
+
+    /// Throws when it never will be.
+    [[nodiscard]] bool is_durable(std::uint64_t version) const;
+    void await(std::uint64_t version) const;
+
+private:
+    std::atomic<std::uint64_t> wanted_ = 0;
+    std::atomic<std::uint64_t> durable_ = 0;
+    std::atomic<bool> failed_ = false; // what is not durable by then never will be
+    mutable std::mutex mutex_;
+    std::optional<failure> why_; // guarded by mutex_; none when memory was lacking
+    /// Counts calls of bring(); see redo_log::turn_ for why it is no condition variable.
+    std::atomic<std::uint32_t> turn_ = 0;
+};
+
+} // namespace remanence::detail
