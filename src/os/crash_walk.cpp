@@ -15,7 +15,7 @@ bool pending_operations::covers(std::uint32_t index, std::uint32_t earlier_index
     if (sync.what == kind::sync)
         return !earlier.is_of_directory() && earlier.inode == sync.inode; // S1
     if (sync.what == kind::sync_written)
-        return earlier_index + 1 == index && earlier.is_write() && earlier.inode == sync.inode;                    // S6
+        return earlier_index == written_before(trace_.first(index), sync);                                         // S6
     return earlier.is_of_directory() && directory_of(earlier.to.empty() ? earlier.path : earlier.to) == sync.path; // S2
 }
 

@@ -38,6 +38,15 @@ const char* name_of(kind what) {
     return "?";
 }
 
+std::size_t written_before(std::span<const disk_operation> operations, const disk_operation& sync) {
+    for (std::size_t i = operations.size(); i > 0; --i) {
+        const disk_operation& each = operations[i - 1];
+        if (each.is_write() && each.inode == sync.inode && each.offset == sync.offset && each.bytes == sync.bytes)
+            return i - 1;
+    }
+    return operations.size();
+}
+
 std::uint32_t disk_operation::sectors() const {
     if (!is_write() || bytes == 0)
         return 0;

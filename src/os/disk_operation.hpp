@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ struct disk_operation {
         reserve,
         punch,
         sync,         // of a file
-        sync_written, // of the last write of the same range alone
+        sync_written, // of the last write of the same range alone: written_before()
         create,
         rename,
         remove,
@@ -71,6 +72,10 @@ struct persisted_part {
 };
 
 const char* name_of(disk_operation::kind what);
+
+/// The index of the write that a sync_written behind these operations makes durable; their number when there is none.
+/// What other threads did may lie between the two.
+std::size_t written_before(std::span<const disk_operation> operations, const disk_operation& sync);
 
 /// The directory that holds `path`; empty when the path names none.
 std::string_view directory_of(std::string_view path);

@@ -195,7 +195,7 @@ result<void> simulated_disk::record(disk_operation operation) {
         all_is_durable(inode_of(operation.inode));
     }
     if (operation.what == kind::sync_written && !error && after_failed_sync_ == failed_sync::btrfs)
-        inode_of(operation.inode).durable_writes.push_back(trace_.back());
+        inode_of(operation.inode).durable_writes.push_back(trace_[written_before(trace_, operation)]);
     trace_.push_back(std::move(operation));
     if (!error)
         return {};

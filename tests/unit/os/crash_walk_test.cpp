@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace remanence::os {
@@ -176,6 +178,37 @@ TEST(crash_walk, an_earlier_write_of_the_same_bytes_may_persist_over_a_durable_o
     EXPECT_EQ(sectors_of(disk), "B");
     walk.build_prefix();
     EXPECT_EQ(sectors_of(disk), "a");
+}
+
+TEST(crash_walk, what_another_thread_does_between_a_durable_write_and_its_sync_takes_nothing_from_it) {
+    constexpr std::size_t k_sectors = 300;
+    for (const failed_sync how : {failed_sync::xfs, failed_sync::btrfs}) {
+        simulated_disk disk;
+        disk.set_after_failed_sync(how);
+        const auto start = disk.now();
+        {
+            auto file = std::move(*disk.open_or_create("dir/file", 0600));
+            ASSERT_TRUE(disk.sync_directory("directory", "dir/file"));
+            std::atomic<bool> ends = false;
+            std::thread other([&] {
+                while (!ends)
+                    disk.marker("between", 0);
+            });
+            for (std::size_t i = 0; i < k_sectors; ++i)
+                EXPECT_TRUE(file->write_durable("w", "s", i * k_sector_bytes, sector_of('A')));
+            ends = true;
+            other.join();
+            disk.fail_at(0, errc::io);
+            ASSERT_FALSE(file->sync("s"));
+        }
+        EXPECT_EQ(sectors_of(disk), std::string(k_sectors, 'A'));
+        const auto trace = disk.take_trace();
+        disk.rewind(start);
+        crash_walk walk(disk, trace);
+        walk.advance_to(static_cast<std::uint32_t>(trace.size()));
+        walk.build_synced();
+        EXPECT_EQ(sectors_of(disk), std::string(k_sectors, 'A'));
+    }
 }
 
 TEST(crash_walk, a_disk_that_knows_no_durable_writes_syncs_the_whole_file_instead) {
