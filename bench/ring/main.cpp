@@ -64,12 +64,6 @@ private:
     int number_;
 };
 
-void drop_from_page_cache(const fs::path& file) {
-    const descriptor opened(file, O_RDONLY);
-    check(::fsync(opened.number()) == 0);
-    check(::posix_fadvise(opened.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
-}
-
 double disk_bytes(const fs::path& file) {
     struct stat is{};
     check(::stat(file.c_str(), &is) == 0);
@@ -121,7 +115,7 @@ void create(const system_kind& system, const fs::path& file) {
 }
 
 void open(const system_kind& system, const fs::path& file) {
-    drop_from_page_cache(file);
+    bench::drop_from_page_cache(file);
     const bench::stopwatch watch;
     const std::unique_ptr<ring> opened = system.open(file);
     bench::hand_over({"open", watch.seconds()});
