@@ -37,8 +37,8 @@ enum class durability {
     lazy, ///< for the operating system only, so that it survives the process, but perhaps not the machine. It is on the
           ///< device after heap_options::lazy_interval, if not with a durable commit before
     none, ///< for nothing: lost with the process. Goes along with the next commit that is not like this, and at once
-          ///< when 1 MiB has gathered. New memory that a commit brings (chunks committed for the first time), and a
-          ///< checkpoint that is due, are waited for with all three
+    ///< when 1 MiB has gathered. With all three, what is waited for: that new memory which a commit brings (chunks
+    ///< committed for the first time) is on the device, and, when a commit begins a checkpoint, all before it, too
 };
 
 /// How a commit finds what changed. The environment variable REMANENCE_TRACKING, if set to one of these names, forces it
@@ -90,9 +90,12 @@ struct heap_options {
     unsigned mode = 0666;
     /// Include the heap's memory in core files.
     bool core_dump = false;
-    /// Redo log bytes after which a commit is followed by a checkpoint. 0: 64 MiB.
+    /// Redo log bytes at which a commit begins a checkpoint, which a thread of the heap's carries out while commits go on.
+    /// One that finds twice as many waits for it. 0: 64 MiB.
     std::uint64_t log_limit_bytes = 0;
-    /// Called now and then during long operations, on the thread that runs them. Must not throw or use the heap.
+    /// Called now and then during long operations, on the thread that runs them: for a checkpoint that commits go on beside
+    /// this is a thread of the heap's, or that of a commit, verify() or close() that has to wait for it. Must not throw or
+    /// use the heap, and may be called by several threads at once.
     std::function<void(const progress&)> on_progress = {};
 };
 
@@ -112,14 +115,18 @@ struct heap_stats {
     std::uint64_t image_bytes;      ///< pages written to the heap file
     std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
     std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
-    latency_histogram commit_times; ///< of the commits that wrote a record, the checkpoint that may follow included;
+    latency_histogram commit_times; ///< of the commits that wrote a record, with what they do for checkpoints;
                                     ///< of asynchronous ones, the time of the call
     std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
-    std::uint64_t log_limit_bytes;  ///< at so many a commit is followed by a checkpoint
+    std::uint64_t log_limit_bytes;  ///< at so many a commit begins a checkpoint
     std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
-    std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
-    std::string tracker;            ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
+    /// Gauges, of the checkpoint that is under way: bytes of its pages that are written, and all. It counts in
+    /// `checkpoints`, and both are 0 again, when the next commit, or the like, finds it done.
+    std::uint64_t checkpoint_done_bytes;
+    std::uint64_t checkpoint_total_bytes;
+    std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
+    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
+    std::string tracker;           ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
     std::uint64_t recovered_bytes;      ///< their size

@@ -185,7 +185,8 @@ void heap::close() {
             impl->lock.leave_write();
             detail::raise(committed.why());
         }
-        impl->syncer.reset(); // not before: the heap may stay open, and the thread is still needed
+        impl->syncer.reset(); // not before: the heap may stay open, and the threads are still needed
+        impl->checkpointer.reset();
         closed = impl->engine->close();
     } catch (const std::bad_alloc&) {
         lacked_memory = true;
@@ -328,6 +329,9 @@ heap_stats heap::stats() const {
         stats.log_limit_bytes = engine.log_limit_bytes();
         stats.log_used_bytes = engine.log_used_bytes();
         stats.twin_bytes = engine.twin_bytes();
+        const auto checkpoint = engine.checkpoint_under_way();
+        stats.checkpoint_done_bytes = checkpoint.done_bytes;
+        stats.checkpoint_total_bytes = checkpoint.total_bytes;
         stats.heap_bytes = engine.committed_bytes();
         stats.allocated_bytes = engine.header().allocator.allocated_bytes;
         stats.tracker = engine.tracker_name();

@@ -34,15 +34,19 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
       engine(std::move(opened)),
       progress(std::make_shared<commit_progress>(path, std::move(process))),
       guard(progress->guard),
-      lock(this) {}
+      lock(this) {
+    engine->let_checkpoints_be_carried_out([this] { return carry_out_checkpoint(); });
+}
 
 heap_impl::~heap_impl() {
     if (guard.same_process()) {
+        checkpointer.reset();
         syncer.reset();
         progress->bring(*engine);
     } else {
-        // A child of a fork has not the thread, and cannot end it.
-        (void)syncer.release(); // NOLINT(bugprone-unused-return-value)
+        // A child of a fork has not the threads, and cannot end them.
+        (void)checkpointer.release(); // NOLINT(bugprone-unused-return-value)
+        (void)syncer.release();       // NOLINT(bugprone-unused-return-value)
     }
 }
 
@@ -215,6 +219,19 @@ bool heap_impl::start_syncer() {
     } catch (const std::system_error&) {
         return false;
     }
+    return true;
+}
+
+bool heap_impl::carry_out_checkpoint() noexcept {
+    try {
+        if (!checkpointer)
+            checkpointer = std::make_unique<background_checkpoint>(*engine);
+    } catch (const std::system_error&) {
+        return false;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    checkpointer->carry_out();
     return true;
 }
 

@@ -2,6 +2,7 @@
 // heap_of() need to find it. May use: everything.
 #pragma once
 
+#include "api/background_checkpoint.hpp"
 #include "api/background_sync.hpp"
 #include "api/commit_progress.hpp"
 #include "os/memory.hpp"
@@ -37,7 +38,8 @@ public:
     txn::section_lock lock;
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
-    std::atomic<int> commits_in_flight = 0;  // submitted and not yet waited for
+    std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
+    std::atomic<int> commits_in_flight = 0;              // submitted and not yet waited for
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
@@ -75,8 +77,9 @@ public:
     void roll_back();
 
 private:
-    /// False when there is no thread to be had. With the write lock held.
+    // Both: false when there is no thread to be had. With the write lock held.
     bool start_syncer();
+    bool carry_out_checkpoint() noexcept;
     void note_time(const in_flight& commit);
 };
 

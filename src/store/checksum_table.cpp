@@ -137,7 +137,7 @@ result<void> checksum_table::take_over() {
     return {};
 }
 
-result<node_reference> checksum_table::write_changed() {
+result<node_reference> checksum_table::take_changed(std::vector<planned_write>& writes) {
     for (std::size_t level = 0; level <= top(); ++level) {
         std::vector<std::uint64_t> changed;
         for (const auto& [index, loaded] : levels_[level]) {
@@ -151,7 +151,7 @@ result<node_reference> checksum_table::write_changed() {
             if (!reference)
                 return reference.error();
             std::uint32_t other = reference->checksum == 0 ? 0 : 1 - reference->slot; // I1
-            REM_TRY(file_.write("store: checksum table", place(level, index, other), current.bytes));
+            writes.push_back({place(level, index, other), {current.bytes.begin(), current.bytes.end()}});
             current.changed = false;
             node_reference updated{node_checksum(current.bytes), other, 0};
             if (level == top()) {

@@ -1,12 +1,13 @@
 // The page checksums of one region: a tree of 4 KiB nodes, each with two places in the file. May use: base, os, format.
 //
-// A checkpoint writes changed nodes to the place that is not current, children before parents, and hands the new root
-// to the superblock: nothing that a durable superblock names is overwritten (I1).
+// A checkpoint writes changed nodes to the place that is not current, and hands the new root to the superblock: nothing
+// that a durable superblock names is overwritten (I1).
 #pragma once
 
 #include "base/result.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
+#include "store/planned_write.hpp"
 
 #include <array>
 #include <cstddef>
@@ -27,14 +28,15 @@ public:
 
     /// Checksum of a page of the region; 0: never written, all zeros. errc::corrupt when the table is damaged.
     result<std::uint32_t> get(std::uint64_t page);
-    /// Changes it in memory, until write_changed().
+    /// Changes it in memory, until take_changed().
     result<void> set(std::uint64_t page, std::uint32_t checksum);
-    /// Makes sure that write_changed() will find space for a change to `page`.
+    /// Makes sure that there will be space to write a change to `page`.
     result<void> reserve(std::uint64_t page);
-    /// Writes what changed; durable after the next sync of the file. Returns the root for the superblock.
-    result<format::node_reference> write_changed();
+    /// Appends what changed, children before parents, to `writes`; writes nothing. Returns the root for the superblock that
+    /// is to name them. Until they are written, only what is in memory already may be asked for of them.
+    result<format::node_reference> take_changed(std::vector<planned_write>& writes);
 
-    /// Reads all nodes; the next write_changed() writes them, changed or not. errc::corrupt.
+    /// Reads all nodes; the next take_changed() takes them, changed or not. errc::corrupt.
     result<void> take_over();
 
     /// Reads every node from the file and calls `damaged(file offset)` for each that cannot be read or fails its

@@ -88,17 +88,14 @@ void chunk_map::append_zero_run(std::uint64_t first, std::uint64_t count, std::u
     exceptions_.push_back({first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0});
 }
 
-result<format::map_reference> chunk_map::write(os::file& file, format::map_reference area) {
+chunk_map::placed chunk_map::place(format::map_reference area) {
     area.slot = 1 - area.slot; // I1
     area.count = exceptions_.size();
     area.checksum = map_checksum(exceptions_);
     REM_CHECK(area.count * sizeof(chunk_exception) <= area.slot_bytes);
-    if (!exceptions_.empty()) {
-        REM_TRY(file.write("store: chunk map", area.area_offset + area.slot * area.slot_bytes,
-                           std::as_bytes(std::span(exceptions_))));
-    }
+    const auto bytes = std::as_bytes(std::span(exceptions_));
     changed_ = false;
-    return area;
+    return {area, {area.area_offset + area.slot * area.slot_bytes, {bytes.begin(), bytes.end()}}};
 }
 
 } // namespace remanence::store

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
+#include "store/planned_write.hpp"
 
 #include <cstdint>
 #include <span>
@@ -32,8 +33,13 @@ public:
     /// From now on it counts as changed, if it holds anything.
     void take_over() { changed_ = changed_ || !exceptions_.empty(); }
 
-    /// Writes the list to `slot` of the area; durable after the next sync. Returns the reference for the superblock.
-    result<format::map_reference> write(os::file& file, format::map_reference area);
+    /// The list on its way to the slot of the area that is not current, and the reference for the superblock that is to
+    /// name it. From now on it counts as unchanged.
+    struct placed {
+        format::map_reference reference;
+        planned_write write; // of nothing, when it is empty
+    };
+    placed place(format::map_reference area);
 
     static constexpr std::size_t k_exceptions_max = 16384; // leaves three quarters of the mappings to others
 

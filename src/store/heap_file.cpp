@@ -14,8 +14,6 @@ using format::superblock;
 
 namespace {
 
-constexpr std::uint64_t k_staging_bytes = 1 * MiB;
-
 /// Whether a log lies beside the file, by how it begins. When in doubt it does not.
 bool has_redo_log(os::file_system& files, const std::string& path) {
     auto log = files.open(log_path(path), os::access::read_only);
@@ -90,6 +88,7 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
 
 heap_file::heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling)
     : file_(std::move(file)),
+      syncs_(*file_),
       super_(ruling.super),
       next_map_area_(super_.map),
       image_bytes_(super_.image_bytes),
@@ -267,7 +266,13 @@ result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
         return exhausted();
     superblock next = super_;
     next.regions[next.region_count++] = r;
-    REM_TRY(write_superblock(next)); // I3: it names nothing new that exists
+    REM_CHECK(!is_publishing_);
+    REM_TRY(confirm()); // I3: the one that stays must be durable before the other is overwritten
+    auto sealed = numbered(next);
+    if (!sealed)
+        return sealed.error();
+    REM_TRY(write_superblock(*file_, syncs_, *sealed)); // I3: it names nothing new that exists
+    super_ = *sealed;
     tables_.emplace_back(*file_, r);
     return {};
 }
@@ -329,7 +334,7 @@ result<void> heap_file::write_fresh(std::uint64_t first_page, std::span<const st
     return file_->write_direct("store: fresh pages", home, pages);
 }
 
-result<void> heap_file::sync_fresh() { return file_->sync("store: sync fresh pages"); }
+result<void> heap_file::sync_fresh() { return syncs_.sync("store: sync fresh pages"); }
 
 result<bool> heap_file::has_contents(std::uint64_t chunk) {
     if (!is_stored(chunk))
@@ -357,30 +362,23 @@ void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> che
 }
 
 result<void> heap_file::fold(std::span<const folded_page> pages) {
-    std::vector<std::byte> staging;
-    std::uint64_t staged_home = 0;
-    auto flush = [&]() -> result<void> {
-        if (staging.empty())
-            return {};
-        REM_TRY(file_->write("store: fold", staged_home, staging));
-        staging.clear();
-        return {};
-    };
+    std::vector<placed_page> placed;
+    placed.reserve(pages.size());
     for (const folded_page& page : pages) {
-        std::uint64_t home = home_of(page.page * k_page_bytes);
-        if (staged_home + staging.size() != home || staging.size() >= k_staging_bytes) {
-            REM_TRY(flush());
-            staged_home = home;
-        }
-        staging.insert(staging.end(), page.bytes, page.bytes + k_page_bytes);
         REM_TRY(set_checksum(page.page, page.checksum));
+        placed.push_back({home_of(page.page * k_page_bytes), page.bytes});
     }
-    return flush();
+    std::vector<std::byte> staging;
+    for (std::span<const placed_page> rest(placed); !rest.empty();) {
+        auto count = write_run(*file_, rest, publication::k_step_bytes, staging);
+        if (!count)
+            return count.error();
+        rest = rest.subspan(*count);
+    }
+    return {};
 }
 
-result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
-                                std::uint64_t log_begin) {
-    REM_CHECK(!clean || log_begin == format::k_log_header_bytes);
+result<void> heap_file::take_fresh_checksums() {
     for (const auto& [chunk, checksums] : fresh_) {
         std::uint64_t first = chunk * chunk_pages();
         std::size_t index = region_index(first * k_page_bytes);
@@ -391,28 +389,70 @@ result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std:
         }
     }
     fresh_.clear();
+    return {};
+}
+
+result<std::unique_ptr<publication>> heap_file::compose(std::span<const folded_page> pages,
+                                                        const published_state& state) {
+    REM_CHECK(!state.clean || state.log_begin == format::k_log_header_bytes);
+    REM_CHECK(confirmed_ && !is_publishing_);
+    REM_TRY(take_fresh_checksums());
+    std::vector<placed_page> placed;
+    placed.reserve(pages.size());
+    for (const folded_page& page : pages) {
+        REM_TRY(set_checksum(page.page, page.checksum));
+        placed.push_back({home_of(page.page * k_page_bytes), page.bytes});
+    }
     superblock next = super_;
+    std::vector<planned_write> nodes;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
-        auto root = tables_[i].write_changed();
+        auto root = tables_[i].take_changed(nodes);
         if (!root)
             return root.error();
         next.regions[i].root = *root;
     }
+    std::optional<planned_write> map_write;
     if (map_.changed()) {
-        auto map = map_.write(*file_, next_map_area_);
-        if (!map)
-            return map.error();
-        next.map = *map;
-        next_map_area_ = *map;
+        chunk_map::placed map = map_.place(next_map_area_);
+        next.map = map.reference;
+        if (!map.write.bytes.empty())
+            map_write = std::move(map.write);
     }
-    next.checkpoint_version = version;
-    next.chain = chain;
-    next.epoch = epoch;
-    next.log_begin = log_begin;
+    next.checkpoint_version = state.version;
+    next.chain = state.chain;
+    next.epoch = state.epoch;
+    next.log_begin = state.log_begin;
     next.image_bytes = image_bytes_;
-    next.flags = clean ? format::k_flag_clean : 0;
-    REM_TRY(file_->sync("store: sync image")); // I3
-    return write_superblock(next);
+    next.flags = state.clean ? format::k_flag_clean : 0;
+    auto sealed = numbered(next);
+    if (!sealed)
+        return sealed.error();
+    auto composed = std::make_unique<publication>(*file_, syncs_, std::move(placed), std::move(nodes),
+                                                  std::move(map_write), *sealed);
+    is_publishing_ = true;
+    return composed;
+}
+
+void heap_file::adopt(const publication& done) {
+    REM_CHECK(is_publishing_ && done.is_done());
+    is_publishing_ = false;
+    // Else reserve_map() has found a larger area meanwhile.
+    if (next_map_area_.area_offset == done.next().map.area_offset)
+        next_map_area_ = done.next().map;
+    super_ = done.next();
+}
+
+result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
+                                std::uint64_t log_begin) {
+    REM_TRY(confirm());
+    auto composed = compose({}, {version, chain, epoch, clean, log_begin});
+    if (!composed)
+        return composed.error();
+    auto carried = (*composed)->carry_out();
+    if (carried)
+        adopt(**composed);
+    is_publishing_ = false;
+    return carried;
 }
 
 // What was read when the heap was opened may have been in the page cache only: its writer may have died, or its sync
@@ -422,15 +462,14 @@ result<void> heap_file::confirm() {
         return {};
     REM_TRY(file_->write("store: confirm superblock", super_.sequence % 2 * format::k_superblock_bytes,
                          std::as_bytes(std::span(&super_, 1))));
-    REM_TRY(file_->sync("store: sync confirmed superblock"));
+    REM_TRY(syncs_.sync("store: sync confirmed superblock"));
     confirmed_ = true;
     return {};
 }
 
-result<void> heap_file::write_superblock(superblock next) {
-    REM_TRY(confirm()); // I3: the one that stays must be durable before the other is overwritten
+result<superblock> heap_file::numbered(superblock next) const {
     ++next.sequence;
-    std::uint64_t place = next.sequence % 2; // I3: the current one stays valid
+    const std::uint64_t place = next.sequence % 2;
     if (!has_sound_numbers(next)) {
         return fail(errc::corrupt,
                     "the superblock of " + path() +
@@ -438,10 +477,7 @@ result<void> heap_file::write_superblock(superblock next) {
                     path(), 0, (1 - place) * format::k_superblock_bytes);
     }
     next.checksum = superblock_checksum(next, place);
-    REM_TRY(file_->write("store: superblock", place * format::k_superblock_bytes, std::as_bytes(std::span(&next, 1))));
-    REM_TRY(file_->sync("store: sync superblock"));
-    super_ = next;
-    return {};
+    return next;
 }
 
 result<void> heap_file::take_over_structure() {

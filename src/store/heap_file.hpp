@@ -13,6 +13,8 @@
 #include "store/checksum_table.hpp"
 #include "store/chunk_map.hpp"
 #include "store/heap_creation.hpp"
+#include "store/publication.hpp"
+#include "store/sticky_sync.hpp"
 #include "store/superblocks.hpp"
 
 #include <cstddef>
@@ -40,6 +42,15 @@ struct folded_page {
     std::uint64_t page;
     const std::byte* bytes;
     std::uint32_t checksum;
+};
+
+/// What a superblock is to say of the heap.
+struct published_state {
+    std::uint64_t version;
+    std::uint64_t chain;
+    std::uint64_t epoch;
+    bool clean;
+    std::uint64_t log_begin; // where in the log the records behind `version` begin; k_log_header_bytes when it is clean
 };
 
 class heap_file {
@@ -88,16 +99,18 @@ public:
     /// Checksum of a page of the image; 0 when it is all zeros and occupies no space.
     result<std::uint32_t> checksum_of(std::uint64_t page);
 
-    /// The checksum tables, one for each region, as of the last publish.
+    /// The checksum tables, one for each region, as of the last compose().
     [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
-    /// Page checksums of the chunks accepted since: their tables do not have them yet.
+    /// Page checksums of the chunks accepted since: the tables do not have them yet.
     using chunk_checksums = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
     [[nodiscard]] const chunk_checksums& unpublished() const { return fresh_; }
 
     // A commit, in order: make room, write fresh chunks, sync; and accept once its record is durable.
 
-    /// Gives every heap byte below `heap_bytes` a home. May publish a superblock.
+    /// Gives every heap byte below `heap_bytes` a home. May write a superblock, which must not be while a publication is
+    /// under way: needs_regions() tells.
     result<void> add_regions(std::uint64_t heap_bytes);
+    [[nodiscard]] bool needs_regions(std::uint64_t heap_bytes) const { return heap_bytes > region_bytes(); }
     /// Room on the disk for these pages (contiguous in the heap, within one chunk) and their checksums. errc::no_space.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
     /// Room for the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
@@ -116,15 +129,21 @@ public:
     /// that were not written.
     void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
 
-    // A checkpoint, in order: fold pages, publish.
+    // A checkpoint: compose, carry out, adopt. Commits may go on between the first and the last: what they accept is part
+    // of the next one. One at a time. confirm() comes before.
 
-    /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1).
-    result<void> fold(std::span<const folded_page> pages);
-    /// Writes tables and map, syncs, then writes and syncs a superblock (I3). `log_begin`: where in the log the records
-    /// behind `version` begin; k_log_header_bytes when it is clean. After a failure the heap is to be poisoned: which
-    /// superblock is on the disk is unknown.
+    /// Takes what is committed, and `pages` (sorted) as the image is to have them; writes nothing. The tables have their
+    /// checksums from now on, so that nobody may read these pages before they are written. The records that restore
+    /// them must be durable (I1). After a failure the heap is to be poisoned.
+    result<std::unique_ptr<publication>> compose(std::span<const folded_page> pages, const published_state& state);
+    /// Its superblock rules. Precondition: it is the one composed last, and is_done().
+    void adopt(const publication& done);
+    /// All three, of no pages; confirm(), too.
     result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
                          std::uint64_t log_begin);
+    /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1). For who has too many
+    /// to compose(), and lets no commits go on.
+    result<void> fold(std::span<const folded_page> pages);
     /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
     /// anything is done that relies on it. Nothing after the first time.
     result<void> confirm();
@@ -142,7 +161,9 @@ private:
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock);
     result<void> read_map();
-    result<void> write_superblock(format::superblock next);
+    /// With the next sequence number, and sealed; errc::corrupt when there is none.
+    result<format::superblock> numbered(format::superblock next) const;
+    result<void> take_fresh_checksums();
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
     /// Where the last part of the file ends that is in use.
     [[nodiscard]] std::uint64_t needed_end() const;
@@ -150,6 +171,7 @@ private:
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
 
     std::unique_ptr<os::file> file_;
+    sticky_sync syncs_; // all syncs of file_
     format::superblock super_;
     std::vector<checksum_table> tables_; // one for each region
     chunk_map map_;
@@ -159,7 +181,8 @@ private:
     bool confirmed_ = false; // the superblock is known to be durable
     bool places_reserved_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
-    chunk_checksums fresh_; // of chunks accepted since the last publish
+    chunk_checksums fresh_;      // of chunks accepted since the last compose()
+    bool is_publishing_ = false; // composed, and not adopted
 };
 
 } // namespace remanence::store

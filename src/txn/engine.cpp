@@ -135,6 +135,7 @@ bool engine::contains(const void* address) const {
 
 result<verification> engine::verify() {
     verification report;
+    REM_TRY(carry_out_run()); // else some pages are not as the tables say
     auto pages = store::verify(
         *store_, [&](store::damage d) { report.problems.push_back(std::move(d)); },
         [&](std::uint64_t done, std::uint64_t total) {

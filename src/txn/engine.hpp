@@ -2,8 +2,8 @@
 // rollback, checkpoint and close, and keeps the rules that span them: I2, I3, I5. May use: everything but types and
 // api. Knows nothing of containers or of exceptions.
 //
-// Not thread-safe but for allocate(), deallocate(), block_of(), announce(), await() and sync(): the section lock is held
-// around all others.
+// Not thread-safe but for allocate(), deallocate(), block_of(), announce(), await(), sync() and step_checkpoint(): the
+// section lock is held around all others.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -17,6 +17,7 @@
 #include "os/page_scan.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
+#include "txn/checkpoint_run.hpp"
 #include "view/memory_view.hpp"
 
 #include <atomic>
@@ -52,6 +53,7 @@ struct engine_options {
     os::stray_write_reporter report_stray_write = nullptr;
 
     enum class work { recovery, checkpoint, verify };
+    /// Called by whoever does the work.
     std::function<void(work, std::uint64_t done, std::uint64_t total)> on_progress;
     /// Sees what a commit is about to make durable, before anything is written, and may refuse it: memory then keeps its
     /// changes. Called with the allocation lock held: it must ask the allocator handed to it, not the engine. While one
@@ -91,7 +93,8 @@ public:
     engine& operator=(const engine&) = delete;
 
     /// The first half of a commit: returns its version, for await(), or that of the last one when nothing changed. Not
-    /// durable yet, but memory as far as rollback() is concerned. A checkpoint that is due is made on the way. errc::no_space:
+    /// durable yet, but memory as far as rollback() is concerned. A checkpoint that is due is begun on the way, or made, if
+    /// nobody else is to carry it out; one that was carried out is adopted. errc::no_space:
     /// nothing written, memory keeps its changes, may be repeated. std::bad_alloc, as from commit(), rollback(),
     /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
     /// A commit of declared changes, those announced in the declared section that is open, leaves all others as they are,
@@ -108,11 +111,29 @@ public:
     [[nodiscard]] std::uint64_t durable_through() const;
     /// Memory becomes what the last commit left, allocator included.
     result<void> rollback();
-    /// Folds every committed record into the image and empties the log. Uncommitted changes stay what they are.
+    /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
+    /// changes stay what they are.
     result<void> checkpoint();
     /// Folds, marks the heap clean and removes the log. What is not committed is lost. Only await() and destruction may
     /// follow.
     result<void> close();
+
+    // Checkpoints beside commits. The engine has no thread: somebody else carries them out, step by step.
+
+    /// From now on a checkpoint that is due is begun by the commit that finds it due, and `begun` is called, with the
+    /// section lock held: step_checkpoint() is to be called then until it says that nothing is left. If `begun` says that
+    /// nobody can, that commit does it. No commit waits for it, unless the log or the twins reach twice their limit meanwhile,
+    /// its record finds no room in the log, or the heap needs another region: then it takes part.
+    void let_checkpoints_be_carried_out(std::function<bool()> begun) { begun_ = std::move(begun); }
+    /// Carries out about `bytes_max` of the checkpoint that is under way, or a sync. Whether something is left. A failure
+    /// poisons. From any thread.
+    result<bool> step_checkpoint(std::uint64_t bytes_max = store::publication::k_step_bytes);
+    /// Bytes of the pages of the checkpoint that is under way, or to be adopted by the next commit; 0, both: of none.
+    struct checkpoint_progress {
+        std::uint64_t done_bytes = 0;
+        std::uint64_t total_bytes = 0;
+    };
+    [[nodiscard]] checkpoint_progress checkpoint_under_way() const;
 
     /// Memory in the heap; null, with the reason in `why`, when the heap cannot grow.
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why);
@@ -148,6 +169,8 @@ public:
     /// Of the last commit, durable or not; once poisoned, of the last durable one.
     [[nodiscard]] std::uint64_t version() const;
     [[nodiscard]] bool read_only() const { return options_.read_only; }
+    /// I5. From any thread.
+    [[nodiscard]] bool is_poisoned() const;
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     [[nodiscard]] const engine_stats& stats() const { return stats_; }
     /// To both files, and waits for the device.
@@ -173,7 +196,6 @@ private:
     result<void> format_header();
     result<void> check_allocator();
     result<void> usable() const;
-    [[nodiscard]] bool is_poisoned() const;
     [[nodiscard]] bool knows_all_changes() const;
     result<view::change_set> collect(commit_scope scope);
     unexpected poison(unexpected why);
@@ -195,9 +217,20 @@ private:
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
     result<void> write_fresh(const view::change_set& changes);
+    /// Whether log or twins have reached so many times their limit.
+    [[nodiscard]] bool is_checkpoint_due(std::uint64_t times) const;
     result<void> checkpoint_if_due(commit_scope scope);
+    result<void> make_or_begin_checkpoint(commit_scope scope);
     result<void> fold(bool clean);
     result<void> fold_and_settle(commit_scope scope);
+    result<void> begin_run();
+    result<void> step(checkpoint_run& run, std::uint64_t bytes_max);
+    /// Carries out what is left of the run that is under way, if there is one.
+    result<void> carry_out_run();
+    /// The same, and adopts it.
+    result<void> finish_run();
+    void adopt_run();
+    void adopt_run_if_done();
 
     os::counting_files files_; // the files below are opened by it
     engine_options options_;
@@ -215,6 +248,9 @@ private:
     std::optional<failure> poisoned_;         // I5; guarded by health_
     std::atomic<bool> lacked_memory_ = false; // likewise, when not even the reason could be kept
     engine_stats stats_;
+    std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
+    std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too
+    mutable std::mutex running_;          // guards run_ for who has not the section lock
 };
 
 } // namespace remanence::txn

@@ -4,17 +4,31 @@
 
 #include "log/recovery.hpp"
 
-#include <algorithm>
-#include <span>
+#include <memory>
+#include <utility>
 
 namespace remanence::txn {
 
+namespace {
+
+constexpr std::uint64_t k_limits_waited_for = 2; // so many times its limit, and a commit waits for the checkpoint
+constexpr std::uint64_t k_pages_settled = 512;   // by each commit; a microsecond or two each
+
+} // namespace
+
 result<void> engine::checkpoint() {
     REM_TRY(usable());
-    if (!log_ || log_->used_bytes() == 0)
+    if (!log_)
         return {};
     return poisoning_without_memory([&]() -> result<void> {
-        if (auto folded = fold(false); !folded)
+        REM_TRY(finish_run());
+        if (log_->used_bytes() == 0)
+            return {};
+        auto folded = [&]() -> result<void> {
+            REM_TRY(view_->settle_rest());
+            return fold(false);
+        }();
+        if (!folded)
             return poison(folded.error());
         view_->drop_twins();
         return {};
@@ -22,29 +36,26 @@ result<void> engine::checkpoint() {
 }
 
 result<void> engine::fold_and_settle(commit_scope scope) {
+    REM_TRY(view_->settle_rest());
     REM_TRY(fold(false));
     REM_TRY(view_->settle(scope));
     view_->drop_twins();
     return {};
 }
 
+// Nothing else may be under way.
 result<void> engine::fold(bool clean) {
     REM_TRY(await(version_, log::durability::durable)); // I1
-    auto pages = view_->twin_pages();
-    std::span<const store::folded_page> rest(pages);
-    constexpr std::size_t k_batch = 4096; // pages between two reports of progress
-    while (!rest.empty()) {
-        auto batch = rest.first(std::min(k_batch, rest.size()));
-        REM_TRY(store_->fold(batch));
-        stats_.image_bytes += batch.size() * k_page_bytes;
-        rest = rest.subspan(batch.size());
-        if (options_.on_progress) {
-            options_.on_progress(engine_options::work::checkpoint, (pages.size() - rest.size()) * k_page_bytes,
-                                 pages.size() * k_page_bytes);
-        }
-    }
-    REM_TRY(store_->publish(version_, chain_, store_->super().epoch, clean, format::k_log_header_bytes));
+    auto composed = store_->compose(view_->twin_pages(),
+                                    {version_, chain_, store_->super().epoch, clean, format::k_log_header_bytes});
+    if (!composed)
+        return composed.error();
+    checkpoint_run all(std::move(*composed), format::k_log_header_bytes);
+    while (!all.is_done())
+        REM_TRY(step(all, store::publication::k_step_bytes));
+    store_->adopt(all.what());
     log_->restart();
+    stats_.image_bytes += all.total_bytes();
     ++stats_.checkpoints;
     return {};
 }
@@ -55,23 +66,117 @@ result<void> engine::close() {
     if (!log_)
         return {}; // nothing was committed: the file is as it was
     return poisoning_without_memory([&]() -> result<void> {
+        REM_TRY(finish_run());
         if (auto folded = fold(true); !folded)
             return poison(folded.error());
         return log::remove_log(files_, path());
     });
 }
 
+bool engine::is_checkpoint_due(std::uint64_t times) const {
+    return log_->used_bytes() >= times * options_.log_limit_bytes ||
+           view_->twin_bytes() >= times * options_.twin_limit_bytes;
+}
+
 result<void> engine::checkpoint_if_due(commit_scope scope) {
-    if (log_->used_bytes() < options_.log_limit_bytes && view_->twin_bytes() < options_.twin_limit_bytes)
+    if (auto settled = view_->settle_some(scope, k_pages_settled); !settled)
+        (void)poison(settled.error()); // this commit is in the log; the next one will hear
+    if (!is_checkpoint_due(run_ ? k_limits_waited_for : 1))
         return {};
     REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
-    if (auto folded = fold_and_settle(scope); !folded)
-        (void)poison(folded.error()); // this commit is durable; the next one will hear
+    if (auto made = make_or_begin_checkpoint(scope); !made)
+        (void)poison(made.error()); // this commit is durable; the next one will hear
     return {};
+}
+
+result<void> engine::make_or_begin_checkpoint(commit_scope scope) {
+    if (!begun_)
+        return fold_and_settle(scope);
+    REM_TRY(finish_run());
+    if (!is_checkpoint_due(1))
+        return {};
+    REM_TRY(begin_run());
+    return begun_() ? result<void>() : finish_run();
+}
+
+result<void> engine::begin_run() {
+    auto mark = log_->mark(); // I1: every record up to it is durable
+    if (!mark)
+        return mark.error();
+    auto pages = view_->freeze();
+    if (!pages)
+        return pages.error();
+    auto composed = store_->compose(*pages, {version_, chain_, store_->super().epoch, false, *mark});
+    if (!composed)
+        return composed.error();
+    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark);
+    const std::lock_guard guard(running_);
+    run_ = std::move(run);
+    return {};
+}
+
+result<void> engine::step(checkpoint_run& run, std::uint64_t bytes_max) {
+    const std::uint64_t before = run.done_bytes();
+    REM_TRY(run.step(bytes_max));
+    if (const std::uint64_t done = run.done_bytes(); options_.on_progress && done != before)
+        options_.on_progress(engine_options::work::checkpoint, done, run.total_bytes());
+    return {};
+}
+
+result<bool> engine::step_checkpoint(std::uint64_t bytes_max) {
+    const auto run = [&] {
+        const std::lock_guard guard(running_);
+        return run_;
+    }();
+    if (!run || run->is_done())
+        return false;
+    REM_TRY(usable());
+    REM_TRY(poisoning_without_memory([&]() -> result<void> {
+        if (auto done = step(*run, bytes_max); !done)
+            return poison(done.error());
+        return {};
+    }));
+    return !run->is_done();
+}
+
+result<void> engine::carry_out_run() {
+    for (;;) {
+        auto is_left = step_checkpoint();
+        if (!is_left)
+            return is_left.error();
+        if (!*is_left)
+            return {};
+    }
+}
+
+result<void> engine::finish_run() {
+    REM_TRY(carry_out_run());
+    adopt_run_if_done();
+    return {};
+}
+
+void engine::adopt_run_if_done() {
+    if (run_ && run_->is_done())
+        adopt_run();
+}
+
+void engine::adopt_run() {
+    view_->thaw(); // first, since it may lack memory
+    store_->adopt(run_->what());
+    log_->release(run_->log_begin());
+    stats_.image_bytes += run_->total_bytes();
+    ++stats_.checkpoints;
+    const std::lock_guard guard(running_);
+    run_.reset();
+}
+
+engine::checkpoint_progress engine::checkpoint_under_way() const {
+    return run_ ? checkpoint_progress{run_->done_bytes(), run_->total_bytes()} : checkpoint_progress{};
 }
 
 result<void> engine::rollback() {
     REM_TRY(usable());
+    adopt_run_if_done();
     std::lock_guard allocation(allocation_);
     return poisoning_without_memory([&]() -> result<void> {
         if (auto restored = view_->rollback(); !restored)

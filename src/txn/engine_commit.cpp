@@ -91,6 +91,7 @@ void engine::accept(const view::change_set& changes, commit_scope scope) {
 
 result<std::uint64_t> engine::submit(commit_scope scope) {
     REM_TRY(usable());
+    adopt_run_if_done();
     std::lock_guard allocation(allocation_);
     if (!knows_all_changes())
         scope = commit_scope::everything;
@@ -186,8 +187,12 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
             REM_TRY(store_->confirm());
             REM_TRY(store_->discard_unstored());
         }
-        if (!changes.fresh.empty())
-            REM_TRY(store_->add_regions((changes.fresh.back().chunk + 1) * store_->chunk_bytes()));
+        const std::uint64_t heap_bytes =
+            changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_->chunk_bytes();
+        // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
+        if (store_->needs_regions(heap_bytes) || (log_ && !log_->has_room(record.record_bytes())))
+            REM_TRY(finish_run());
+        REM_TRY(store_->add_regions(heap_bytes));
         REM_TRY(store_->reserve_map(changes.fresh.size()));
         stretches places = fresh_stretches(*store_, changes);
         for (const view::changed_page& page : changes.pages) {

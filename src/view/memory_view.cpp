@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t k_growth_step = 2 * MiB;
 constexpr std::uint64_t k_huge_pages_from = 2 * MiB;   // smaller heaps stay small in memory, too
 constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
+constexpr std::uint64_t k_chunks_looked_at = 16384;    // by one commit, whether they are to be mapped
 constexpr std::uint64_t k_read_bytes = 256 * KiB;      // of the image at one go
 
 unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
@@ -149,7 +150,7 @@ result<void> memory_view::gather_written() {
 result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
     const std::uint64_t pages = store_.chunk_pages();
     for (std::uint64_t page = chunk * pages; page < (chunk + 1) * pages; ++page) {
-        if (!is_unused(page) || twins_.find(page) != nullptr)
+        if (!is_unused(page) || is_newer_than_image(page))
             return false;
     }
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
@@ -231,15 +232,15 @@ result<void> memory_view::collect_stored(byte_range range, kept_bytes kept, chan
     };
     for (std::uint64_t at = range.offset; at < range.end();) {
         std::uint64_t page = at / k_page_bytes;
-        if (const std::byte* twin = twins_.find(page)) {
-            REM_TRY(compare(page, twin, changes));
+        if (committed_copy(page) != nullptr) {
+            REM_TRY(compare_with_copy(page, changes));
             at += k_page_bytes;
             continue;
         }
         const std::byte* const old = old_bytes(at);
         std::uint64_t end = at + k_page_bytes;
         std::uint64_t limit = old != nullptr ? end : std::min(range.end(), at + k_read_bytes);
-        while (end < limit && twins_.find(end / k_page_bytes) == nullptr && old_bytes(end) == nullptr)
+        while (end < limit && committed_copy(end / k_page_bytes) == nullptr && old_bytes(end) == nullptr)
             end += k_page_bytes;
         // The image's pages become twins at once where they differ: their content is committed either way.
         std::byte* image = twins_.allocate((end - at) / k_page_bytes);
@@ -260,6 +261,18 @@ result<void> memory_view::collect_stored(byte_range range, kept_bytes kept, chan
         if (!read)
             return read.error();
     }
+    return {};
+}
+
+// A frozen twin stays as it is: what is committed next becomes another one.
+result<void> memory_view::compare_with_copy(std::uint64_t page, change_set& changes) {
+    const std::size_t before = changes.pages.size();
+    REM_TRY(compare(page, committed_copy(page), changes));
+    if (changes.pages.size() == before || twins_.find(page) != nullptr)
+        return {};
+    std::byte* const twin = twins_.allocate(1);
+    std::memcpy(twin, frozen_.find(page), k_page_bytes);
+    twins_.insert(page, twin);
     return {};
 }
 
@@ -326,14 +339,14 @@ result<void> memory_view::rollback() {
 result<void> memory_view::restore(byte_range range) {
     bool from_file = maps_file(range.offset / store_.chunk_bytes());
     for (std::uint64_t at = range.offset; at < range.end();) {
-        if (const std::byte* twin = twins_.find(at / k_page_bytes)) {
-            if (std::memcmp(base() + at, twin, k_page_bytes) != 0)
-                std::memcpy(base() + at, twin, k_page_bytes);
+        if (const std::byte* copy = committed_copy(at / k_page_bytes)) {
+            if (std::memcmp(base() + at, copy, k_page_bytes) != 0)
+                std::memcpy(base() + at, copy, k_page_bytes);
             at += k_page_bytes;
             continue;
         }
         std::uint64_t end = at + k_page_bytes;
-        while (end < range.end() && twins_.find(end / k_page_bytes) == nullptr)
+        while (end < range.end() && committed_copy(end / k_page_bytes) == nullptr)
             end += k_page_bytes;
         if (from_file) {
             REM_TRY(os::drop_pages(base() + at, end - at));
@@ -363,6 +376,109 @@ result<void> memory_view::map_stored_chunks() {
         }
     }
     scattered_chunks_ = 0;
+    chunk_to_map_ = k_no_chunk;
+    return {};
+}
+
+std::vector<store::folded_page> memory_view::twin_pages() const {
+    REM_CHECK(frozen_is_in_image_ || frozen_.is_empty());
+    return twins_.sorted();
+}
+
+void memory_view::drop_twins() {
+    frozen_.clear();
+    to_settle_.clear();
+    settled_ = 0;
+    twins_.clear();
+    twin_memory_.trim();
+}
+
+result<std::vector<store::folded_page>> memory_view::freeze() {
+    REM_TRY(settle_rest());
+    REM_CHECK(frozen_.is_empty());
+    twins_.freeze_into(frozen_);
+    frozen_is_in_image_ = false;
+    return frozen_.sorted();
+}
+
+void memory_view::thaw() {
+    to_settle_ = frozen_.sorted(); // without memory for it nothing has changed
+    frozen_is_in_image_ = true;
+    settled_ = 0;
+    chunk_to_map_ = 0;
+    has_left_chunks_ = false;
+}
+
+result<void> memory_view::settle_some(commit_scope committed, std::uint64_t pages) {
+    if (frozen_is_in_image_ && !frozen_.is_empty())
+        REM_TRY(settle_pages(pages));
+    return committed == commit_scope::everything && chunk_to_map_ != k_no_chunk ? map_some_chunks(pages)
+                                                                                : result<void>();
+}
+
+result<void> memory_view::settle_rest() {
+    return frozen_is_in_image_ && !frozen_.is_empty() ? settle_pages(to_settle_.size()) : result<void>();
+}
+
+// A page that equals what the image has may be read from there, whether or not anything else is committed.
+result<void> memory_view::settle_pages(std::uint64_t pages) {
+    std::vector<os::page_run> copies;
+    const std::size_t end = std::min(to_settle_.size(), settled_ + static_cast<std::size_t>(pages));
+    for (; settled_ < end; ++settled_) {
+        const store::folded_page& frozen = to_settle_[settled_];
+        const std::uint64_t at = frozen.page * k_page_bytes;
+        if (twins_.find(frozen.page) == nullptr && maps_file(frozen.page / store_.chunk_pages()) &&
+            std::memcmp(base() + at, frozen.bytes, k_page_bytes) == 0)
+            copies.push_back({at, k_page_bytes});
+    }
+    sort_and_merge(copies);
+    for (const os::page_run& run : copies)
+        REM_TRY(os::drop_pages(base() + run.offset, run.bytes));
+    if (settled_ == to_settle_.size()) {
+        to_settle_.clear();
+        settled_ = 0;
+        frozen_.clear();
+    }
+    return {};
+}
+
+// Precondition: the view holds just what is committed. A chunk with twins is left for another time, since memory must not
+// change under who reads it.
+result<void> memory_view::map_some_chunks(std::uint64_t pages) {
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::uint64_t end = store_.image_bytes() / chunk_bytes;
+    const auto has_newer = [&](std::uint64_t chunk) {
+        return twins_.has_any_in(chunk) || (!frozen_is_in_image_ && frozen_.has_any_in(chunk));
+    };
+    const std::uint64_t chunks_max = divide_up(pages, store_.chunk_pages());
+    std::uint64_t mapped = 0;
+    for (std::uint64_t looked = 0; chunk_to_map_ < end && mapped < chunks_max && looked < k_chunks_looked_at;
+         ++looked) {
+        const std::uint64_t first = chunk_to_map_++;
+        if (maps_file(first) || !store_.is_stored(first))
+            continue;
+        if (has_newer(first)) { // between others it costs mappings
+            has_left_chunks_ = true;
+            if (++scattered_chunks_ >= k_scattered_chunks_max)
+                chunk_to_map_ = end;
+            continue;
+        }
+        const std::uint64_t home = store_.home_of(first * chunk_bytes);
+        std::uint64_t count = 1;
+        for (; count < chunks_max && chunk_to_map_ < end; ++count, ++chunk_to_map_) {
+            const std::uint64_t next = chunk_to_map_;
+            if (maps_file(next) || !store_.is_stored(next) || has_newer(next) ||
+                store_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
+                break;
+        }
+        REM_TRY(map_file_again({first * chunk_bytes, count * chunk_bytes}, home));
+        mapped += count;
+    }
+    if (chunk_to_map_ < end)
+        return {};
+    if (!has_left_chunks_)
+        scattered_chunks_ = 0;
+    chunk_to_map_ = k_no_chunk;
     return {};
 }
 

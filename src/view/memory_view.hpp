@@ -2,8 +2,12 @@
 // yet, a scanner that finds what changed, and twins to compare with. May use: base, os, format, store, log (for the
 // form of ranges). Knows nothing of allocation.
 //
-// R1 is kept here: committed content is the twin if there is one, else the image; never the view itself.
-// R4: only commit, rollback and settle(), called with the write lock held, drop or remap pages.
+// R1 is kept here: committed content is the twin if there is one, else the frozen twin, else the image; never the view
+// itself.
+// R4: only commit, rollback and what settles, called with the write lock held, drop or remap pages.
+//
+// A checkpoint that commits go on beside takes the twins that there are: they are *frozen*, and the next commit of such a
+// page makes another one. While they are written, nobody reads these pages from the image.
 #pragma once
 
 #include "base/result.hpp"
@@ -123,11 +127,28 @@ public:
             scanner_->allow_writes(allowed);
     }
 
-    /// Committed content that the image does not have.
-    [[nodiscard]] std::vector<store::folded_page> twin_pages() const { return twins_.sorted(); }
-    [[nodiscard]] std::uint64_t twin_bytes() const { return twins_.bytes(); }
+    /// Committed content that the image does not have. None may be frozen.
+    [[nodiscard]] std::vector<store::folded_page> twin_pages() const;
+    [[nodiscard]] std::uint64_t twin_bytes() const {
+        return twins_.bytes() + (frozen_is_in_image_ ? 0 : frozen_.bytes());
+    }
     /// The image holds every twin now.
-    void drop_twins() { twins_.clear(); }
+    void drop_twins();
+
+    // A checkpoint beside commits: freeze, write, thaw; then settle bit by bit.
+
+    /// The twins that the image does not have, sorted; valid and unchanged until thaw(), commits or not. What the last
+    /// checkpoint left to be settled is settled first.
+    result<std::vector<store::folded_page>> freeze();
+    /// The image holds the frozen twins now.
+    void thaw();
+    /// After a thaw(), until nothing is left to do: gives private copies of pages that were frozen back to the kernel, if
+    /// they hold just what the image has; and after a commit of everything maps chunks from the file that have their place
+    /// since they were mapped. About so many pages are looked at.
+    result<void> settle_some(commit_scope committed, std::uint64_t pages);
+    /// All that is left, but for chunks.
+    result<void> settle_rest();
+
     /// Gives private copies back to the kernel. Precondition: the image holds just the committed content, and so does the
     /// view after a commit of everything. After one of what was declared only copies that equal their twins are given
     /// back. To be called before drop_twins().
@@ -135,7 +156,11 @@ public:
 
 private:
     memory_view(store::heap_file& store, os::reservation place)
-        : store_(store), place_(std::move(place)), reserved_(place_.bytes()), twins_(store.chunk_pages()) {}
+        : store_(store),
+          place_(std::move(place)),
+          reserved_(place_.bytes()),
+          twins_(twin_memory_, store.chunk_pages()),
+          frozen_(twin_memory_, store.chunk_pages()) {}
     result<void> map_image(os::access protection);
     result<void> map_file(byte_range heap, std::uint64_t file_offset, os::access protection);
     result<void> map_file_again(byte_range heap, std::uint64_t file_offset);
@@ -148,6 +173,18 @@ private:
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
     result<void> collect_stored(byte_range range, kept_bytes kept, change_set& changes);
+    /// Of a page whose committed content is in memory; else null.
+    [[nodiscard]] const std::byte* committed_copy(std::uint64_t page) const {
+        const std::byte* const twin = twins_.find(page);
+        return twin != nullptr ? twin : frozen_.find(page);
+    }
+    /// Whether the image lacks the committed content of a page.
+    [[nodiscard]] bool is_newer_than_image(std::uint64_t page) const {
+        return twins_.find(page) != nullptr || (!frozen_is_in_image_ && frozen_.find(page) != nullptr);
+    }
+    result<void> compare_with_copy(std::uint64_t page, change_set& changes);
+    result<void> settle_pages(std::uint64_t pages);
+    result<void> map_some_chunks(std::uint64_t pages);
     result<void> read_image(byte_range range, const std::byte* kept, std::byte* into);
     result<void> compare(std::uint64_t page, const std::byte* committed, change_set& changes);
     void renew_twins(const change_set& changes);
@@ -157,10 +194,19 @@ private:
         return chunk < maps_file_.size() && maps_file_[static_cast<std::size_t>(chunk)];
     }
 
+    static constexpr std::uint64_t k_no_chunk = ~std::uint64_t{0};
+
     store::heap_file& store_;
     os::reservation place_;
     std::atomic<std::uint64_t> reserved_; // its bytes
+    twin_memory twin_memory_;
     twins twins_;
+    twins frozen_;                              // until they are settled, though the image has them since thaw()
+    bool frozen_is_in_image_ = false;           // since thaw()
+    std::vector<store::folded_page> to_settle_; // of frozen_
+    std::size_t settled_ = 0;                   // of to_settle_
+    std::uint64_t chunk_to_map_ = k_no_chunk;   // the next one to look at
+    bool has_left_chunks_ = false;              // since thaw(): some were not mapped
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;

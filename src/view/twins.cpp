@@ -1,15 +1,12 @@
 #include "view/twins.hpp"
 
 #include "base/assert.hpp"
-#include "os/memory.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
+#include <iterator>
+#include <utility>
 
 namespace remanence::view {
-
-void twins::free_deleter::operator()(std::byte* block) const { std::free(block); }
 
 std::byte* twins::find(std::uint64_t page) const {
     auto chunk = chunks_.find(page / chunk_pages_);
@@ -25,19 +22,10 @@ std::byte* twins::allocate(std::uint64_t count) {
     if (block_pages_left_ < count) {
         for (; block_pages_left_ > 0; --block_pages_left_, next_ += k_page_bytes)
             free_.push_back(next_);
-        // A commit of few pages shall not pay for the zeros of a huge page.
-        const bool is_small = blocks_.empty() && count <= k_first_block_pages;
-        const std::uint64_t pages = is_small ? k_first_block_pages : align_up(count, k_block_pages);
         blocks_.reserve(blocks_.size() + 1);
-        auto* block = static_cast<std::byte*>(
-            std::aligned_alloc((is_small ? 1 : k_block_pages) * k_page_bytes, pages * k_page_bytes));
-        if (block == nullptr)
-            throw std::bad_alloc();
-        if (!is_small)
-            os::prefer_huge_pages(block, pages * k_page_bytes);
-        blocks_.emplace_back(block);
-        next_ = block;
-        block_pages_left_ = pages;
+        blocks_.push_back(memory_.take(count, blocks_.empty()));
+        next_ = blocks_.back().bytes.get();
+        block_pages_left_ = blocks_.back().pages;
     }
     std::byte* pages = next_;
     next_ += count * k_page_bytes;
@@ -85,12 +73,38 @@ std::vector<store::folded_page> twins::sorted() const {
     return pages;
 }
 
-void twins::clear() {
-    chunks_.clear();
+void twins::freeze_into(twins& frozen) {
+    REM_CHECK(frozen.chunks_.empty() && frozen.blocks_.empty());
+    for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {
+        bool is_newer = false;
+        for (slot& each : chunk->second) {
+            is_newer = is_newer || each.checksum != 0;
+            if (each.bytes != nullptr && each.checksum == 0) {
+                each.bytes = nullptr;
+                --count_;
+            }
+        }
+        chunk = is_newer ? std::next(chunk) : chunks_.erase(chunk);
+    }
+    std::swap(chunks_, frozen.chunks_);
+    std::swap(blocks_, frozen.blocks_);
+    std::swap(count_, frozen.count_);
+    clear(); // no memory is left here to hand out
+    frozen.clear_free();
+}
+
+void twins::clear_free() {
     free_.clear();
-    blocks_.clear();
     next_ = nullptr;
     block_pages_left_ = 0;
+}
+
+void twins::clear() {
+    chunks_.clear();
+    for (twin_memory::block& each : blocks_)
+        memory_.give_back(std::move(each));
+    blocks_.clear();
+    clear_free();
     count_ = 0;
 }
 

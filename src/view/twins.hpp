@@ -4,10 +4,10 @@
 
 #include "base/units.hpp"
 #include "store/heap_file.hpp"
+#include "view/twin_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -15,10 +15,17 @@ namespace remanence::view {
 
 class twins {
 public:
-    explicit twins(std::uint64_t chunk_pages) : chunk_pages_(static_cast<std::size_t>(chunk_pages)) {}
+    /// The memory must outlive it.
+    twins(twin_memory& memory, std::uint64_t chunk_pages)
+        : memory_(memory), chunk_pages_(static_cast<std::size_t>(chunk_pages)) {}
+    twins(const twins&) = delete;
+    twins& operator=(const twins&) = delete;
+    ~twins() = default;
 
     /// The twin of a page, or null.
     [[nodiscard]] std::byte* find(std::uint64_t page) const;
+    /// Whether a page of the chunk has one.
+    [[nodiscard]] bool has_any_in(std::uint64_t chunk) const { return chunks_.contains(chunk); }
     /// Memory for `count` pages in a row, to become twins by insert() or to be given back by discard().
     std::byte* allocate(std::uint64_t count);
     /// Last page first: then runs of which nothing became a twin are whole again, and no memory gathers.
@@ -27,9 +34,12 @@ public:
     /// The twin has newer content than the image, with this checksum.
     void set_checksum(std::uint64_t page, std::uint32_t checksum);
 
-    /// Those whose content is newer than the image's, sorted by page. Valid until clear().
+    /// Those whose content is newer than the image's, sorted by page. Valid until clear(), here or where they were moved.
     [[nodiscard]] std::vector<store::folded_page> sorted() const;
+    /// Moves those to `frozen`, where there must be none, and forgets the others: the image has their content.
+    void freeze_into(twins& frozen);
     [[nodiscard]] std::uint64_t bytes() const { return count_ * k_page_bytes; }
+    [[nodiscard]] bool is_empty() const { return count_ == 0; }
     void clear();
 
 private:
@@ -37,15 +47,12 @@ private:
         std::byte* bytes = nullptr;
         std::uint32_t checksum = 0; // 0: still the image's content
     };
-    struct free_deleter {
-        void operator()(std::byte* block) const;
-    };
-    static constexpr std::uint64_t k_first_block_pages = 64;
-    static constexpr std::uint64_t k_block_pages = 512; // 2 MiB: a huge page
+    void clear_free();
 
+    twin_memory& memory_;
     std::size_t chunk_pages_;
     std::unordered_map<std::uint64_t, std::vector<slot>> chunks_;
-    std::vector<std::unique_ptr<std::byte, free_deleter>> blocks_;
+    std::vector<twin_memory::block> blocks_;
     std::uint64_t block_pages_left_ = 0; // at the end of the last block
     std::byte* next_ = nullptr;
     std::vector<std::byte*> free_; // single pages

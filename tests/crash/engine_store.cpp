@@ -1,5 +1,8 @@
 #include "engine_store.hpp"
 
+#include "content.hpp"
+#include "stepping_files.hpp"
+
 #include <cstdlib>
 #include <utility>
 
@@ -13,26 +16,61 @@ constexpr std::uint64_t k_base = 0x5800'0000'0000;
 constexpr std::uint64_t k_base = 0x1100'0000'0000;
 #endif
 
+/// Carries checkpoints out in the place of a thread.
+class carrier {
+public:
+    carrier(txn::engine& engine, stepping_files& files) : engine_(engine), random_(engine.version()) {
+        engine_.let_checkpoints_be_carried_out([this] {
+            static constexpr std::uint64_t k_rarities[] = {1, 1, 2, 4, 16, 1000};
+            static constexpr std::uint64_t k_pages[] = {1, 1, 1, 2, 7, 256};
+            one_in_ = k_rarities[random_.below(std::size(k_rarities))];
+            step_bytes_ = k_pages[random_.below(std::size(k_pages))] * k_page_bytes;
+            return true;
+        });
+        files.before_each([this] { come_by(); });
+    }
+    void come_by() {
+        if (is_at_it_ || random_.below(one_in_) != 0)
+            return;
+        is_at_it_ = true;
+        static_cast<void>(engine_.step_checkpoint(step_bytes_)); // a failure poisons
+        is_at_it_ = false;
+    }
+
+private:
+    txn::engine& engine_;
+    generator random_;
+    std::uint64_t one_in_ = 1;
+    std::uint64_t step_bytes_ = k_page_bytes;
+    bool is_at_it_ = false;
+};
+
 class engine_store final : public store {
 public:
-    engine_store(std::unique_ptr<txn::engine> opened, sections kind) : engine_(std::move(opened)), kind_(kind) {
+    /// `files`: those of the engine, if its checkpoints are to go on beside everything else.
+    engine_store(std::unique_ptr<stepping_files> files, std::unique_ptr<txn::engine> opened, sections kind)
+        : files_(std::move(files)), engine_(std::move(opened)), kind_(kind) {
+        if (files_)
+            carrier_.emplace(*engine_, *files_);
         begin();
     }
 
-    result<void> commit(log::durability how) override { return end(engine_->commit(how, txn::commit_scope::declared)); }
+    result<void> commit(log::durability how) override {
+        return stepping(end(engine_->commit(how, txn::commit_scope::declared)));
+    }
     result<std::uint64_t> commit_async() override {
         auto version = engine_->submit(txn::commit_scope::declared);
-        auto ended = end(version ? result<void>() : version.error());
+        auto ended = stepping(end(version ? result<void>() : version.error()));
         return ended ? std::move(version) : ended.error();
     }
     result<void> await(std::uint64_t version) override { return engine_->await(version, log::durability::durable); }
-    result<void> sync() override { return engine_->sync(); }
-    result<void> rollback() override { return end(engine_->rollback()); }
+    result<void> sync() override { return stepping(engine_->sync()); }
+    result<void> rollback() override { return stepping(end(engine_->rollback())); }
     void announce(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::declared && !engine_->announce(first, bytes))
             std::abort();
     }
-    result<void> checkpoint() override { return engine_->checkpoint(); }
+    result<void> checkpoint() override { return stepping(engine_->checkpoint()); }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
         std::optional<failure> why;
@@ -65,8 +103,20 @@ private:
         return done;
     }
 
+    /// A checkpoint may go on before its caller does anything else; when that fails, he need not hear of it before.
+    result<void> stepping(result<void> done) {
+        if (!carrier_)
+            return done;
+        carrier_->come_by();
+        if (done && engine_->is_poisoned())
+            return fail(errc::poisoned, "a checkpoint has failed", engine_->path());
+        return done;
+    }
+
     static constexpr std::uint64_t k_alignment = 16;
+    std::unique_ptr<stepping_files> files_; // outlive the engine
     std::unique_ptr<txn::engine> engine_;
+    std::optional<carrier> carrier_;
     sections kind_;
 };
 
@@ -84,13 +134,15 @@ txn::engine_options small_heap_options() {
     return options;
 }
 
-open_function engine(txn::engine_options options, sections kind) {
-    return [options = std::move(options), kind](os::file_system& files,
-                                                const std::string& path) -> result<std::unique_ptr<store>> {
-        auto opened = txn::engine::open(files, path, txn::open_mode::open_or_create, options, "crash tests");
+open_function engine(txn::engine_options options, sections kind, checkpointing how) {
+    return [options = std::move(options), kind, how](os::file_system& files,
+                                                     const std::string& path) -> result<std::unique_ptr<store>> {
+        auto stepping = how == checkpointing::in_background ? std::make_unique<stepping_files>(files) : nullptr;
+        auto opened = txn::engine::open(stepping ? static_cast<os::file_system&>(*stepping) : files, path,
+                                        txn::open_mode::open_or_create, options, "crash tests");
         if (!opened)
             return opened.error();
-        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(*opened), kind));
+        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(stepping), std::move(*opened), kind));
     };
 }
 

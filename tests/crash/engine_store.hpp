@@ -11,6 +11,10 @@ txn::engine_options small_heap_options();
 
 /// With `declared`, all is done in declared sections: changes are announced, and commits look for no others.
 enum class sections { ordinary, declared };
-open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary);
+/// With `in_background`, a checkpoint that is due goes on step by step between and inside of what is done next, at moments
+/// and by steps that are drawn: at one go, dragged out, or not until somebody has to wait for it.
+enum class checkpointing { at_one_go, in_background };
+open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary,
+                     checkpointing how = checkpointing::at_one_go);
 
 } // namespace remanence::crash

@@ -3,6 +3,8 @@
 #include "copied_store.hpp"
 #include "engine_store.hpp"
 
+#include <algorithm>
+
 namespace remanence::crash {
 
 namespace {
@@ -13,6 +15,12 @@ open_function engine_with(std::uint64_t log_limit_bytes, sections kind = section
     auto options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
     return engine(options, kind);
+}
+
+open_function background_engine(std::uint64_t log_limit_bytes, sections kind = sections::ordinary) {
+    auto options = small_heap_options();
+    options.log_limit_bytes = log_limit_bytes;
+    return engine(options, kind, checkpointing::in_background);
 }
 
 void begin(session& program) {
@@ -429,6 +437,106 @@ void asynchronous_bulk(session& program) {
     program.wait(program.commit_async());
 }
 
+std::size_t largest(session& program) {
+    const auto& all = program.current().blocks();
+    const auto found =
+        std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    return static_cast<std::size_t>(found - all.begin());
+}
+
+/// Checkpoints go on beside commits of all kinds, of which one is longer than the log's limit, and some need another region.
+void beside_checkpoints(session& program) {
+    begin(program);
+    program.add_block(100 * KiB);
+    program.commit();
+    for (std::uint64_t i = 0; i < 14; i++) {
+        program.poke(largest(program), 5000 + 9000 * (i % 7), 700);
+        program.poke(largest(program), 900 + 64 * i, 40); // of a page that each of them changes
+        program.commit();
+        program.add_block(300 + 4000 * (i % 3));
+        program.poke(300);
+        program.commit(i % 4 == 1 ? durability::lazy : i % 4 == 2 ? durability::none : durability::durable);
+        if (i % 5 == 2) {
+            program.poke(9000);
+            program.add_block(70 * KiB);
+            program.rollback();
+        }
+        if (i % 5 == 3) {
+            program.remove_largest();
+            program.add_block(90 * KiB);
+            program.commit_async();
+        }
+        if (i == 6)
+            program.add_sparse_block(5 * MiB, 900 * KiB, 3000);
+        if (i == 9)
+            program.poke(largest(program), 4096, 60 * KiB);
+        if (i == 11)
+            program.verify();
+        program.change_serial();
+        program.commit();
+    }
+    program.poke(200);
+    program.checkpoint();
+    program.poke(3000);
+    program.commit();
+    program.poke(3000);
+    program.commit();
+    program.die();
+    program.open();
+    for (std::uint64_t i = 0; i < 6; i++) {
+        program.poke(2500);
+        program.change_serial();
+        program.commit();
+    }
+    program.close();
+    program.open();
+    program.poke(9);
+    program.commit();
+}
+
+/// Commits, asynchronous ones, checkpoints and closes are cut short at each operation, those of checkpoints beside them
+/// among them.
+void beside_checkpoints_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(50 * KiB);
+    program.commit();
+    const auto commit_some = [&] { // more than the log's limit
+        for (std::uint64_t i = 0; i < 4; i++) {
+            program.poke(largest(program), 4096 + 9000 * i, 900);
+            program.change_serial();
+            program.commit(i == 1 ? durability::lazy : durability::durable);
+        }
+    };
+    for (std::uint64_t n = 0; n < 40; n++) {
+        commit_some();
+        program.poke(largest(program), 4096, 5000);
+        program.add_block(20 * KiB);
+        if (!program.try_commit(n % 20, how, n < 20 ? durability::durable : durability::lazy))
+            program.open();
+    }
+    for (std::uint64_t n = 0; n < 20; n++) {
+        commit_some();
+        program.add_block(70 * KiB);
+        if (!program.try_commit_async(n, how))
+            program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        commit_some();
+        if (program.try_checkpoint(n, how))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        commit_some();
+        if (program.try_close(n, how))
+            break;
+        program.open();
+    }
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
 /// Goes on after a power loss; on what it left, once more.
 void go_on(session& program) {
     program.open();
@@ -661,6 +769,8 @@ void killed_asynchronous(session& program) { asynchronous_cut_short(program, ses
 void failing_asynchronous(session& program) { asynchronous_cut_short(program, session::cut::failure); }
 void killed_lazy(session& program) { lazy_cut_short(program, session::cut::death); }
 void failing_lazy(session& program) { lazy_cut_short(program, session::cut::failure); }
+void killed_beside_checkpoints(session& program) { beside_checkpoints_cut_short(program, session::cut::death); }
+void failing_beside_checkpoints(session& program) { beside_checkpoints_cut_short(program, session::cut::failure); }
 void killed(session& program) { cut_short(program, session::cut::death); }
 void failing_device(session& program) { cut_short(program, session::cut::failure); }
 
@@ -783,6 +893,49 @@ std::vector<workload> engine_workloads() {
          .after_failed_sync = os::failed_sync::btrfs,
          .cuts_short = true,
          .cost = 5},
+        {.name = "background", .open = background_engine(k_tight), .phases = {beside_checkpoints}},
+        {.name = "background_declared",
+         .open = background_engine(k_tight, sections::declared),
+         .phases = {beside_checkpoints}},
+        {.name = "background_without_durable_writes",
+         .open = background_engine(k_tight),
+         .phases = {beside_checkpoints},
+         .durable_writes = false},
+        {.name = "background_checkpoints", .open = background_engine(4 * KiB), .phases = {checkpoints}},
+        {.name = "background_bulk", .open = background_engine(100 * KiB), .phases = {bulk_commits}},
+        {.name = "background_growth", .open = background_engine(k_tight), .phases = {growth}, .cost = 5},
+        {.name = "background_log_growth", .open = background_engine(600 * KiB), .phases = {log_growth}},
+        {.name = "background_free_and_reuse", .open = background_engine(k_tight), .phases = {free_and_reuse}},
+        {.name = "background_skipped_chunks",
+         .open = background_engine(2 * KiB),
+         .phases = {many_skipped_chunks},
+         .cost = 4},
+        {.name = "background_durabilities", .open = background_engine(4 * KiB), .phases = {durabilities}},
+        {.name = "background_asynchronous", .open = background_engine(4 * KiB), .phases = {asynchronous}},
+        {.name = "background_asynchronous_bulk", .open = background_engine(k_tight), .phases = {asynchronous_bulk}},
+        {.name = "background_killed",
+         .open = background_engine(4 * KiB),
+         .phases = {killed_beside_checkpoints},
+         .cuts_short = true},
+        {.name = "background_failing_ext4",
+         .open = background_engine(4 * KiB),
+         .phases = {failing_beside_checkpoints},
+         .after_failed_sync = os::failed_sync::ext4,
+         .cuts_short = true},
+        {.name = "background_failing_xfs",
+         .open = background_engine(4 * KiB),
+         .phases = {failing_beside_checkpoints},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true},
+        {.name = "background_failing_btrfs",
+         .open = background_engine(4 * KiB),
+         .phases = {failing_beside_checkpoints},
+         .after_failed_sync = os::failed_sync::btrfs,
+         .cuts_short = true},
+        {.name = "background_crash_and_go_on",
+         .open = background_engine(4 * KiB),
+         .phases = {go_on, go_on, go_on_and_close},
+         .restarts = 2},
         {.name = "crash_and_go_on",
          .open = engine_with(k_tight),
          .phases = {go_on, go_on, go_on_and_close},

@@ -4,6 +4,7 @@
 
 #include "base/units.hpp"
 #include "os/simulated_disk.hpp"
+#include "unit/store/store_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,14 +55,14 @@ TEST_P(checksum_table_of, round_trips_and_never_overwrites_what_the_last_root_na
             ASSERT_TRUE(table.set(page, sum));
             model[page] = sum;
         }
-        auto written = table.write_changed();
+        auto written = write_changed(table, *file_);
         ASSERT_TRUE(written);
         root = *written;
         ASSERT_NO_FATAL_FAILURE(expect(root, model));
         if (round > 0) {
             ASSERT_NO_FATAL_FAILURE(expect(old_root, previous)); // I1
         }
-        EXPECT_EQ((*table.write_changed()).checksum, root.checksum); // nothing changed, nothing written
+        EXPECT_EQ((*write_changed(table, *file_)).checksum, root.checksum); // nothing changed, nothing written
     }
     EXPECT_LE(*file_->size(), 64 * KiB + checksum_table::file_bytes(GetParam()));
 }
@@ -70,7 +71,7 @@ TEST_P(checksum_table_of, a_damaged_node_is_corrupt_at_its_place_and_others_stil
     checksum_table table(*file_, region());
     const std::uint64_t last = GetParam() / k_page_bytes - 1;
     ASSERT_TRUE(table.set(last, 7));
-    auto root = *table.write_changed();
+    auto root = *write_changed(table, *file_);
     // The first write of a table is its leaf, at its place in the sweep.
     std::uint64_t leaf = 0;
     for (const auto& operation : disk_.trace()) {

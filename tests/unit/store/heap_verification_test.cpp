@@ -103,7 +103,7 @@ TEST_F(verification, of_the_structure_alone_finds_what_contradicts_itself_and_re
     edit([&](os::file& file) {
         checksum_table table(file, super.regions[0]);
         ASSERT_TRUE(table.set(k_chunk_pages + 3, 77)); // 1 was skipped
-        root = *table.write_changed();
+        root = *write_changed(table, file);
     });
     edit_superblock(super.sequence % 2, [&](format::superblock& s) { s.regions[0].root = root; });
     ASSERT_TRUE(reopen());
@@ -132,7 +132,7 @@ TEST_F(verification, a_checksum_of_a_page_that_has_no_place_is_found_at_what_wou
         checksum_table table(file, super.regions[0]);
         for (const std::uint64_t page : {skipped, beyond})
             ASSERT_TRUE(table.set(page, 77));
-        root = *table.write_changed();
+        root = *write_changed(table, file);
     });
     edit_superblock(super.sequence % 2, [&](format::superblock& s) { s.regions[0].root = root; });
     ASSERT_TRUE(reopen());

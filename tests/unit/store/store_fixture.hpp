@@ -22,6 +22,15 @@ constexpr const char* k_path = "dir/heap";
 constexpr std::uint64_t k_chunk = 64 * KiB;
 constexpr std::uint64_t k_chunk_pages = k_chunk / k_page_bytes;
 
+/// Takes what changed in a table, and writes it.
+inline result<format::node_reference> write_changed(checksum_table& table, os::file& file) {
+    std::vector<planned_write> writes;
+    auto root = table.take_changed(writes);
+    for (const planned_write& each : writes)
+        REM_TRY(file.write("test", each.offset, each.bytes));
+    return root;
+}
+
 /// One page filled with a pattern, aligned for direct writes.
 class page_bytes {
 public:

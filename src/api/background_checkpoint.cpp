@@ -1,0 +1,55 @@
+#include "api/background_checkpoint.hpp"
+
+#include "os/blocked_signals.hpp"
+
+#include <new>
+
+namespace remanence::detail {
+
+background_checkpoint::background_checkpoint(txn::engine& engine) : engine_(engine) {
+    const os::blocked_signals none;
+    thread_ = std::thread([this] { run(); });
+}
+
+background_checkpoint::~background_checkpoint() {
+    {
+        const std::lock_guard guard(mutex_);
+        ends_ = true;
+    }
+    woken_.notify_one();
+    thread_.join();
+}
+
+void background_checkpoint::carry_out() {
+    {
+        const std::lock_guard guard(mutex_);
+        begun_ = true;
+    }
+    woken_.notify_one();
+}
+
+void background_checkpoint::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        woken_.wait(lock, [this] { return begun_ || ends_; });
+        if (ends_)
+            return;
+        begun_ = false; // what begins from here on may come too late for this step
+        lock.unlock();
+        const bool is_left = step();
+        lock.lock();
+        begun_ = begun_ || is_left;
+    }
+}
+
+/// Whether something is left. A failure poisons, so the next commit reports it.
+bool background_checkpoint::step() {
+    try {
+        auto is_left = engine_.step_checkpoint();
+        return is_left && *is_left;
+    } catch (const std::bad_alloc&) { // likewise
+        return false;
+    }
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,18 @@
+#include "store/sticky_sync.hpp"
+
+namespace remanence::store {
+
+result<void> sticky_sync::sync(os::site where) {
+    const std::lock_guard guard(mutex_);
+    if (failed_)
+        return unexpected(*failed_);
+    auto synced = file_.sync(where);
+    if (synced)
+        return {};
+    failed_ = synced.why();
+    if (failed_->code == errc::no_space)
+        failed_->code = errc::io; // it says that nothing was written, and that the call may be repeated
+    return unexpected(*failed_);
+}
+
+} // namespace remanence::store

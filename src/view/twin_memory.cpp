@@ -1,0 +1,40 @@
+#include "view/twin_memory.hpp"
+
+#include "base/assert.hpp"
+#include "base/units.hpp"
+#include "os/memory.hpp"
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace remanence::view {
+
+void twin_memory::free_deleter::operator()(std::byte* bytes) const { std::free(bytes); }
+
+twin_memory::block twin_memory::take(std::uint64_t pages, bool is_small) {
+    REM_CHECK(pages <= k_pages_max);
+    if (!unused_.empty()) {
+        block again = std::move(unused_.back());
+        unused_.pop_back();
+        return again;
+    }
+    // A commit of few pages shall not pay for the zeros of a huge page.
+    is_small = is_small && pages <= k_small_pages;
+    const std::uint64_t size = is_small ? k_small_pages : k_pages_max;
+    auto* const bytes =
+        static_cast<std::byte*>(std::aligned_alloc((is_small ? 1 : size) * k_page_bytes, size * k_page_bytes));
+    if (bytes == nullptr)
+        throw std::bad_alloc();
+    block fresh{std::unique_ptr<std::byte, free_deleter>(bytes), size};
+    if (!is_small)
+        os::prefer_huge_pages(bytes, size * k_page_bytes);
+    return fresh;
+}
+
+void twin_memory::give_back(block unused) {
+    if (unused.pages == k_pages_max)
+        unused_.push_back(std::move(unused));
+}
+
+} // namespace remanence::view

@@ -1,0 +1,37 @@
+// Memory for twins. What one checkpoint no longer needs, the twins behind the next one use again: the kernel would have to
+// find and clear it page by page, at the expense of commits. May use: base, os.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace remanence::view {
+
+class twin_memory {
+    struct free_deleter {
+        void operator()(std::byte* bytes) const;
+    };
+
+public:
+    struct block {
+        std::unique_ptr<std::byte, free_deleter> bytes;
+        std::uint64_t pages;
+    };
+    static constexpr std::uint64_t k_pages_max = 512; // of a block; 2 MiB: a huge page
+
+    /// A block of at least so many pages, up to k_pages_max; a small one if `is_small`, unless there is one to be used
+    /// again.
+    block take(std::uint64_t pages, bool is_small);
+    void give_back(block unused);
+    /// What is to be used again goes to the process.
+    void trim() { unused_.clear(); }
+
+private:
+    static constexpr std::uint64_t k_small_pages = 64;
+
+    std::vector<block> unused_; // of k_pages_max
+};
+
+} // namespace remanence::view
