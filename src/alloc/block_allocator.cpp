@@ -45,6 +45,26 @@ void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
     return allocate_large(bytes, alignment);
 }
 
+std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min, std::uint64_t end) {
+    std::vector<byte_range> found;
+    const auto add = [&](std::uint64_t page, std::uint64_t end_page) {
+        const std::uint64_t from = page * k_page_bytes;
+        const std::uint64_t to = std::min(end_page * k_page_bytes, end);
+        if (from < to && to - from >= bytes_min)
+            found.push_back({from, to - from});
+    };
+    runs_.tree().for_each(divide_up(bytes_min, k_page_bytes),
+                          [&](std::uint32_t page, std::uint32_t count) { add(page, page + std::uint64_t{count}); });
+    for (std::uint32_t index = 0; index < k_section_count; ++index) {
+        const section& home = section_at(index);
+        add(std::max<std::uint64_t>(pages_.used_end(home), home.first_data_page), home.end_page());
+    }
+    if (damaged())
+        return {};
+    std::ranges::sort(found, {}, &byte_range::offset);
+    return found;
+}
+
 void block_allocator::deallocate(void* address, std::size_t bytes, std::size_t alignment) {
     const bool was_there =
         is_small(bytes, alignment) ? slabs_.deallocate(address, granules_of(bytes)) : deallocate_large(address, bytes);

@@ -69,6 +69,9 @@ public:
     /// Whether no byte of a data page belongs to a block, so that its contents do not matter. O(1) in a slab, else O(log
     /// of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
+    /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left
+    /// out. O(log) of free runs for each, and O(sections).
+    [[nodiscard]] std::vector<byte_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes; }

@@ -29,6 +29,7 @@ public:
     void release(std::uint32_t page, std::uint32_t page_count);
 
     [[nodiscard]] const run_tree& tree() const { return tree_; }
+    [[nodiscard]] run_tree& tree() { return tree_; }
 
 private:
     struct run {

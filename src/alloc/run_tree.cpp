@@ -1,5 +1,7 @@
 #include "alloc/run_tree.hpp"
 
+#include <vector>
+
 namespace remanence::alloc {
 
 using format::page_descriptor;
@@ -36,6 +38,29 @@ std::uint32_t run_tree::best_fit(std::uint64_t page_count) {
         page = run->count >= page_count ? run->before : run->after;
     }
     return best;
+}
+
+void run_tree::for_each(std::uint64_t page_count,
+                        const std::function<void(std::uint32_t, std::uint32_t)>& visit_run) {
+    struct link {
+        std::uint32_t page;
+        std::uint64_t bound;
+    };
+    std::vector<link> left{{pages_.state().free_run_root, k_no_bound}};
+    while (!left.empty()) {
+        link at = left.back();
+        left.pop_back();
+        if (at.page == 0)
+            continue;
+        const page_descriptor* const run = visit(at.page, at.bound);
+        if (run == nullptr)
+            return;
+        left.push_back({run->after, at.bound});
+        if (run->count >= page_count) {
+            visit_run(at.page, run->count);
+            left.push_back({run->before, at.bound});
+        }
+    }
 }
 
 void run_tree::insert(std::uint32_t page) {

@@ -88,6 +88,42 @@ void chunk_map::append_zero_run(std::uint64_t first, std::uint64_t count, std::u
     exceptions_.push_back({first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0});
 }
 
+bool chunk_map::add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
+    const auto after = std::ranges::lower_bound(exceptions_, first, {}, &chunk_exception::chunk);
+    REM_CHECK(after == exceptions_.end() || first + count <= after->chunk);
+    const bool joins_after = after != exceptions_.end() && after->chunk == first + count;
+    const bool joins_before =
+        after != exceptions_.begin() && std::prev(after)->chunk + std::prev(after)->run_length == first;
+    if (!joins_before && !joins_after && exceptions_.size() == k_exceptions_max)
+        return false;
+    changed_ = true;
+    chunk_exception joined{first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0};
+    if (joins_after)
+        joined.run_length += after->run_length;
+    if (joins_before) {
+        const auto before = std::prev(after);
+        joined.chunk = before->chunk;
+        joined.run_length += before->run_length;
+        *before = joined;
+        if (joins_after)
+            exceptions_.erase(after);
+    } else if (joins_after) {
+        *after = joined;
+    } else {
+        exceptions_.insert(after, joined);
+    }
+    return true;
+}
+
+std::uint64_t chunk_map::without_zeros_at_end(std::uint64_t chunk_count) {
+    while (!exceptions_.empty() && exceptions_.back().chunk + exceptions_.back().run_length == chunk_count) {
+        chunk_count = exceptions_.back().chunk;
+        exceptions_.pop_back();
+        changed_ = true;
+    }
+    return chunk_count;
+}
+
 chunk_map::placed chunk_map::place(format::map_reference area) {
     area.slot = 1 - area.slot; // I1
     area.count = exceptions_.size();

@@ -1,7 +1,7 @@
 // Which chunks are not at home: a sorted list of exceptions. May use: base, os, format.
 //
-// So far the only exceptions are chunks that were never committed although the heap extends beyond them. Exceptions
-// are bounded by the mappings a process may have (65,530), so the list is one array, written whole to the other one
+// So far the only exceptions are chunks that hold nothing although the heap extends beyond them: they were never
+// committed, or given back. Exceptions are bounded by the mappings a process may have (65,530), so the list is one array, written whole to the other one
 // of two places by a checkpoint (I1), and its checksum stands in the superblock.
 #pragma once
 
@@ -27,6 +27,11 @@ public:
     /// [first, first+count), beyond every other exception, was skipped. Without room for another exception the chunks
     /// count as stored: they are holes in the file, which read as zeros, too.
     void append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
+
+    /// [first, first+count), which is stored, is not any more. False, and nothing changed, without room for another exception.
+    bool add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
+    /// Forgets exceptions at the end of so many chunks, and returns how many are left.
+    std::uint64_t without_zeros_at_end(std::uint64_t chunk_count);
 
     [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
     [[nodiscard]] bool changed() const { return changed_; }

@@ -305,9 +305,9 @@ result<void> heap_file::reserve_checksums(std::uint64_t page) {
     return tables_[index].reserve(page - super_.regions[index].heap_offset / k_page_bytes);
 }
 
-result<void> heap_file::reserve_map(std::uint64_t fresh) {
-    // A fresh chunk splits one run in two at most, or leaves one behind.
-    std::uint64_t bytes = (map_.exceptions().size() + 2 * fresh) * sizeof(format::chunk_exception);
+result<void> heap_file::reserve_map(std::uint64_t fresh_runs) {
+    // Each parts a run in two at most, or leaves one behind.
+    std::uint64_t bytes = (map_.exceptions().size() + fresh_runs) * sizeof(format::chunk_exception);
     bytes = std::min(bytes, align_up(chunk_map::k_exceptions_max * sizeof(format::chunk_exception), k_page_bytes));
     if (bytes <= next_map_area_.slot_bytes)
         return {};
@@ -484,6 +484,54 @@ result<void> heap_file::take_over_structure() {
     for (checksum_table& table : tables_)
         REM_TRY(table.take_over());
     map_.take_over();
+    return {};
+}
+
+result<std::vector<byte_range>> heap_file::forget(byte_range stretch, std::uint64_t version) {
+    const std::uint64_t chunk_bytes = super_.chunk_bytes;
+    const std::uint64_t end = stretch.end() / chunk_bytes;
+    std::vector<byte_range> forgotten;
+    for (std::uint64_t chunk = stretch.offset / chunk_bytes; chunk < end;) {
+        if (!is_stored(chunk)) {
+            ++chunk;
+            continue;
+        }
+        const std::uint64_t first = chunk;
+        while (chunk < end && is_stored(chunk))
+            ++chunk;
+        auto reserved = reserve_to_forget(first, chunk);
+        if (!reserved && reserved.why().code != errc::no_space)
+            return reserved.error();
+        if (!reserved || !map_.add_zero_run(first, chunk - first, version))
+            break; // I8
+        for (std::uint64_t each = first; each < chunk; ++each) {
+            fresh_.erase(each);
+            REM_TRY(clear_checksums(each));
+        }
+        forgotten.push_back({first * chunk_bytes, (chunk - first) * chunk_bytes});
+    }
+    image_bytes_ = map_.without_zeros_at_end(image_bytes_ / chunk_bytes) * chunk_bytes;
+    return forgotten;
+}
+
+result<void> heap_file::reserve_to_forget(std::uint64_t first, std::uint64_t end) {
+    REM_TRY(reserve_map(1));
+    for (std::uint64_t chunk = first; chunk < end; ++chunk)
+        REM_TRY(reserve_checksums(chunk * chunk_pages())); // one node has those of all its pages
+    return {};
+}
+
+// In the table, which must know nothing of pages that are zeros when the chunk is stored again.
+result<void> heap_file::clear_checksums(std::uint64_t chunk) {
+    const std::size_t index = region_index(chunk * super_.chunk_bytes);
+    const std::uint64_t first = chunk * chunk_pages() - super_.regions[index].heap_offset / k_page_bytes;
+    for (std::uint64_t page = first; page < first + chunk_pages(); ++page) {
+        auto checksum = tables_[index].get(page);
+        if (!checksum)
+            return checksum.error();
+        if (*checksum != 0)
+            REM_TRY(tables_[index].set(page, 0));
+    }
     return {};
 }
 

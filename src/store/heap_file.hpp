@@ -117,8 +117,8 @@ public:
     result<void> reserve_places();
     /// Room for another checksum of a page that has its own place already. errc::no_space.
     result<void> reserve_checksums(std::uint64_t page);
-    /// Room for the chunk map after up to `fresh` more chunks.
-    result<void> reserve_map(std::uint64_t fresh);
+    /// Room for the chunk map after up to so many more runs of fresh chunks.
+    result<void> reserve_map(std::uint64_t fresh_runs);
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
     result<void> sync_fresh();
@@ -128,6 +128,12 @@ public:
     /// The log has the record that names this chunk, which had no contents yet. `checksums`: one for each page, 0 for zeros
     /// that were not written.
     void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
+
+    // Space is given back by a checkpoint that comes after this, and discard_unstored() after that.
+
+    /// In the chunks of this stretch lies nothing any more; those that were stored are returned, in runs. They are fewer, or
+    /// none, without room in the chunk map, or on the disk for what says so. After a failure the heap is to be poisoned.
+    result<std::vector<byte_range>> forget(byte_range stretch, std::uint64_t version);
 
     // A checkpoint: compose, carry out, adopt. Commits may go on between the first and the last: what they accept is part
     // of the next one. One at a time. confirm() comes before.
@@ -169,6 +175,8 @@ private:
     [[nodiscard]] std::uint64_t needed_end() const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
+    result<void> reserve_to_forget(std::uint64_t first, std::uint64_t end);
+    result<void> clear_checksums(std::uint64_t chunk);
 
     std::unique_ptr<os::file> file_;
     sticky_sync syncs_; // all syncs of file_

@@ -112,10 +112,10 @@ public:
     /// Memory becomes what the last commit left, allocator included.
     result<void> rollback();
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
-    /// changes stay what they are.
+    /// changes stay what they are. When there are none, chunks in which no block lies are given back to the file system.
     result<void> checkpoint();
-    /// Folds, marks the heap clean and removes the log. What is not committed is lost. Only await() and destruction may
-    /// follow.
+    /// Folds, marks the heap clean and removes the log. What is not committed is lost. Chunks in which no block lies are given
+    /// back to the file system. Only await() and destruction may follow.
     result<void> close();
 
     // Checkpoints beside commits. The engine has no thread: somebody else carries them out, step by step.
@@ -222,6 +222,11 @@ private:
     result<void> checkpoint_if_due(commit_scope scope);
     result<void> make_or_begin_checkpoint(commit_scope scope);
     result<void> fold(bool clean);
+    /// Stretches of whole chunks in which no block lies, but something is stored. Of memory as it is, committed or not.
+    [[nodiscard]] std::vector<byte_range> unused_chunks();
+    /// So that the next fold, and discard_unstored() after it, gives their space back. Whether there are any.
+    result<bool> forget_unused();
+    result<bool> forget(const std::vector<byte_range>& stretches);
     result<void> fold_and_settle(commit_scope scope);
     result<void> begin_run();
     result<void> step(checkpoint_run& run, std::uint64_t bytes_max);

@@ -39,6 +39,15 @@ private:
     std::vector<stretch> all_;
 };
 
+std::uint64_t runs_of(const std::vector<view::fresh_chunk>& sorted) {
+    std::uint64_t runs = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (i == 0 || sorted[i].chunk != sorted[i - 1].chunk + 1)
+            ++runs;
+    }
+    return runs;
+}
+
 /// The pages that fresh chunks have contents for, once they have a home.
 stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
     stretches found(store);
@@ -193,7 +202,7 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
         if (store_->needs_regions(heap_bytes) || (log_ && !log_->has_room(record.record_bytes())))
             REM_TRY(finish_run());
         REM_TRY(store_->add_regions(heap_bytes));
-        REM_TRY(store_->reserve_map(changes.fresh.size()));
+        REM_TRY(store_->reserve_map(runs_of(changes.fresh)));
         stretches places = fresh_stretches(*store_, changes);
         for (const view::changed_page& page : changes.pages) {
             auto checksum = store_->checksum_of(page.page);

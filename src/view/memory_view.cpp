@@ -128,15 +128,18 @@ result<void> memory_view::make_accessible(std::uint64_t bytes) {
         }
     }
     reserved_ = place_.bytes();
-    REM_TRY(os::map_anonymous(base() + accessible_, wanted - accessible_));
-    if (!core_dump_)
-        os::exclude_from_core(base() + accessible_, wanted - accessible_);
-    if (wanted > k_huge_pages_from)
-        os::prefer_huge_pages(base() + accessible_, wanted - accessible_);
-    if (scanner_)
-        REM_TRY(scanner_->mapped(accessible_, wanted - accessible_, os::page_contents::zeros));
+    REM_TRY(map_zeros(accessible_, wanted));
     accessible_ = wanted;
     return {};
+}
+
+result<void> memory_view::map_zeros(std::uint64_t from, std::uint64_t to) {
+    REM_TRY(os::map_anonymous(base() + from, to - from));
+    if (!core_dump_)
+        os::exclude_from_core(base() + from, to - from);
+    if (to > k_huge_pages_from)
+        os::prefer_huge_pages(base() + from, to - from);
+    return scanner_ ? scanner_->mapped(from, to - from, os::page_contents::zeros) : result<void>();
 }
 
 result<void> memory_view::gather_written() {
@@ -480,6 +483,17 @@ result<void> memory_view::map_some_chunks(std::uint64_t pages) {
         scattered_chunks_ = 0;
     chunk_to_map_ = k_no_chunk;
     return {};
+}
+
+result<void> memory_view::forget(byte_range chunks) {
+    REM_CHECK(frozen_.is_empty());
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk) {
+        twins_.forget(chunk);
+        if (chunk < maps_file_.size())
+            maps_file_[static_cast<std::size_t>(chunk)] = false;
+    }
+    return map_zeros(chunks.offset, std::min(chunks.end(), accessible_));
 }
 
 result<void> memory_view::settle(commit_scope committed) {

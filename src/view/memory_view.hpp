@@ -149,6 +149,10 @@ public:
     /// All that is left, but for chunks.
     result<void> settle_rest();
 
+    /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and twins go. Precondition: nothing
+    /// uncommitted lies there, and no twin is frozen.
+    result<void> forget(byte_range chunks);
+
     /// Gives private copies back to the kernel. Precondition: the image holds just the committed content, and so does the
     /// view after a commit of everything. After one of what was declared only copies that equal their twins are given
     /// back. To be called before drop_twins().
@@ -162,6 +166,7 @@ private:
           twins_(twin_memory_, store.chunk_pages()),
           frozen_(twin_memory_, store.chunk_pages()) {}
     result<void> map_image(os::access protection);
+    result<void> map_zeros(std::uint64_t from, std::uint64_t to);
     result<void> map_file(byte_range heap, std::uint64_t file_offset, os::access protection);
     result<void> map_file_again(byte_range heap, std::uint64_t file_offset);
     result<void> gather_written();

@@ -73,6 +73,15 @@ std::vector<store::folded_page> twins::sorted() const {
     return pages;
 }
 
+void twins::forget(std::uint64_t chunk) {
+    const auto found = chunks_.find(chunk);
+    if (found == chunks_.end())
+        return;
+    count_ -= static_cast<std::uint64_t>(
+        std::ranges::count_if(found->second, [](const slot& each) { return each.bytes != nullptr; }));
+    chunks_.erase(found);
+}
+
 void twins::freeze_into(twins& frozen) {
     REM_CHECK(frozen.chunks_.empty() && frozen.blocks_.empty());
     for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {

@@ -38,6 +38,8 @@ public:
     [[nodiscard]] std::vector<store::folded_page> sorted() const;
     /// Moves those to `frozen`, where there must be none, and forgets the others: the image has their content.
     void freeze_into(twins& frozen);
+    /// Those of a chunk are none any more; their memory stays in use until clear().
+    void forget(std::uint64_t chunk);
     [[nodiscard]] std::uint64_t bytes() const { return count_ * k_page_bytes; }
     [[nodiscard]] bool is_empty() const { return count_ == 0; }
     void clear();
