@@ -250,8 +250,8 @@ public:
     /// What becomes durable, by itself, is memory as it is now; it may be changed again as soon as this returns. Errors that
     /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
     /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
-    /// New memory that the commit brings is written here (see durability::none), as is a checkpoint that is due; the rest by
-    /// a thread that the heap starts with the first one, or here, too, where none can be started.
+    /// New memory that the commit brings is written here, and a checkpoint that is due begins here (see durability::none);
+    /// the rest is done by a thread that the heap starts with the first one, or here, too, where none can be started.
     [[nodiscard]] commit_ticket commit_async();
     /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
     /// sections. errc::io: the heap is poisoned; errc::poisoned.
@@ -262,7 +262,7 @@ public:
     /// Complexity: as commit().
     void rollback();
     /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted. Waits for the
-    /// other threads' sections to end. What was committed is as durable before as after. errc::io poisons the heap;
+    /// other threads' sections to end, and for the checkpoint that is under way. What was committed is as durable before as after. errc::io poisons the heap;
     /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last one).
     void checkpoint();
 

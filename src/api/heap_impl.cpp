@@ -222,13 +222,11 @@ bool heap_impl::start_syncer() {
     return true;
 }
 
-bool heap_impl::carry_out_checkpoint() noexcept {
+bool heap_impl::carry_out_checkpoint() {
     try {
         if (!checkpointer)
             checkpointer = std::make_unique<background_checkpoint>(*engine);
     } catch (const std::system_error&) {
-        return false;
-    } catch (const std::bad_alloc&) {
         return false;
     }
     checkpointer->carry_out();

@@ -79,7 +79,7 @@ public:
 private:
     // Both: false when there is no thread to be had. With the write lock held.
     bool start_syncer();
-    bool carry_out_checkpoint() noexcept;
+    bool carry_out_checkpoint();
     void note_time(const in_flight& commit);
 };
 

@@ -12,13 +12,22 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace remanence::log {
+
+/// A page, and the version of the last record that changes it.
+struct last_change {
+    std::uint64_t page;
+    std::uint64_t version;
+};
 
 struct recovery_outcome {
     std::uint64_t commits = 0; // records replayed
     std::uint64_t bytes = 0;   // their size in the log
-    record_totals totals{};    // what they change; told by salvage() only
+    // Told by salvage() only:
+    record_totals totals{};             // what they change
+    std::vector<last_change> changes{}; // sorted by page
 };
 
 /// Precondition: the store was opened for reading and writing. Afterwards it is clean and there is no log.

@@ -396,6 +396,7 @@ result<std::unique_ptr<publication>> heap_file::compose(std::span<const folded_p
                                                         const published_state& state) {
     REM_CHECK(!state.clean || state.log_begin == format::k_log_header_bytes);
     REM_CHECK(confirmed_ && !is_publishing_);
+    is_ahead_of_file_ = true;
     REM_TRY(take_fresh_checksums());
     std::vector<placed_page> placed;
     placed.reserve(pages.size());
@@ -435,7 +436,7 @@ result<std::unique_ptr<publication>> heap_file::compose(std::span<const folded_p
 
 void heap_file::adopt(const publication& done) {
     REM_CHECK(is_publishing_ && done.is_done());
-    is_publishing_ = false;
+    is_publishing_ = is_ahead_of_file_ = false;
     // Else reserve_map() has found a larger area meanwhile.
     if (next_map_area_.area_offset == done.next().map.area_offset)
         next_map_area_ = done.next().map;

@@ -144,6 +144,8 @@ public:
     result<std::unique_ptr<publication>> compose(std::span<const folded_page> pages, const published_state& state);
     /// Its superblock rules. Precondition: it is the one composed last, and is_done().
     void adopt(const publication& done);
+    /// Since compose(), until adopt(): then the tables are those of the publication, or not even that, if compose() failed.
+    [[nodiscard]] bool is_ahead_of_file() const { return is_ahead_of_file_; }
     /// All three, of no pages; confirm(), too.
     result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
                          std::uint64_t log_begin);
@@ -191,6 +193,7 @@ private:
     std::optional<std::uint64_t> other_superblock_damage_;
     chunk_checksums fresh_;      // of chunks accepted since the last compose()
     bool is_publishing_ = false; // composed, and not adopted
+    bool is_ahead_of_file_ = false;
 };
 
 } // namespace remanence::store

@@ -136,6 +136,8 @@ bool engine::contains(const void* address) const {
 result<verification> engine::verify() {
     verification report;
     REM_TRY(carry_out_run()); // else some pages are not as the tables say
+    if (store_->is_ahead_of_file() && !run_)
+        REM_TRY(usable()); // a checkpoint has failed, so that it cannot be carried out
     auto pages = store::verify(
         *store_, [&](store::damage d) { report.problems.push_back(std::move(d)); },
         [&](std::uint64_t done, std::uint64_t total) {

@@ -234,8 +234,8 @@ private:
     result<void> carry_out_run();
     /// The same, and adopts it.
     result<void> finish_run();
-    void adopt_run();
-    void adopt_run_if_done();
+    void adopt_run() noexcept;
+    void adopt_run_if_done() noexcept;
 
     os::counting_files files_; // the files below are opened by it
     engine_options options_;

@@ -217,15 +217,15 @@ result<void> engine::finish_run() {
     return {};
 }
 
-void engine::adopt_run_if_done() {
+void engine::adopt_run_if_done() noexcept {
     if (run_ && run_->is_done())
         adopt_run();
 }
 
-void engine::adopt_run() {
-    view_->thaw(); // first, since it may lack memory
+void engine::adopt_run() noexcept {
     store_->adopt(run_->what());
     log_->release(run_->log_begin());
+    view_->thaw();
     stats_.image_bytes += run_->total_bytes();
     ++stats_.checkpoints;
     const std::lock_guard guard(running_);

@@ -88,6 +88,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->log_.commits = recovered->commits;
     opened->log_.record_bytes = recovered->bytes;
     opened->log_.totals = recovered->totals;
+    opened->changes_ = std::move(recovered->changes);
     if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
         const format::superblock& super = opened->store_->super();
         REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true,
@@ -113,6 +114,11 @@ result<void> inspection::expect_same_superblocks(os::file_system& files) {
     if (!now || now->super.checksum != super_.checksum || now->other_damage != other_superblock_damage_)
         return moved_on();
     return {};
+}
+
+std::uint64_t inspection::last_change_of(std::uint64_t page) const {
+    const auto found = std::ranges::lower_bound(changes_, page, {}, &log::last_change::page);
+    return found != changes_.end() && found->page == page ? found->version : 0;
 }
 
 void inspection::note_misfit(const failure& damage, std::uint64_t bytes) {

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
 #include "log/record.hpp"
+#include "log/recovery.hpp"
 #include "os/memory.hpp"
 #include "os/overlay_files.hpp"
 #include "store/heap_file.hpp"
@@ -66,6 +67,8 @@ public:
     [[nodiscard]] const inspected_log& log() const { return log_; }
     /// Number of the last commit, or of the last one before the damage.
     [[nodiscard]] std::uint64_t version() const { return log_.commits + super_.checkpoint_version; }
+    /// Version of the last record in the log that changes the page; 0: there is none.
+    [[nodiscard]] std::uint64_t last_change_of(std::uint64_t page) const;
     /// Where the other superblock lies, if it is damaged as a power loss damages one: beside a log. Then it is no problem:
     /// the one that rules counts, and the next open for writing mends the other.
     [[nodiscard]] std::optional<std::uint64_t> torn_superblock() const { return torn_superblock_; }
@@ -129,6 +132,7 @@ private:
     format::superblock super_{};
     std::uint64_t file_bytes_ = 0;
     inspected_log log_;
+    std::vector<log::last_change> changes_; // sorted by page
     bool live_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
     std::optional<std::uint64_t> torn_superblock_;

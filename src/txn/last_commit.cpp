@@ -62,6 +62,8 @@ suspects suspects_of(inspection& heap) {
 }
 
 bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
+    if (now.last_change_of(page) > before.version())
+        return false; // a checkpoint may have written what `before` did not know of
     const auto was = before.store().checksum_of(page);
     const auto is = now.store().checksum_of(page);
     if (!was || !is || *was != *is)

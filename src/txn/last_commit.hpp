@@ -14,10 +14,11 @@
 // What does not fit may be the writer's doing, or damage. The heap is looked at again then, and it is damage if the
 // superblock is still the same, and
 //
-//  - the page is to have the checksum that it had to have before. For as long as a superblock rules, pages are written but
-//    once, at the end, by the fold, when the log is complete. So each byte of a page is either as the tables have it, or
-//    as the last record in the log has it. When these ask for the same contents at both looks, every mixture of them reads
-//    right, whatever else is committed meanwhile; or
+//  - no record that came between the two looks changes the page, and it is to have the checksum that it had to have
+//    before. For as long as a superblock rules, pages are written but once, by one checkpoint, as of a version whose
+//    records are durable by then. So what the first look found of the page was written as of a version that the second
+//    look knows, and of the records up to that one the first look applied all that change the page: every mixture of
+//    old and new reads right then (docs/format.md, "Replay may find its pages in any state"); or
 //  - it is a node of the tables, or the chunk map: what a superblock names is not overwritten while it rules (I1); or
 //  - the log has the same at the same place: a record that others follow was complete before they were written; or
 //  - the file still ends at the same byte: what a superblock or a record needs of it was there before.

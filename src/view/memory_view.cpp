@@ -396,18 +396,18 @@ void memory_view::drop_twins() {
     twin_memory_.trim();
 }
 
-result<std::vector<store::folded_page>> memory_view::freeze() {
+result<std::span<const store::folded_page>> memory_view::freeze() {
     REM_TRY(settle_rest());
     REM_CHECK(frozen_.is_empty());
     twins_.freeze_into(frozen_);
     frozen_is_in_image_ = false;
-    return frozen_.sorted();
+    to_settle_ = frozen_.sorted(); // here, so that thaw() cannot lack memory
+    settled_ = 0;
+    return std::span<const store::folded_page>(to_settle_);
 }
 
-void memory_view::thaw() {
-    to_settle_ = frozen_.sorted(); // without memory for it nothing has changed
+void memory_view::thaw() noexcept {
     frozen_is_in_image_ = true;
-    settled_ = 0;
     chunk_to_map_ = 0;
     has_left_chunks_ = false;
 }

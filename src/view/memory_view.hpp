@@ -139,9 +139,9 @@ public:
 
     /// The twins that the image does not have, sorted; valid and unchanged until thaw(), commits or not. What the last
     /// checkpoint left to be settled is settled first.
-    result<std::vector<store::folded_page>> freeze();
+    result<std::span<const store::folded_page>> freeze();
     /// The image holds the frozen twins now.
-    void thaw();
+    void thaw() noexcept;
     /// After a thaw(), until nothing is left to do: gives private copies of pages that were frozen back to the kernel, if
     /// they hold just what the image has; and after a commit of everything maps chunks from the file that have their place
     /// since they were mapped. About so many pages are looked at.

@@ -79,6 +79,10 @@ public:
     void deallocate(void* block, std::uint64_t bytes) override { engine_->deallocate(block, bytes, k_alignment); }
     std::byte* base() override { return engine_->base(); }
     std::uint64_t version() override { return engine_->version(); }
+    result<void> health() override {
+        return engine_->is_poisoned() ? fail(errc::poisoned, "a checkpoint has failed", engine_->path())
+                                      : result<void>();
+    }
     result<std::vector<std::string>> verify() override {
         auto report = engine_->verify();
         if (!report)
@@ -108,9 +112,7 @@ private:
         if (!carrier_)
             return done;
         carrier_->come_by();
-        if (done && engine_->is_poisoned())
-            return fail(errc::poisoned, "a checkpoint has failed", engine_->path());
-        return done;
+        return done ? health() : std::move(done);
     }
 
     static constexpr std::uint64_t k_alignment = 16;

@@ -276,6 +276,11 @@ void session::verify() {
         throw violation("verify found " + std::to_string(problems->size()) + " problems, first: " + problems->front());
 }
 
+void session::expect_health() {
+    if (store_)
+        require(store_->health(), "what goes on by itself");
+}
+
 void session::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     store_->announce(store_->base() + offset, bytes.size());
     std::copy(bytes.begin(), bytes.end(), store_->base() + offset);

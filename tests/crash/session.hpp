@@ -108,6 +108,8 @@ public:
     [[nodiscard]] const content& current() const { return current_; }
     [[nodiscard]] generator& random() { return random_; }
     void verify();
+    /// What failed after the last operation is heard of here.
+    void expect_health();
 
     // Changes, to be committed.
 

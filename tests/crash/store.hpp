@@ -38,6 +38,8 @@ public:
     virtual void announce(const std::byte* /*first*/, std::uint64_t /*bytes*/) {}
     virtual std::byte* base() = 0;
     virtual std::uint64_t version() = 0;
+    /// Whether something has failed that nobody was told of.
+    virtual result<void> health() { return {}; }
     /// The problems that a full check finds.
     virtual result<std::vector<std::string>> verify() = 0;
 };

@@ -23,6 +23,13 @@ open_function background_engine(std::uint64_t log_limit_bytes, sections kind = s
     return engine(options, kind, checkpointing::in_background);
 }
 
+std::size_t largest(session& program) {
+    const auto& all = program.current().blocks();
+    const auto found =
+        std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    return static_cast<std::size_t>(found - all.begin());
+}
+
 void begin(session& program) {
     program.open();
     if (!program.current().has_root())
@@ -193,12 +200,10 @@ void free_what_was_changed(session& program) {
     program.add_block(700 * KiB);
     program.commit();
     const auto change_and_remove_largest = [&] {
-        const auto& all = program.current().blocks();
-        std::size_t largest = 0;
-        for (std::size_t i = 0; i < all.size(); ++i)
-            largest = all[i].bytes > all[largest].bytes ? i : largest;
-        for (std::uint64_t at = 4 * KiB; at < all[largest].bytes; at += 50 * KiB)
-            program.poke(largest, at, 100);
+        const std::size_t changed = largest(program);
+        const std::uint64_t bytes = program.current().blocks()[changed].bytes;
+        for (std::uint64_t at = 4 * KiB; at < bytes; at += 50 * KiB)
+            program.poke(changed, at, 100);
         program.remove_largest();
     };
     change_and_remove_largest(); // stored, in anonymous memory
@@ -435,13 +440,6 @@ void asynchronous_bulk(session& program) {
     program.open();
     program.add_block(80 * KiB);
     program.wait(program.commit_async());
-}
-
-std::size_t largest(session& program) {
-    const auto& all = program.current().blocks();
-    const auto found =
-        std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-    return static_cast<std::size_t>(found - all.begin());
 }
 
 /// Checkpoints go on beside commits of all kinds, of which one is longer than the log's limit, and some need another region.

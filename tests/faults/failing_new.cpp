@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 
 namespace remanence::faults {
@@ -13,7 +14,10 @@ allocation_plan& allocations() {
 
 namespace {
 
+std::mutex guards_plan; // a heap has threads of its own
+
 bool fails_now() {
+    const std::lock_guard guard(guards_plan);
     allocation_plan& plan = allocations();
     if (!plan.armed)
         return false;
@@ -48,10 +52,15 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     remanence::faults::allocation_plan& plan = remanence::faults::allocations();
-    const bool is_first = plan.failed == 0;
+    const auto failures = [&plan] {
+        const std::lock_guard guard(remanence::faults::guards_plan);
+        return plan.failed;
+    };
+    const bool is_first = failures() == 0;
     try {
         return remanence::faults::allocate(bytes, 1);
     } catch (const std::bad_alloc&) {
+        const std::lock_guard guard(remanence::faults::guards_plan);
         plan.was_optional = plan.was_optional || is_first;
         return nullptr;
     }

@@ -35,7 +35,7 @@ heap_options options() {
     heap_options how;
     how.chunk_bytes = 64 << 10;
     how.reserve_bytes = 64 << 20;
-    how.log_limit_bytes = 40 << 10; // a checkpoint within some commits
+    how.log_limit_bytes = 3 << 10; // a checkpoint beside some commits, which one waits for
     return how;
 }
 

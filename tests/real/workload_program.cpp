@@ -90,6 +90,7 @@ history run_phases(const workload& what, std::uint64_t seed, const Begin& begin)
     for (std::size_t phase = 0; phase < what.phases.size(); phase++) {
         session program = begin(past, seed + 1000 * phase); // as explore() does
         what.phases[phase](program);
+        program.expect_health();
     }
     return past;
 }
