@@ -255,6 +255,75 @@ void free_and_reuse(session& program) {
     program.commit();
 }
 
+// Chunks that no block needs are given back, by checkpoints and by closing, and used again.
+void given_back(session& program) {
+    begin(program);
+    program.add_block(30 * KiB);
+    program.add_block(500 * KiB);
+    program.add_block(20 * KiB);
+    program.add_block(400 * KiB);
+    program.commit();
+    program.checkpoint();
+    program.remove_largest(); // before others
+    program.commit();
+    program.checkpoint();
+    program.change_serial();
+    program.commit();
+    program.add_sparse_block(200 * KiB, 70 * KiB, 3000); // in a part of it
+    program.commit();
+    program.remove_largest(); // at the end
+    program.commit();
+    program.checkpoint();
+    program.verify();
+    program.add_block(450 * KiB);
+    program.commit();
+    program.remove_largest();
+    program.checkpoint(); // is not committed: nothing is given back
+    program.rollback();
+    program.poke(largest(program), 70 * KiB, 300);
+    program.commit();
+    program.remove_largest();
+    program.commit();
+    program.add_block(100 * KiB); // nor are these, of which close() knows nothing
+    program.remove_block(0);
+    program.close();
+    program.open();
+    program.add_block(300 * KiB);
+    program.commit();
+    program.verify();
+    program.remove_largest();
+    program.commit();
+    program.close();
+}
+
+/// Checkpoints and closings that give chunks back end at each of their operations.
+void given_back_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(30 * KiB);
+    program.commit();
+    const auto leave_unused = [&] {
+        program.add_block(300 * KiB);
+        program.commit();
+        program.remove_largest();
+        program.commit();
+    };
+    for (std::uint64_t n = 0;; n++) {
+        leave_unused();
+        if (program.try_checkpoint(n, how))
+            break;
+        program.open();
+    }
+    for (std::uint64_t n = 0;; n++) {
+        leave_unused();
+        if (program.try_close(n, how))
+            break;
+        program.open();
+    }
+    program.open();
+    program.add_block(250 * KiB);
+    program.commit();
+}
+
 void removed_roots(session& program) {
     begin(program);
     program.add_block(30 * KiB);
@@ -769,6 +838,8 @@ void killed_lazy(session& program) { lazy_cut_short(program, session::cut::death
 void failing_lazy(session& program) { lazy_cut_short(program, session::cut::failure); }
 void killed_beside_checkpoints(session& program) { beside_checkpoints_cut_short(program, session::cut::death); }
 void failing_beside_checkpoints(session& program) { beside_checkpoints_cut_short(program, session::cut::failure); }
+void killed_giving_back(session& program) { given_back_cut_short(program, session::cut::death); }
+void failing_giving_back(session& program) { given_back_cut_short(program, session::cut::failure); }
 void killed(session& program) { cut_short(program, session::cut::death); }
 void failing_device(session& program) { cut_short(program, session::cut::failure); }
 
@@ -846,6 +917,23 @@ std::vector<workload> engine_workloads() {
          .after_failed_sync = os::failed_sync::btrfs,
          .cuts_short = true},
         {.name = "free_and_reuse", .open = engine_with(k_roomy), .phases = {free_and_reuse}},
+        {.name = "given_back", .open = engine_with(k_roomy), .phases = {given_back}},
+        {.name = "declared_given_back", .open = engine_with(k_tight, sections::declared), .phases = {given_back}},
+        {.name = "killed_giving_back",
+         .open = engine_with(k_roomy),
+         .phases = {killed_giving_back},
+         .cuts_short = true},
+        {.name = "failing_giving_back_ext4",
+         .open = engine_with(k_roomy),
+         .phases = {failing_giving_back},
+         .after_failed_sync = os::failed_sync::ext4,
+         .cuts_short = true},
+        {.name = "failing_giving_back_btrfs",
+         .open = engine_with(k_roomy),
+         .phases = {failing_giving_back},
+         .after_failed_sync = os::failed_sync::btrfs,
+         .cuts_short = true},
+        {.name = "background_given_back", .open = background_engine(k_tight), .phases = {given_back}},
         {.name = "many_skipped_chunks", .open = engine_with(k_roomy), .phases = {many_skipped_chunks}, .cost = 4},
         {.name = "free_what_was_changed", .open = engine_with(k_roomy), .phases = {free_what_was_changed}},
         {.name = "killed", .open = engine_with(k_roomy), .phases = {killed}, .cuts_short = true},
