@@ -399,6 +399,7 @@ void memory_view::drop_twins() {
 result<std::span<const store::folded_page>> memory_view::freeze() {
     REM_TRY(settle_rest());
     REM_CHECK(frozen_.is_empty());
+    frozen_.clear(); // of memory, if there were none
     twins_.freeze_into(frozen_);
     frozen_is_in_image_ = false;
     to_settle_ = frozen_.sorted(); // here, so that thaw() cannot lack memory

@@ -1,11 +1,15 @@
 // A forked child has the parent's heaps in its memory, but not as its own: it can use none of them, and whatever it
 // does with its copies of the handles harms nothing of the parent's.
 
+#include "api/heap_impl.hpp"
+#include "support/failing_files.hpp"
+#include "support/gate.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace remanence::test {
 namespace {
@@ -150,6 +154,52 @@ TEST_F(fork_of_a_process, the_child_opens_a_heap_of_its_own) {
               "works");
     expect_parent_unharmed();
     EXPECT_TRUE(file_has_contents(dir_ / "mine"));
+}
+
+// The thread that carries it out is the parent's, and in the midst of a write.
+TEST(fork_in_a_checkpoint, leaves_it_to_the_parent) {
+    temp_dir dir;
+    const fs::path path = dir / "h";
+    const std::thread::id parents = std::this_thread::get_id();
+    gate held;
+    failing_files files(os::posix_file_system());
+    files.before_each([&](std::string_view call) {
+        if (call == "write" && std::this_thread::get_id() != parents)
+            held.pass();
+    });
+    std::optional<heap> h;
+    {
+        const detail::file_system_for_tests use(files);
+        heap_options options = small_heap();
+        options.log_limit_bytes = 16 * KiB;
+        h = heap::create(path, options);
+    }
+    auto& list = h->root<numbers>("numbers", 50'000U, std::uint64_t{0});
+    held.shut();
+    std::uint64_t last = 0;
+    const auto commit = [&] {
+        ++last;
+        for (std::size_t i = 0; i < 20; ++i)
+            list[i * 2000] = last;
+        h->commit();
+    };
+    while (h->stats().checkpoint_total_bytes == 0)
+        commit();
+    held.await_visitor();
+    EXPECT_EQ(in_child([&] {
+                  const auto got = error_of([&] { h->commit(); });
+                  if (!got || got->code != errc::closed)
+                      return std::string("commits");
+                  h.reset();
+                  return std::string("gone");
+              }),
+              "gone");
+    held.open();
+    commit();
+    h->close();
+    heap again = heap::open_existing(path, small_heap());
+    EXPECT_EQ(again.find_root<numbers>("numbers")->front(), last);
+    EXPECT_TRUE(again.verify().clean());
 }
 
 } // namespace

@@ -1,0 +1,241 @@
+// Checkpoints that go on beside commits, carried out by the test: what commits may do meanwhile, what waits, and what
+// becomes of it when the disk is full or fails.
+
+#include "txn/engine.hpp"
+
+#include "os/simulated_disk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace remanence::txn {
+namespace beside { // the tests of a folder are compiled as one
+namespace {
+
+constexpr const char* k_path = "dir/heap";
+constexpr std::uint64_t k_limit = 20 * KiB;
+
+class checkpoint_beside_commits : public testing::Test {
+protected:
+    void SetUp() override {
+        disk_.limit_space(GiB);
+        open();
+        block_ = allocate(300 * KiB);
+        put(0, 1);
+        ASSERT_TRUE(engine_->commit());
+    }
+    void open(std::uint64_t twin_limit_bytes = 256 * MiB) {
+        engine_.reset();
+        engine_options options;
+        options.reserve_bytes = 256 * MiB;
+        options.chunk_bytes = 64 * KiB;
+        options.log_limit_bytes = k_limit;
+        options.twin_limit_bytes = twin_limit_bytes;
+        auto opened = engine::open(disk_, k_path, open_mode::open_or_create, options, "abi");
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine_ = std::move(*opened);
+        engine_->let_checkpoints_be_carried_out([this] {
+            ++begun_;
+            return is_carried_out_;
+        });
+    }
+    std::uint64_t allocate(std::uint64_t bytes) {
+        std::optional<failure> why;
+        auto* got = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+        EXPECT_NE(got, nullptr);
+        return static_cast<std::uint64_t>(got - engine_->base());
+    }
+    void put(std::uint64_t page, unsigned value) {
+        engine_->base()[block_ + page * k_page_bytes] = static_cast<std::byte>(value);
+    }
+    unsigned get(std::uint64_t page) { return static_cast<unsigned>(engine_->base()[block_ + page * k_page_bytes]); }
+    result<void> change_and_commit() {
+        ++last_;
+        for (std::uint64_t page = 0; page < 30; ++page)
+            put(page, static_cast<unsigned>((last_ + page) % 256));
+        return engine_->commit();
+    }
+    void expect_last() {
+        for (std::uint64_t page = 0; page < 30; ++page)
+            ASSERT_EQ(get(page), (last_ + page) % 256);
+    }
+    bool is_under_way() { return engine_->checkpoint_under_way().total_bytes != 0; }
+    void begin() {
+        while (!is_under_way())
+            ASSERT_TRUE(change_and_commit());
+    }
+    void reopen_and_expect_last() {
+        open();
+        expect_last();
+        auto report = engine_->verify();
+        ASSERT_TRUE(report);
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    }
+
+    os::simulated_disk disk_;
+    std::unique_ptr<engine> engine_;
+    std::uint64_t block_ = 0;
+    std::uint64_t last_ = 0;
+    int begun_ = 0;
+    bool is_carried_out_ = true;
+};
+
+TEST_F(checkpoint_beside_commits, leaves_them_alone_up_to_twice_the_limit_and_is_adopted_by_one) {
+    begin();
+    const auto before = engine_->stats().checkpoints;
+    while (engine_->log_used_bytes() < 2 * k_limit - 4 * KiB) {
+        ASSERT_TRUE(change_and_commit());
+        EXPECT_EQ(engine_->checkpoint_under_way().done_bytes, 0U); // nobody has waited
+    }
+    EXPECT_EQ(engine_->stats().checkpoints, before);
+    std::uint64_t steps = 0;
+    for (bool is_left = true; is_left; ++steps)
+        is_left = *engine_->step_checkpoint(k_page_bytes);
+    EXPECT_GT(steps, 30U);
+    EXPECT_EQ(engine_->stats().checkpoints, before); // it is not adopted yet
+    const std::uint64_t used = engine_->log_used_bytes();
+    ASSERT_TRUE(change_and_commit());
+    EXPECT_EQ(engine_->stats().checkpoints, before + 1);
+    EXPECT_LT(engine_->log_used_bytes(), used);
+    expect_last();
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, is_carried_out_by_the_commit_that_finds_twice_the_limit) {
+    for (int i = 0; i < 300; ++i) {
+        ASSERT_TRUE(change_and_commit());
+        ASSERT_LT(engine_->log_used_bytes(), 2 * k_limit + 4 * KiB);
+    }
+    EXPECT_GT(begun_, 5);
+    EXPECT_GE(engine_->stats().checkpoints + 1, static_cast<std::uint64_t>(begun_));
+    ASSERT_TRUE(engine_->close());
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, begins_at_the_limit_of_twins_too) {
+    ASSERT_TRUE(change_and_commit()); // so that all pages have their place
+    ASSERT_TRUE(engine_->close());
+    open(20 * k_page_bytes);
+    put(0, 99);
+    ASSERT_TRUE(engine_->commit());
+    EXPECT_FALSE(is_under_way());
+    ASSERT_TRUE(change_and_commit());
+    EXPECT_TRUE(is_under_way());
+    EXPECT_LT(engine_->log_used_bytes(), k_limit);
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, is_made_by_the_commit_itself_when_nobody_else_can) {
+    is_carried_out_ = false;
+    while (begun_ == 0)
+        ASSERT_TRUE(change_and_commit());
+    EXPECT_FALSE(is_under_way());
+    EXPECT_EQ(engine_->log_used_bytes(), 0U);
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, is_ended_by_checkpoint_and_close) {
+    begin();
+    ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
+    ASSERT_TRUE(engine_->checkpoint());
+    EXPECT_FALSE(is_under_way());
+    EXPECT_EQ(engine_->log_used_bytes(), 0U);
+    EXPECT_EQ(engine_->twin_bytes(), 0U);
+    begin();
+    ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
+    ASSERT_TRUE(engine_->close());
+    EXPECT_FALSE(*disk_.exists(std::string(k_path) + "-log"));
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, is_ended_by_one_that_needs_another_region) {
+    begin();
+    const auto before = engine_->stats().checkpoints;
+    const std::uint64_t large = allocate(30 * MiB);
+    engine_->base()[large + 29 * MiB] = std::byte{1};
+    ASSERT_TRUE(change_and_commit());
+    EXPECT_EQ(engine_->stats().checkpoints, before + 1);
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, goes_on_beside_rollbacks_and_verify) {
+    begin();
+    ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
+    for (std::uint64_t page = 0; page < 40; ++page)
+        put(page, 77);
+    ASSERT_TRUE(engine_->rollback());
+    expect_last();
+    auto report = engine_->verify();
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    ASSERT_TRUE(change_and_commit());
+    expect_last();
+    reopen_and_expect_last();
+}
+
+// What it writes has its place, so that a full disk fails commits only, which change nothing and may be repeated.
+TEST_F(checkpoint_beside_commits, does_not_mind_a_full_disk_and_nor_do_commits_that_need_no_room) {
+    for (std::uint64_t steps = 0; steps < 60; ++steps) {
+        begin();
+        for (std::uint64_t i = 0; i < steps; ++i)
+            ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
+        const std::uint64_t grown = allocate(200 * KiB);
+        engine_->base()[grown] = engine_->base()[grown + 199 * KiB] = std::byte{5};
+        disk_.limit_space(disk_.space_used());
+        auto full = engine_->commit();
+        ASSERT_FALSE(full);
+        ASSERT_EQ(full.why().code, errc::no_space) << full.why().message;
+        ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
+        ASSERT_TRUE(engine_->rollback());
+        ASSERT_TRUE(change_and_commit());
+        for (bool is_left = true; is_left;) {
+            auto step = engine_->step_checkpoint(k_page_bytes);
+            ASSERT_TRUE(step) << step.why().message;
+            is_left = *step;
+        }
+        ASSERT_TRUE(change_and_commit());
+        expect_last();
+        disk_.limit_space(GiB);
+    }
+    ASSERT_TRUE(engine_->close());
+    reopen_and_expect_last();
+}
+
+TEST_F(checkpoint_beside_commits, that_fails_at_any_operation_is_heard_by_all_that_follows) {
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE("operation " + std::to_string(n));
+        begin();
+        disk_.fail_at(n, errc::io);
+        bool failed = false;
+        for (bool is_left = true; is_left && !failed;) {
+            auto step = engine_->step_checkpoint(4 * k_page_bytes);
+            failed = !step;
+            is_left = step && *step;
+        }
+        const bool is_past = disk_.failure_is_ahead();
+        disk_.work_again();
+        ASSERT_EQ(failed, !is_past);
+        if (is_past) {
+            EXPECT_GT(n, 8U);
+            break;
+        }
+        const std::uint64_t acknowledged = last_;
+        EXPECT_TRUE(engine_->is_poisoned());
+        EXPECT_EQ(engine_->step_checkpoint().why().code, errc::poisoned);
+        EXPECT_EQ(change_and_commit().why().code, errc::poisoned);
+        EXPECT_EQ(engine_->rollback().why().code, errc::poisoned);
+        EXPECT_EQ(engine_->checkpoint().why().code, errc::poisoned);
+        EXPECT_EQ(engine_->verify().why().code, errc::poisoned);
+        EXPECT_EQ(engine_->close().why().code, errc::poisoned);
+        last_ = acknowledged;
+        ASSERT_NO_FATAL_FAILURE(reopen_and_expect_last());
+    }
+}
+
+} // namespace
+} // namespace beside
+} // namespace remanence::txn
