@@ -225,10 +225,10 @@ public:
     /// failures: use close() to hear of them. Nothing durable is lost either way.
     ~heap() = default;
 
-    /// As the destructor, but reports. Both wait until asynchronous commits are durable. Throws errc::section_open, and
-    /// leaves the heap open, while a section is open or a commit of another thread waits for the device; so it does when
-    /// commit_at_close meets errc::no_space, with every change still in memory. After any other error the heap is closed
-    /// too.
+    /// As the destructor, but reports. Both wait until asynchronous commits are durable, and give space back, as
+    /// checkpoint() does, if anything was committed. Throws errc::section_open, and leaves the heap open, while a section is
+    /// open or a commit of another thread waits for the device; so it does when commit_at_close meets errc::no_space, with
+    /// every change still in memory. After any other error the heap is closed too.
     void close();
     /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
@@ -261,9 +261,12 @@ public:
     /// cannot be read (the heap is poisoned then), errc::poisoned, errc::section_conflict.
     /// Complexity: as commit().
     void rollback();
-    /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted. Waits for the
-    /// other threads' sections to end, and for the checkpoint that is under way. What was committed is as durable before as after. errc::io poisons the heap;
-    /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last one).
+    /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
+    /// none, chunks of which no byte is allocated go back to the file system: they become holes, and the file ends behind
+    /// the last chunk in use. Waits for the other threads' sections to end, and for the checkpoint that is under way. What
+    /// was committed is as durable before as after. Does nothing before the first commit since the heap was opened.
+    /// errc::io poisons the heap; errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed
+    /// since the last one); when there is space to be given back, as commit() and O(its pages), too.
     void checkpoint();
 
     /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. A nested

@@ -64,6 +64,12 @@ public:
         blocks_.push_back(allocate(70 * KiB));
         put(blocks_.back(), value);
     }
+    /// Undoes the last grow().
+    void shrink() {
+        engine_->deallocate(engine_->base() + blocks_.back(), 70 * KiB, 16);
+        next_.erase(blocks_.back());
+        blocks_.pop_back();
+    }
     bool commit() {
         states_.push_back(next_);
         if (!engine_->commit())
@@ -500,6 +506,38 @@ TEST(last_commit, of_a_page_that_goes_to_and_fro_between_two_states_is_never_cal
         }
     }
     EXPECT_GT(misfits, 0U);
+}
+
+// Its chunks become holes, and its file shorter and longer.
+TEST(last_commit, of_a_heap_that_gives_space_back_is_never_called_damaged) {
+    std::uint64_t misfits = 0;
+    for (std::uint64_t n = 1; n < 60; ++n) {
+        SCOPED_TRACE("every " + std::to_string(n) + " calls");
+        os::simulated_disk disk;
+        writer program(disk);
+        test::failing_files files(disk);
+        std::uint64_t calls = 0;
+        files.before_each([&](std::string_view) {
+            if (++calls % n != 0)
+                return;
+            for (unsigned i = 0; i < 5; ++i)
+                calls / n % 2 == 0 ? program.grow(i) : program.shrink();
+            EXPECT_TRUE(program.commit());
+            EXPECT_TRUE(program.checkpoint());
+        });
+        for (unsigned i = 0; i < 5; ++i)
+            program.grow(i);
+        EXPECT_TRUE(program.commit());
+        auto problems = verify_heap(files);
+        if (problems) {
+            EXPECT_TRUE(problems->empty()) << problems->front().message;
+        } else {
+            EXPECT_EQ(problems.why().code, errc::in_use) << problems.why().message;
+            ++misfits;
+        }
+    }
+    EXPECT_GT(misfits, 0U);
+    EXPECT_LT(misfits, 59U);
 }
 
 // Likewise, while a checkpoint writes it that later commits go on beside: the same superblock rules for long, and what is

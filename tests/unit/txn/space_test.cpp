@@ -187,6 +187,39 @@ TEST_P(space_given_back, what_fails_on_the_way_is_told_and_loses_nothing) {
     }
 }
 
+TEST_P(space_given_back, a_superblock_damaged_later_does_not_bring_the_former_one_back_unnoticed) {
+    std::byte* const kept = allocate(100 * KiB, 1);
+    std::byte* const inside = allocate(500 * KiB, 2);
+    allocate(300 * KiB, 3);
+    std::byte* const last = allocate(700 * KiB, 4);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    deallocate(inside, 500 * KiB);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint()); // leaves a hole
+    deallocate(last, 700 * KiB);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint()); // makes the file shorter
+    engine_.reset();
+    const auto start = disk_.now();
+    std::uint64_t noticed = 0;
+    for (const std::uint64_t place : {0U, 1U}) {
+        disk_.rot(k_space_path, place * k_page_bytes + 100, std::byte{1});
+        auto opened =
+            engine::open(disk_, k_space_path, open_mode::open_existing, {.chunk_bytes = k_space_chunk_bytes}, "abi");
+        if (opened) {
+            EXPECT_TRUE(holds(kept, 100 * KiB, 1));
+            EXPECT_EQ((*opened)->block_of(last), std::nullopt);
+            opened = fail(errc::io, "closed");
+        } else {
+            EXPECT_EQ(opened.why().code, errc::truncated) << opened.why().message;
+            ++noticed;
+        }
+        disk_.rewind(start);
+    }
+    EXPECT_EQ(noticed, 1U);
+}
+
 TEST_P(space_given_back, many_stretches_as_far_as_the_chunk_map_has_room) {
     std::vector<std::byte*> blocks;
     for (int i = 0; i < 60; ++i)
