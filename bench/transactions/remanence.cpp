@@ -67,6 +67,8 @@ public:
         return all;
     }
 
+    std::uint64_t checkpoints() override { return heap_.stats().checkpoints; }
+
     void close() override { heap_.close(); }
 
 private:

@@ -57,6 +57,8 @@ public:
     virtual void fill() = 0;
     virtual void update(unsigned thread, const keys& which) = 0;
     virtual std::uint64_t sum() = 0;
+    /// How many it made, if it says so.
+    virtual std::uint64_t checkpoints() { return 0; }
     /// Like the destructor, but throws what goes wrong.
     virtual void close() = 0;
 };
