@@ -225,10 +225,10 @@ public:
     /// failures: use close() to hear of them. Nothing durable is lost either way.
     ~heap() = default;
 
-    /// As the destructor, but reports. Both wait until asynchronous commits are durable, and give space back, as
-    /// checkpoint() does, if anything was committed. Throws errc::section_open, and leaves the heap open, while a section is
-    /// open or a commit of another thread waits for the device; so it does when commit_at_close meets errc::no_space, with
-    /// every change still in memory. After any other error the heap is closed too.
+    /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
+    /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
+    /// the heap open, while a section is open or a commit of another thread waits for the device; so it does when
+    /// commit_at_close meets errc::no_space, with every change still in memory. After any other error the heap is closed too.
     void close();
     /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }

@@ -141,8 +141,10 @@ bool engine::is_checkpoint_due(std::uint64_t times) const {
 }
 
 result<void> engine::checkpoint_if_due(commit_scope scope) {
-    if (auto settled = view_->settle_some(scope, k_pages_settled); !settled)
+    if (auto settled = view_->settle_some(scope, k_pages_settled); !settled) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
+        return {};
+    }
     if (!is_checkpoint_due(run_ ? k_limits_waited_for : 1))
         return {};
     REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
