@@ -7,3 +7,5 @@
 #include <remanence/containers.hpp>
 #include <remanence/error.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/string_pi.hpp>
+#include <remanence/vector_pi.hpp>

@@ -374,7 +374,7 @@ private:
         result.resize(start);
         leave_out_defaults(name, arguments);
         result += name;
-        if (name == "rem::string" || name == "std::string")
+        if (name == "rem::string" || name == "std::string" || name == "rem::string_pi")
             return;
         result += '<';
         for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -410,6 +410,12 @@ private:
     static void leave_out_defaults(std::string& name, std::vector<std::string>& arguments) {
         if (name.starts_with("rem::btree_"))
             return leave_out_defaults_of_btree(name, arguments);
+        if (name == "rem::basic_string_pi" && arguments.back() == "rem::allocator<char>") {
+            name = "rem::string_pi";
+            return;
+        }
+        if (name == "rem::vector_pi")
+            return drop_last(arguments, 2, "rem::allocator<" + arguments.front() + ">");
         if (!name.starts_with("std::"))
             return;
         const std::string_view bare = std::string_view(name).substr(5);

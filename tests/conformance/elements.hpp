@@ -110,6 +110,7 @@ T make_element(const std::string& text, bool foreign = false) {
 inline std::string text_of(char element) { return std::string(1, element); }
 inline std::string text_of(const std::string& element) { return element; }
 inline std::string text_of(const string& element) { return std::string(element); }
+inline std::string text_of(const string_pi& element) { return std::string(element); }
 inline std::string text_of(const fragile& element) { return std::string(element.text()); }
 inline std::string text_of(const record& element) {
     std::string all(element.head);
@@ -127,7 +128,9 @@ std::string text_of(const std::pair<A, B>& element) {
 
 inline bool is_inside(const void* address) { return heap_of(address) != nullptr; }
 
-inline bool lies_inside(const string& element, const allocator<char>& home) {
+template <class String>
+    requires(std::is_same_v<String, string> || std::is_same_v<String, string_pi>)
+bool lies_inside(const String& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
 }
 inline bool lies_inside(const fragile& element, const allocator<char>& home) {

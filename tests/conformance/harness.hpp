@@ -93,9 +93,16 @@ C empty_outside() {
     }
 }
 
-/// Whether it is one of our own, which announce what they write.
 template <class C>
 inline constexpr bool is_btree_v = requires { typename C::sorted_tag; };
+
+/// Whether it is one of our own, which announce what they write.
+template <class C>
+inline constexpr bool announces_v = is_btree_v<C>;
+template <>
+inline constexpr bool announces_v<string_pi> = true;
+template <class T>
+inline constexpr bool announces_v<vector_pi<T>> = true;
 
 template <class Adapter, class C>
 std::vector<std::string> contents(const C& container) {
@@ -179,7 +186,7 @@ private:
     /// Half of the sections succeed. Those of our own containers are declared: a change that was not announced is then
     /// refused in builds with assertions, and lost with the next rollback in others.
     void change_in_section(const operation& o) {
-        if constexpr (is_btree_v<Container>) {
+        if constexpr (announces_v<Container>) {
             if (Adapter::is_announced(o)) {
                 book_->commit(); // of what was changed outside of sections
                 committed_ = model_;
@@ -244,7 +251,7 @@ private:
         const allocator<char> home(container_->get_allocator());
         RC_ASSERT(home == book_->template get_allocator<char>());
         RC_ASSERT(is_inside(container_));
-        if constexpr (std::is_same_v<Container, string>) {
+        if constexpr (std::is_same_v<typename Container::value_type, char>) {
             RC_ASSERT(lies_inside(*container_, home));
         } else {
             for (const auto& element : *container_)
