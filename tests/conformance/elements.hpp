@@ -77,6 +77,28 @@ struct fragile_less {
     }
 };
 
+/// A hash and an equality that may throw.
+struct fragile_hash {
+    using is_transparent = void;
+    [[nodiscard]] std::size_t operator()(std::string_view text) const {
+        burn();
+        return std::hash<std::string_view>()(text);
+    }
+};
+struct fragile_equal {
+    using is_transparent = void;
+    [[nodiscard]] bool operator()(std::string_view a, std::string_view b) const {
+        burn();
+        return a == b;
+    }
+};
+
+/// Three values, so that groups overflow.
+struct poor_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return text.size() % 3; }
+};
+
 /// An aggregate, which only the allocator's construct() can bring into the heap.
 struct record {
     string head;
@@ -156,3 +178,5 @@ bool lies_inside(const std::pair<A, B>& element, const allocator<char>& home) {
 
 template <>
 struct remanence::hash<remanence::test::fragile> : remanence::string_hash {};
+template <>
+struct remanence::seeded_hash<remanence::test::fragile> : remanence::seeded_string_hash {};

@@ -11,6 +11,7 @@
 #include "elements.hpp"
 
 #include "support/btree_inspector.hpp"
+#include "support/hash_inspector.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/remanence.hpp>
@@ -96,9 +97,16 @@ C empty_outside() {
 template <class C>
 inline constexpr bool is_btree_v = requires { typename C::sorted_tag; };
 
+template <class C>
+inline constexpr bool is_hash_table_v = false;
+template <class Key, class Hash, class Equal>
+inline constexpr bool is_hash_table_v<hash_set<Key, Hash, Equal>> = true;
+template <class Key, class Value, class Hash, class Equal>
+inline constexpr bool is_hash_table_v<hash_map<Key, Value, Hash, Equal>> = true;
+
 /// Whether it is one of our own, which announce what they write.
 template <class C>
-inline constexpr bool announces_v = is_btree_v<C>;
+inline constexpr bool announces_v = is_btree_v<C> || is_hash_table_v<C>;
 template <>
 inline constexpr bool announces_v<string_pi> = true;
 template <class T>
@@ -245,6 +253,8 @@ private:
     void check_structure() const {
         if constexpr (is_btree_v<Container>)
             RC_ASSERT(detail::btree_inspector::fault(*container_) == "");
+        if constexpr (is_hash_table_v<Container>)
+            RC_ASSERT(detail::hash_inspector::fault(*container_) == "");
     }
 
     void check_inside() const {
@@ -300,6 +310,9 @@ template <class Container>
 inline constexpr bool may_throw_v = holds_fragile_v<Container>;
 template <class Container>
     requires std::is_same_v<typename Container::key_compare, fragile_less>
+inline constexpr bool may_throw_v<Container> = true;
+template <class Container>
+    requires std::is_same_v<typename Container::hasher, fragile_hash>
 inline constexpr bool may_throw_v<Container> = true;
 
 /// At least 10,000 operations; a failure prints the seed and a shrunken sequence.
