@@ -20,9 +20,9 @@ namespace remanence {
 template <class Allocator>
 class basic_string_pi; // <remanence/string_pi.hpp>
 
-/// Equal keys have equal hashes in every program, at every address. Strong for numbers and strings, and for pairs and tuples of these.
-/// Of other types, those with a std::hash, it is as strong and as stable as that (of pointers it is their address). Specialise it for
-/// your own types, with a second argument for the seed.
+/// Equal keys have equal hashes in every program, at every address. Strong for numbers and strings, and for pairs and
+/// tuples of these. Of other types, those with a std::hash, it is as strong and as stable as that (of pointers it is
+/// their address). Specialise it for your own types, with a second argument for the seed.
 template <class Key>
 struct seeded_hash {
     static_assert(

@@ -54,8 +54,8 @@ template <text_like Text>
 
 } // namespace detail
 
-/// As std::string. Up to 23 characters lie in the object itself, which takes 24 bytes and what its allocator takes (8 in
-/// a heap); more of them in a block that it finds by a distance.
+/// As std::string. Up to 23 characters lie in the object itself, which takes 24 bytes and what its allocator takes (8
+/// in a heap); more of them in a block that it finds by a distance.
 ///
 /// Exceptions. Whatever throws (lack of memory, a length beyond max_size(): std::length_error, a position behind the
 /// end: std::out_of_range) has no effect. Moves throw between different allocators only.
@@ -389,8 +389,8 @@ public:
 
 private:
     // The layout is part of what programs store. Long: the distance from raw_ to the block; the size; the capacity,
-    // which the block exceeds by one, and the highest bit set. Short: the characters; in the last byte how many more there could be,
-    // so that it is the terminating zero of the longest.
+    // which the block exceeds by one, and the highest bit set. Short: the characters; in the last byte how many more
+    // there could be, so that it is the terminating zero of the longest.
     struct long_form {
         std::uint64_t distance; // modulo 2^64
         std::uint64_t size;

@@ -27,18 +27,18 @@
 
 namespace remanence {
 
-/// As std::vector, in 24 bytes and what its allocator takes (8 in a heap). It finds its elements by a distance. Of bool, too, each is an
-/// object.
+/// As std::vector, in 24 bytes and what its allocator takes (8 in a heap). It finds its elements by a distance. Of
+/// bool, too, each is an object.
 ///
-/// Exceptions. push_back, emplace_back, reserve, shrink_to_fit and copy assignment have no effect if they throw, the other
-/// insertions neither unless elements move by a constructor that may throw and cannot be copied. erase() and resize() throw what
-/// elements throw.
+/// Exceptions. push_back, emplace_back, reserve, shrink_to_fit and copy assignment have no effect if they throw, the
+/// other insertions neither unless elements move by a constructor that may throw and cannot be copied. erase() and
+/// resize() throw what elements throw.
 ///
 /// Invalidation. As std::vector's.
 ///
 /// Sections. It announces what it writes itself, elements and all, so it may be changed in declared sections; what a
-/// program writes through references and iterators it must touch() there, and so must it what elements write elsewhere when they
-/// move (those of a std::list, for instance, write to its nodes). Threads: as std::vector.
+/// program writes through references and iterators it must touch() there, and so must it what elements write elsewhere
+/// when they move (those of a std::list, for instance, write to its nodes). Threads: as std::vector.
 template <class T, class Allocator = allocator<T>>
 class vector_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
@@ -346,7 +346,8 @@ private:
         size_ = count;
     }
 
-    /// A block that elements come into, from the vector and from outside; freed, with those made in it, if it does not become the vector's.
+    /// A block that elements come into, from the vector and from outside; freed, with those made in it, if it does not
+    /// become the vector's.
     class fresh {
     public:
         fresh(vector_pi& of, size_type capacity) : of_(of), alloc_(of.get_allocator()), capacity_(capacity) {
@@ -385,8 +386,8 @@ private:
                     alloc_traits::construct(alloc_, block_ + at + made_, std::move_if_noexcept(from[made_]));
             }
         }
-        /// `count` of the vector's own from `from`, which come to `to`: in order, from the first. Not moved before nothing can
-        /// throw any more: is all else made?
+        /// `count` of the vector's own from `from`, which come to `to`: in order, from the first. Not moved before
+        /// nothing can throw any more: is all else made?
         void fill_from(size_type from, size_type count, size_type to) {
             if constexpr (k_moves_freely) {
                 const announce_to announce(alloc_);
@@ -457,7 +458,8 @@ private:
         larger.fill_from(at, before - at, at + count);
         larger.become(before + count);
     }
-    /// Between two elements a gap of raw places, while some are erased; closed at the end, whatever the predicate throws.
+    /// Between two elements a gap of raw places, while some are erased; closed at the end, whatever the predicate
+    /// throws.
     struct gap {
         vector_pi& of;
         size_type begin = 0;

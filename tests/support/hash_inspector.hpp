@@ -1,4 +1,5 @@
-// Looks into a hash container and says what is wrong with it: the rules H1 to H3 of include/remanence/detail/hash_table.hpp.
+// Looks into a hash container and says what is wrong with it: the rules H1 to H3 of
+// include/remanence/detail/hash_table.hpp.
 #pragma once
 
 #include <remanence/hash_map.hpp>

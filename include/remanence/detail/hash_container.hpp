@@ -408,11 +408,11 @@ private:
                          std::forward_as_tuple(std::move(one.second)));
         }
     }
-    /// Has what the other has, which becomes empty, and its functions.
+    /// Has what the other has, which becomes empty, and its functions. If these throw, this one is empty.
     template <bool TakesAllocator>
     void become(hash_container& other) {
-        table_.set_functions(other.table_.hash(), other.table_.equal());
         table_.clear();
+        table_.set_functions(other.table_.hash(), other.table_.equal());
         if constexpr (TakesAllocator)
             table_.set_alloc(other.table_.alloc());
         table_.steal(other.table_);

@@ -1,17 +1,18 @@
-// The table behind hash_map and hash_set: open addressing, its slots in groups of 16, each with a control byte that lies
-// apart. After SwissTable (M. Kulukundis and others, abseil.io/about/design/swisstables). Part of the layout of what
-// programs store. Depends on the standard library only.
+// The table behind hash_map and hash_set: open addressing, its slots in groups of 16, each with a control byte that
+// lies apart. After SwissTable (M. Kulukundis and others, abseil.io/about/design/swisstables). Part of the layout of
+// what programs store. Depends on the standard library only.
 //
-//  H1  There are no slots, and no block, or a power of two of them, at least 4. A block is a control byte for each slot, 16 more that
-//      say "end", then the slots. Nothing in it depends on the address it lies at: slots are those of element_slot.hpp,
-//      the container knows the block by a distance.
-//  H2  The hash of an element, with the seed that the container stores, chooses its group by all but the last 7 bits; those are
-//      its control byte. An element lies in the first group, of the sequence that begins there (1, then 2, then 3 … groups further), that
-//      was not full when it came. So a look-up ends at a group with an empty slot.
-//  H3  An erased slot becomes empty if no look-up for another element can have passed its group: the group has an empty slot, or is the
-//      only one. Elements, erased slots and `room` make seven eighths of all slots.
+//  H1  There are no slots, and no block, or a power of two of them, at least 4. A block is a control byte for each
+//      slot, 16 more that say "end", then the slots. Nothing in it depends on the address it lies at: slots are those
+//      of element_slot.hpp, the container knows the block by a distance.
+//  H2  The hash of an element, with the seed that the container stores, chooses its group by all but the last 7 bits;
+//      those are its control byte. An element lies in the first group, of the sequence that begins there (1, then 2,
+//      then 3 … groups further), that was not full when it came. So a look-up ends at a group with an empty slot.
+//  H3  An erased slot becomes empty if no look-up for another element can have passed its group: the group has an empty
+//      slot, or is the only one. Elements, erased slots and `room` make seven eighths of all slots.
 //  H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
-//  H5  Each write to memory that was there before is announced (announcer.hpp), but for those of users through references.
+//  H5  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
+//      references.
 #pragma once
 
 #include <remanence/detail/announcer.hpp>

@@ -65,8 +65,9 @@ consteval bool is_position_independent() {
 
 } // namespace detail
 
-/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, hash_map, hash_set; arrays, pairs,
-/// tuples, optionals, variants and aggregates of such. False for all others, pointers and std containers among them.
+/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, hash_map, hash_set;
+/// arrays, pairs, tuples, optionals, variants and aggregates of such. False for all others, pointers and std containers
+/// among them.
 template <class T>
 inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
 

@@ -1,5 +1,5 @@
-// Hash containers in a heap: declared sections without a touch by hand, crashes, the heap's bytes read at another address,
-// and roots of other types.
+// Hash containers in a heap: declared sections without a touch by hand, crashes, the heap's bytes read at another
+// address, and roots of other types.
 
 #include "support/hash_inspector.hpp"
 #include "support/heap_bytes_elsewhere.hpp"

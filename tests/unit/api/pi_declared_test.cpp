@@ -1,5 +1,5 @@
-// Position-independent strings and vectors in a heap: declared sections without a touch by hand, and the heap's bytes read at
-// another address.
+// Position-independent strings and vectors in a heap: declared sections without a touch by hand, and the heap's bytes
+// read at another address.
 
 #include "support/heap_bytes_elsewhere.hpp"
 #include "unit/api/fixture.hpp"
