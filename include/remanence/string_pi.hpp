@@ -85,6 +85,7 @@ public:
     using const_iterator = const char*;
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
+    // NOLINTNEXTLINE(readability-identifier-naming): as the standard's
     static constexpr size_type npos = std::string_view::npos;
 
     basic_string_pi() noexcept(noexcept(Allocator())) : basic_string_pi(Allocator()) {}
@@ -148,10 +149,17 @@ public:
     template <detail::text_like Text>
         requires(!std::same_as<Text, basic_string_pi>)
     basic_string_pi& operator=(const Text& text) {
-        return assign(text);
+        assign(text);
+        return *this;
     }
-    basic_string_pi& operator=(char character) { return assign(1, character); }
-    basic_string_pi& operator=(std::initializer_list<char> all) { return assign(all); }
+    basic_string_pi& operator=(char character) {
+        assign(1, character);
+        return *this;
+    }
+    basic_string_pi& operator=(std::initializer_list<char> all) {
+        assign(all);
+        return *this;
+    }
 
     template <detail::text_like Text>
     basic_string_pi& assign(const Text& text) {
@@ -330,7 +338,7 @@ public:
     /// Undefined where allocators are not equal and do not propagate, as the standard has it.
     void swap(basic_string_pi& other) noexcept {
         basic_string_pi kept(std::move(other));
-        other.adopt(*this);
+        other.adopt(*this); // NOLINT(bugprone-use-after-move): it is empty
         adopt(kept);
     }
     friend void swap(basic_string_pi& a, basic_string_pi& b) noexcept { a.swap(b); }
@@ -500,7 +508,8 @@ private:
     }
     [[nodiscard]] bool lies_here(std::string_view text) const noexcept {
         const std::less<> before;
-        return !text.empty() && !before(text.data(), data()) && before(text.data(), data() + size());
+        const char* const first = text.data();
+        return !text.empty() && !before(first, begin()) && before(first, end());
     }
     void erase_some(size_type at, size_type count) noexcept {
         const size_type before = size();

@@ -273,7 +273,7 @@ public:
     /// Undefined where allocators are not equal and do not propagate, as the standard has it.
     void swap(vector_pi& other) noexcept {
         vector_pi kept(std::move(other));
-        other.adopt(*this);
+        other.adopt(*this); // NOLINT(bugprone-use-after-move): it is empty
         adopt(kept);
     }
     friend void swap(vector_pi& a, vector_pi& b) noexcept { a.swap(b); }

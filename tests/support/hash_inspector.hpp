@@ -21,8 +21,9 @@ struct hash_inspector {
     template <class Container>
     static std::size_t erased_in(const Container& container) {
         std::size_t count = 0;
-        for (std::size_t i = 0; i != container.table_.slots_; ++i)
-            count += *container.table_.at(i).control == k_slot_erased ? 1U : 0U;
+        const signed char* const control = container.table_.at(0).control;
+        for (std::size_t i = 0; control != nullptr && i != container.table_.slots_; ++i)
+            count += control[i] == k_slot_erased ? 1U : 0U;
         return count;
     }
 
@@ -43,16 +44,17 @@ private:
         }
         if (!std::has_single_bit(table.slots_) || table.slots_ < k_hash_slots_least)
             return std::to_string(table.slots_) + " slots";
-        if (reinterpret_cast<std::uintptr_t>(table.block_.get()) % block::k_alignment != 0)
-            return "the block is not aligned";
+        const signed char* const controls = table.at(0).control;
+        if (controls == nullptr || reinterpret_cast<std::uintptr_t>(controls) % block::k_alignment != 0)
+            return "there is no block, or it is not aligned";
         for (std::size_t i = 0; i != k_hash_group; ++i) {
-            if (table.at(table.slots() + i).control[0] != k_slot_end)
+            if (controls[table.slots() + i] != k_slot_end)
                 return "the end is not there";
         }
         std::size_t elements = 0;
         std::size_t erased = 0;
         for (std::size_t i = 0; i != table.slots(); ++i) {
-            const signed char control = *table.at(i).control;
+            const signed char control = controls[i];
             if (control == k_slot_erased) {
                 ++erased;
             } else if (control >= 0) {

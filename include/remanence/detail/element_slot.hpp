@@ -100,7 +100,7 @@ struct element_slot {
 template <class Key, class Value>
 [[nodiscard]] const Key& key_of_element(const Value& value) noexcept {
     if constexpr (std::is_same_v<Key, Value>)
-        return value;
+        return value; // NOLINT(bugprone-return-const-ref-from-parameter): of a container
     else
         return value.first;
 }

@@ -2,6 +2,7 @@
 // library only.
 #pragma once
 
+#include <remanence/allocator.hpp>
 #include <remanence/detail/aggregate.hpp>
 #include <remanence/detail/self_contained.hpp>
 
@@ -49,9 +50,7 @@ consteval bool is_position_independent() {
     using element = typename element_of_arrays<type>::type;
     if constexpr (!std::is_same_v<element, type>) {
         return is_position_independent<element>();
-    } else if constexpr (std::is_arithmetic_v<type> || std::is_enum_v<type>) {
-        return true;
-    } else if constexpr (std::is_class_v<type> && std::is_empty_v<type>) {
+    } else if constexpr (std::is_arithmetic_v<type> || std::is_enum_v<type> || std::is_empty_v<type>) {
         return true;
     } else if constexpr (std::is_class_v<type> && std::is_aggregate_v<type>) {
         if constexpr (aggregate_shape_v<type>.obstacle == aggregate_obstacle::none)

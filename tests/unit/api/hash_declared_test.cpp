@@ -225,6 +225,26 @@ TEST(declared_hash, commit_the_bytes_of_what_they_change_only) {
     EXPECT_FALSE(all.contains(20'000));
 }
 
+TEST(declared_hash, announce_both_when_they_merge) {
+    const temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& one = h.root<hash_map<string, string>>("one");
+    auto& other = h.root<hash_map<string, string>>("other");
+    for (std::uint64_t round = 0; round < 20; ++round) {
+        h.write([&] {
+            for (std::uint64_t i = 0; i < 200; ++i)
+                other.try_emplace(string(std::to_string(round * 100 + i)), "a text of " + std::to_string(i));
+        });
+        const std::size_t all = 200 + round * 100;
+        h.write(declared, [&] { one.merge(other); });
+        h.rollback();
+        EXPECT_EQ(detail::hash_inspector::fault(one) + detail::hash_inspector::fault(other), "");
+        EXPECT_EQ(one.size(), all);
+        EXPECT_EQ(other.size(), round == 0 ? 0U : 100U);
+        h.write([&] { other.clear(); });
+    }
+}
+
 TEST(declared_hash, leave_what_is_written_through_references_to_the_program) {
     const temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());

@@ -20,6 +20,7 @@ struct item {
 };
 struct all {
     vector_pi<item> items;
+    vector_pi<std::uint64_t> plain; // over several pages; its elements announce nothing themselves
     string_pi text;
 };
 
@@ -30,6 +31,7 @@ struct model_item {
 };
 struct model {
     std::vector<model_item> items;
+    std::vector<std::uint64_t> plain;
     std::string text;
 };
 
@@ -40,6 +42,30 @@ namespace {
 /// The same changes to both.
 void change(declared_pi::all& here, declared_pi::model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
+    if (seed == 1) {
+        here.plain.resize(5'000, 1);
+        expected.plain.resize(5'000, 1);
+    } else { // one change in a section, so that no other announces for it
+        const auto offset = static_cast<std::ptrdiff_t>(random() % expected.plain.size());
+        switch (seed % 4) {
+        case 0:
+            here.plain.push_back(seed);
+            expected.plain.push_back(seed);
+            break;
+        case 1:
+            here.plain.erase(here.plain.begin() + offset);
+            expected.plain.erase(expected.plain.begin() + offset);
+            break;
+        case 2:
+            here.plain.insert(here.plain.begin() + offset, seed);
+            expected.plain.insert(expected.plain.begin() + offset, seed);
+            break;
+        default:
+            erase_if(here.plain, [&](std::uint64_t each) { return each == seed - 1; });
+            std::erase_if(expected.plain, [&](std::uint64_t each) { return each == seed - 1; });
+            break;
+        }
+    }
     for (int i = 0; i < 20; ++i) {
         const std::uint64_t number = random() % 1000;
         const std::string name = std::to_string(number) + std::string(number % 40, 'k');
@@ -99,6 +125,8 @@ void change(declared_pi::all& here, declared_pi::model& expected, std::uint64_t 
 }
 
 testing::AssertionResult has_all(const declared_pi::all& here, const declared_pi::model& expected) {
+    if (!std::equal(here.plain.begin(), here.plain.end(), expected.plain.begin(), expected.plain.end()))
+        return testing::AssertionFailure() << "the numbers differ";
     if (here.text != expected.text)
         return testing::AssertionFailure() << "the text differs";
     const bool same = std::equal(here.items.begin(), here.items.end(), expected.items.begin(), expected.items.end(),
