@@ -80,7 +80,8 @@ public:
     }
     template <class... Args>
     std::pair<iterator, bool> try_emplace(Key&& key, Args&&... args) {
-        return this->insert_by(key, std::piecewise_construct, std::forward_as_tuple(std::move(key)),
+        return this->insert_by(key, std::piecewise_construct,
+                               std::forward_as_tuple(std::move(key)), // NOLINT(bugprone-use-after-move): a reference
                                std::forward_as_tuple(std::forward<Args>(args)...));
     }
     template <class... Args>
