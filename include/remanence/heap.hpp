@@ -118,7 +118,7 @@ struct heap_stats {
     std::uint64_t log_limit_bytes;  ///< at so many a commit is followed by a checkpoint
     std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
     std::uint64_t heap_bytes;       ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
+    std::uint64_t allocated_bytes;  ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
     std::string tracker;            ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close

@@ -450,7 +450,7 @@ private:
             free_block(data(), capacity());
     }
     /// A capacity that fills blocks.
-    [[nodiscard]] static size_type rounded(size_type count) noexcept { return count | 15U; }
+    [[nodiscard]] static size_type rounded(size_type count) noexcept { return count | 7U; }
 
     [[nodiscard]] size_type index_of(const_iterator where) const noexcept {
         return static_cast<size_type>(where - data());
@@ -483,7 +483,7 @@ private:
             set_size(after);
             return;
         }
-        const size_type room = rounded(std::min(std::max(after, 2 * capacity()), max_size() & ~size_type{15}));
+        const size_type room = rounded(std::min(std::max(after, 2 * capacity()), max_size() & ~size_type{7}));
         const size_type larger = std::max(room, after);
         char* const block = new_block(larger);
         const char* const old = data();
