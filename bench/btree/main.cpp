@@ -1,5 +1,6 @@
 // The ordered containers beside std::map, in a heap and outside, and with nodes of several sizes.
 #include <harness.hpp>
+#include <keys.hpp>
 
 #include <remanence/remanence.hpp>
 
@@ -54,23 +55,6 @@ const std::vector<workload>& all_workloads() {
 const std::vector<std::string>& all_systems() {
     static const std::vector<std::string> all = {"std::map",    "std::map in heap", "btree_map",   "btree_map in heap",
                                                  "256 in heap", "1024 in heap",     "2048 in heap"};
-    return all;
-}
-
-template <class Key>
-std::vector<Key> make_keys(std::size_t count) {
-    std::mt19937_64 random(1);
-    std::vector<Key> all;
-    all.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        if constexpr (std::is_same_v<Key, number>) {
-            all.push_back(random());
-        } else {
-            std::string text(16 + random() % 32, ' ');
-            std::ranges::generate(text, [&] { return static_cast<char>('a' + random() % 26); });
-            all.push_back(std::move(text));
-        }
-    }
     return all;
 }
 
@@ -192,7 +176,7 @@ void measure_in_heap(const fs::path& directory, const std::vector<Key>& keys) {
 /// `Text`: how a text is kept in a heap, and outside.
 template <class Key, class InHeap>
 void measure_keys(const std::string& system, const fs::path& directory, std::size_t count) {
-    const std::vector<Key> keys = make_keys<Key>(count);
+    const std::vector<Key> keys = bench::make_keys<Key>(count);
     if (system == "std::map") {
         measured::std_map<Key, number> map;
         measure_and_hand_over(map, keys);

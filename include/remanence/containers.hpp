@@ -40,6 +40,10 @@ template <class Alloc>
 struct hash<std::basic_string<char, std::char_traits<char>, Alloc>> : string_hash {};
 template <>
 struct hash<std::string_view> : string_hash {};
+template <class Allocator>
+class basic_string_pi; // <remanence/string_pi.hpp>
+template <class Allocator>
+struct hash<basic_string_pi<Allocator>> : string_hash {};
 
 template <class T>
 using vector = std::vector<T, allocator<T>>;

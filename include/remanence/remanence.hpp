@@ -6,4 +6,9 @@
 #include <remanence/btree_set.hpp>
 #include <remanence/containers.hpp>
 #include <remanence/error.hpp>
+#include <remanence/hash_map.hpp>
+#include <remanence/hash_set.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/seeded_hash.hpp>
+#include <remanence/string_pi.hpp>
+#include <remanence/vector_pi.hpp>

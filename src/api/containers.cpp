@@ -1,10 +1,14 @@
 // The compiled half of our own containers.
 
 #include "api/heap_impl.hpp"
+#include "os/memory.hpp"
 
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/btree_container.hpp>
+#include <remanence/detail/hash_table.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <new>
 
 namespace remanence::detail {
@@ -24,6 +28,17 @@ void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
         (void)heap->engine->announce(start, bytes);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
     }
+}
+
+std::uint64_t random_seed() noexcept {
+    // The kernel is asked once; from there on numbers are counted, and mixed.
+    static std::atomic<std::uint64_t> next = [] {
+        std::uint64_t first = 0;
+        if (!os::random_bytes(&first, sizeof first))
+            first = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+        return first;
+    }();
+    return hash_number(next.fetch_add(1, std::memory_order_relaxed), k_hash_secret[2]);
 }
 
 void refuse_unsorted() {

@@ -374,7 +374,7 @@ private:
         result.resize(start);
         leave_out_defaults(name, arguments);
         result += name;
-        if (name == "rem::string" || name == "std::string")
+        if (name == "rem::string" || name == "std::string" || name == "rem::string_pi")
             return;
         result += '<';
         for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -410,6 +410,14 @@ private:
     static void leave_out_defaults(std::string& name, std::vector<std::string>& arguments) {
         if (name.starts_with("rem::btree_"))
             return leave_out_defaults_of_btree(name, arguments);
+        if (name == "rem::basic_string_pi" && arguments.back() == "rem::allocator<char>") {
+            name = "rem::string_pi";
+            return;
+        }
+        if (name == "rem::hash_map" || name == "rem::hash_set")
+            return leave_out_defaults_of_hash(name, arguments);
+        if (name == "rem::vector_pi")
+            return drop_last(arguments, 2, "rem::allocator<" + arguments.front() + ">");
         if (!name.starts_with("std::"))
             return;
         const std::string_view bare = std::string_view(name).substr(5);
@@ -455,6 +463,17 @@ private:
         drop_last(arguments, keyed + 3, "0ul");
         drop_last(arguments, keyed + 2, "rem::allocator<" + value + ">");
         drop_last(arguments, keyed + 1, "std::less<void>");
+    }
+
+    static void leave_out_defaults_of_hash(const std::string& name, std::vector<std::string>& arguments) {
+        const std::size_t keyed = name.ends_with("map") ? 2 : 1;
+        if (arguments.size() != keyed + 3)
+            return;
+        const std::string value =
+            keyed == 2 ? "std::pair<" + arguments[0] + " const, " + arguments[1] + ">" : arguments[0];
+        drop_last(arguments, keyed + 3, "rem::allocator<" + value + ">");
+        drop_last(arguments, keyed + 2, "std::equal_to<void>");
+        drop_last(arguments, keyed + 1, "rem::seeded_hash<" + arguments[0] + ">");
     }
 
     static void shorten_string(std::string& name, const std::vector<std::string>& arguments) {

@@ -77,6 +77,28 @@ struct fragile_less {
     }
 };
 
+/// A hash and an equality that may throw.
+struct fragile_hash {
+    using is_transparent = void;
+    [[nodiscard]] std::size_t operator()(std::string_view text) const {
+        burn();
+        return std::hash<std::string_view>()(text);
+    }
+};
+struct fragile_equal {
+    using is_transparent = void;
+    [[nodiscard]] bool operator()(std::string_view a, std::string_view b) const {
+        burn();
+        return a == b;
+    }
+};
+
+/// Three values, so that groups overflow.
+struct poor_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return text.size() % 3; }
+};
+
 /// An aggregate, which only the allocator's construct() can bring into the heap.
 struct record {
     string head;
@@ -110,6 +132,7 @@ T make_element(const std::string& text, bool foreign = false) {
 inline std::string text_of(char element) { return std::string(1, element); }
 inline std::string text_of(const std::string& element) { return element; }
 inline std::string text_of(const string& element) { return std::string(element); }
+inline std::string text_of(const string_pi& element) { return std::string(element); }
 inline std::string text_of(const fragile& element) { return std::string(element.text()); }
 inline std::string text_of(const record& element) {
     std::string all(element.head);
@@ -127,7 +150,9 @@ std::string text_of(const std::pair<A, B>& element) {
 
 inline bool is_inside(const void* address) { return heap_of(address) != nullptr; }
 
-inline bool lies_inside(const string& element, const allocator<char>& home) {
+template <class String>
+    requires(std::is_same_v<String, string> || std::is_same_v<String, string_pi>)
+bool lies_inside(const String& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
 }
 inline bool lies_inside(const fragile& element, const allocator<char>& home) {
@@ -153,3 +178,5 @@ bool lies_inside(const std::pair<A, B>& element, const allocator<char>& home) {
 
 template <>
 struct remanence::hash<remanence::test::fragile> : remanence::string_hash {};
+template <>
+struct remanence::seeded_hash<remanence::test::fragile> : remanence::seeded_string_hash {};

@@ -11,6 +11,7 @@
 #include "elements.hpp"
 
 #include "support/btree_inspector.hpp"
+#include "support/hash_inspector.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/remanence.hpp>
@@ -93,9 +94,23 @@ C empty_outside() {
     }
 }
 
-/// Whether it is one of our own, which announce what they write.
 template <class C>
 inline constexpr bool is_btree_v = requires { typename C::sorted_tag; };
+
+template <class C>
+inline constexpr bool is_hash_table_v = false;
+template <class Key, class Hash, class Equal>
+inline constexpr bool is_hash_table_v<hash_set<Key, Hash, Equal>> = true;
+template <class Key, class Value, class Hash, class Equal>
+inline constexpr bool is_hash_table_v<hash_map<Key, Value, Hash, Equal>> = true;
+
+/// Whether it is one of our own, which announce what they write.
+template <class C>
+inline constexpr bool announces_v = is_btree_v<C> || is_hash_table_v<C>;
+template <>
+inline constexpr bool announces_v<string_pi> = true;
+template <class T>
+inline constexpr bool announces_v<vector_pi<T>> = true;
 
 template <class Adapter, class C>
 std::vector<std::string> contents(const C& container) {
@@ -179,7 +194,7 @@ private:
     /// Half of the sections succeed. Those of our own containers are declared: a change that was not announced is then
     /// refused in builds with assertions, and lost with the next rollback in others.
     void change_in_section(const operation& o) {
-        if constexpr (is_btree_v<Container>) {
+        if constexpr (announces_v<Container>) {
             if (Adapter::is_announced(o)) {
                 book_->commit(); // of what was changed outside of sections
                 committed_ = model_;
@@ -238,13 +253,15 @@ private:
     void check_structure() const {
         if constexpr (is_btree_v<Container>)
             RC_ASSERT(detail::btree_inspector::fault(*container_) == "");
+        if constexpr (is_hash_table_v<Container>)
+            RC_ASSERT(detail::hash_inspector::fault(*container_) == "");
     }
 
     void check_inside() const {
         const allocator<char> home(container_->get_allocator());
         RC_ASSERT(home == book_->template get_allocator<char>());
         RC_ASSERT(is_inside(container_));
-        if constexpr (std::is_same_v<Container, string>) {
+        if constexpr (std::is_same_v<typename Container::value_type, char>) {
             RC_ASSERT(lies_inside(*container_, home));
         } else {
             for (const auto& element : *container_)
@@ -293,6 +310,9 @@ template <class Container>
 inline constexpr bool may_throw_v = holds_fragile_v<Container>;
 template <class Container>
     requires std::is_same_v<typename Container::key_compare, fragile_less>
+inline constexpr bool may_throw_v<Container> = true;
+template <class Container>
+    requires std::is_same_v<typename Container::hasher, fragile_hash>
 inline constexpr bool may_throw_v<Container> = true;
 
 /// At least 10,000 operations; a failure prints the seed and a shrunken sequence.

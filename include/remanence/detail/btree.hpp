@@ -36,45 +36,14 @@ public:
     using place = btree_place;
     using announce_to = announcer<Alloc>;
 
-    /// An element that is in no tree yet, or no more. What it holds at the end is destroyed.
-    class detached {
-    public:
-        template <class... Args>
-        explicit detached(const Alloc& alloc, Args&&... args) : alloc_(alloc) {
-            nodes::construct(alloc_, slot_, std::forward<Args>(args)...);
-            is_full_ = true;
-        }
-        detached(const detached&) = delete;
-        detached& operator=(const detached&) = delete;
-        ~detached() {
-            if (is_full_)
-                nodes::destroy(alloc_, slot_);
-        }
-        [[nodiscard]] const Key& key() noexcept { return key_of(*nodes::at(slot_)); }
-        /// Its slot, whose element will be moved away.
-        [[nodiscard]] void* release() noexcept {
-            is_full_ = false;
-            return slot_;
-        }
-
-    private:
-        // Zeros, so that padding does not bring what lay on the stack into the heap.
-        alignas(typename nodes::slot_type) std::byte slot_[nodes::k_slot_bytes] = {};
-        Alloc alloc_;
-        bool is_full_ = false;
-    };
+    using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_btree_inline_bytes>>;
 
     btree(const Compare& compare, const Alloc& alloc) : compare_(compare), alloc_(alloc) {}
     btree(const btree&) = delete;
     btree& operator=(const btree&) = delete;
     ~btree() { destroy_all(); }
 
-    [[nodiscard]] static const Key& key_of(const Value& value) noexcept {
-        if constexpr (std::is_same_v<Key, Value>)
-            return value;
-        else
-            return value.first;
-    }
+    [[nodiscard]] static const Key& key_of(const Value& value) noexcept { return key_of_element<Key>(value); }
     [[nodiscard]] static const Key& key_at(const place& at) noexcept { return key_of(nodes::value(at.node, at.index)); }
 
     [[nodiscard]] const Compare& compare() const noexcept { return compare_; }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <remanence/detail/btree.hpp>
-#include <remanence/detail/btree_handle.hpp>
+#include <remanence/detail/node_handle.hpp>
 
 #include <algorithm>
 #include <compare>
@@ -85,8 +85,8 @@ public:
     using const_iterator = btree_iterator<value_type, Traits::k_node_bytes, true>;
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
-    using node_type = btree_node_handle<key_type, value_type, allocator_type, Traits::k_node_bytes>;
-    using insert_return_type = btree_insert_return<iterator, node_type>;
+    using node_type = node_handle<key_type, value_type, allocator_type, element_slot<value_type, k_btree_inline_bytes>>;
+    using insert_return_type = insert_return<iterator, node_type>;
     using value_compare = std::conditional_t<Traits::k_is_set, key_compare, btree_value_compare<tree, key_compare>>;
     using sorted_tag = std::conditional_t<Traits::k_is_unique, sorted_unique_t, sorted_equivalent_t>;
     /// What an insertion gives: an iterator, and whether it happened where it may not.

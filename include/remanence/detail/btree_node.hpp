@@ -5,22 +5,18 @@
 //      link, a child a distance from the node.
 //  B2  A slot is the element itself where that is_self_contained() and of at most k_btree_inline_bytes; else it is a link
 //      to a block with the element, which then never moves.
-//  B3  Moving elements from slot to slot never throws and writes nothing outside the slots (is_self_contained.hpp). So
-//      an insertion that has its memory, and its element made, cannot fail any more.
+//  B3  Moving elements from slot to slot never throws and writes nothing outside the slots (element_slot.hpp). So an
+//      insertion that has its memory, and its element made, cannot fail any more.
 #pragma once
 
+#include <remanence/detail/element_slot.hpp>
 #include <remanence/detail/link.hpp>
-#include <remanence/detail/self_contained.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
 namespace remanence::detail {
 
@@ -41,39 +37,17 @@ struct btree_node {
 };
 static_assert(sizeof(btree_node) == 16 && offsetof(btree_node, count) == 8 && offsetof(btree_node, height) == 12);
 
-/// How a value moves from one slot to another.
-template <class Value>
-struct btree_value {
-    static constexpr bool k_is_bytes = is_plain_bytes_v<Value>;
-    static constexpr bool k_is_self_contained = is_self_contained<Value>();
-    static void move(Value* from, void* to) noexcept {
-        ::new (to) Value(std::move(*from));
-        std::destroy_at(from);
-    }
-};
-/// The element of a map: its key is const to users, but not when it moves.
-template <class Key, class Mapped>
-struct btree_value<std::pair<const Key, Mapped>> {
-    using value = std::pair<const Key, Mapped>;
-    static constexpr bool k_is_bytes = is_plain_bytes_v<Key> && is_plain_bytes_v<Mapped>;
-    static constexpr bool k_is_self_contained = is_self_contained<Key>() && is_self_contained<Mapped>();
-    static void move(value* from, void* to) noexcept {
-        ::new (to)
-            value(std::piecewise_construct, std::forward_as_tuple(std::move(const_cast<Key&>(from->first))), // NOLINT
-                  std::forward_as_tuple(std::move(from->second)));
-        std::destroy_at(from);
-    }
-};
-
 /// Everything about a tree's nodes that depends on the element. `NodeBytes`: of a leaf; 0: chosen.
 template <class Value, std::size_t NodeBytes>
-struct btree_nodes {
+struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
+    using slots = element_slot<Value, k_btree_inline_bytes>;
     using node = btree_node;
+    using slots::at;
+    using slots::k_is_inline;
+    using slots::k_slot_bytes;
+    using slots::move;
+    using typename slots::slot_type;
 
-    static constexpr bool k_is_inline =
-        btree_value<Value>::k_is_self_contained && sizeof(Value) <= k_btree_inline_bytes;
-    using slot_type = std::conditional_t<k_is_inline, Value, link<Value>>; // for size and alignment
-    static constexpr std::size_t k_slot_bytes = sizeof(slot_type);
     static constexpr std::size_t k_alignment = std::max(alignof(btree_node), alignof(slot_type));
     static constexpr std::size_t k_slots_offset =
         (sizeof(btree_node) + alignof(slot_type) - 1) / alignof(slot_type) * alignof(slot_type);
@@ -108,12 +82,6 @@ struct btree_nodes {
     [[nodiscard]] static void* slot(node* n, std::size_t index) noexcept {
         return reinterpret_cast<std::byte*>(n) + k_slots_offset + index * k_slot_bytes;
     }
-    [[nodiscard]] static Value* at(void* slot) noexcept {
-        if constexpr (k_is_inline)
-            return std::launder(static_cast<Value*>(slot));
-        else
-            return static_cast<link<Value>*>(slot)->get();
-    }
     [[nodiscard]] static Value& value(node* n, std::size_t index) noexcept { return *at(slot(n, index)); }
 
     [[nodiscard]] static std::int64_t* children(node* n) noexcept {
@@ -139,47 +107,9 @@ struct btree_nodes {
         return index;
     }
 
-    /// Constructs an element in a raw slot. When it throws, nothing is left behind.
-    template <class Alloc, class... Args>
-    static void construct(Alloc& alloc, void* where, Args&&... args) {
-        using traits = std::allocator_traits<Alloc>;
-        if constexpr (k_is_inline) {
-            traits::construct(alloc, static_cast<Value*>(where), std::forward<Args>(args)...);
-        } else {
-            Value* const block = traits::allocate(alloc, 1);
-            try {
-                traits::construct(alloc, block, std::forward<Args>(args)...);
-            } catch (...) {
-                traits::deallocate(alloc, block, 1);
-                throw;
-            }
-            (::new (where) link<Value>)->set(block);
-        }
-    }
-    template <class Alloc>
-    static void destroy(Alloc& alloc, void* where) noexcept {
-        using traits = std::allocator_traits<Alloc>;
-        Value* const one = at(where);
-        traits::destroy(alloc, one);
-        if constexpr (!k_is_inline)
-            traits::deallocate(alloc, one, 1);
-    }
-    /// Whether destroying an element does anything.
-    static constexpr bool k_is_destroyed = !k_is_inline || !std::is_trivially_destructible_v<Value>;
-
-    /// From a slot to a raw one. The first is raw then. B3
-    static void move(void* from, void* to) noexcept {
-        if constexpr (!k_is_inline) {
-            (::new (to) link<Value>)->set(static_cast<link<Value>*>(from)->get());
-        } else if constexpr (btree_value<Value>::k_is_bytes) {
-            std::memcpy(to, from, k_slot_bytes);
-        } else {
-            btree_value<Value>::move(at(from), to);
-        }
-    }
     /// `count` of them, between two nodes or within one, where the ranges may overlap.
     static void move(node* from, std::size_t first, node* to, std::size_t target, std::size_t count) noexcept {
-        if constexpr (k_is_inline && btree_value<Value>::k_is_bytes) {
+        if constexpr (k_is_inline && slot_value<Value>::k_is_bytes) {
             std::memmove(slot(to, target), slot(from, first), count * k_slot_bytes);
         } else if (from == to && target > first) {
             for (std::size_t i = count; i != 0; --i)

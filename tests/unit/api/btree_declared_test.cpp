@@ -1,5 +1,5 @@
-// Declared sections in which the ordered containers are changed: nothing is touched by hand, builds with assertions find
-// nothing undeclared, and a crash loses nothing.
+// Declared sections in which the ordered containers are changed: nothing is touched by hand, builds with assertions
+// find nothing undeclared, and a crash loses nothing.
 
 #include "support/btree_inspector.hpp"
 #include "types/pointer_check.hpp"

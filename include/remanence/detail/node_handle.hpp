@@ -1,7 +1,7 @@
-// What extract() gives. Depends on the standard library only.
+// What extract() of our own containers gives. Depends on the standard library only.
 #pragma once
 
-#include <remanence/detail/btree_node.hpp>
+#include <remanence/detail/element_slot.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -13,40 +13,41 @@ namespace remanence::detail {
 
 template <class Traits>
 class btree_container;
+template <class Traits>
+class hash_container;
 
 template <class Value>
-struct btree_mapped {
+struct mapped_of_element {
     using type = void;
 };
 template <class Key, class Mapped>
-struct btree_mapped<std::pair<const Key, Mapped>> {
+struct mapped_of_element<std::pair<const Key, Mapped>> {
     using type = Mapped;
 };
 
 /// One element outside of all containers, with the interface of the standard's node handles. The element was moved into
 /// it (or, where slots are links, its block belongs to it now), so references to it do not survive.
-template <class Key, class Value, class Alloc, std::size_t NodeBytes>
-class btree_node_handle {
-    using nodes = btree_nodes<Value, NodeBytes>;
+template <class Key, class Value, class Alloc, class Slot>
+class node_handle {
     static constexpr bool k_is_set = std::is_same_v<Key, Value>;
 
 public:
     using allocator_type = Alloc;
     using key_type = Key;
-    using value_type = Value;                               // of use with sets
-    using mapped_type = typename btree_mapped<Value>::type; // void with sets
+    using value_type = Value;                                    // of use with sets
+    using mapped_type = typename mapped_of_element<Value>::type; // void with sets
 
-    btree_node_handle() = default;
-    btree_node_handle(btree_node_handle&& other) noexcept { take(other); }
+    node_handle() = default;
+    node_handle(node_handle&& other) noexcept { take(other); }
     /// Destroys what it held so far.
-    btree_node_handle& operator=(btree_node_handle&& other) noexcept {
+    node_handle& operator=(node_handle&& other) noexcept {
         if (this != &other) {
             reset();
             take(other);
         }
         return *this;
     }
-    ~btree_node_handle() { reset(); }
+    ~node_handle() { reset(); }
 
     [[nodiscard]] bool empty() const noexcept { return !alloc_; }
     explicit operator bool() const noexcept { return !empty(); }
@@ -68,18 +69,20 @@ public:
         return element().second;
     }
 
-    void swap(btree_node_handle& other) noexcept {
-        btree_node_handle kept(std::move(other));
+    void swap(node_handle& other) noexcept {
+        node_handle kept(std::move(other));
         other = std::move(*this);
         *this = std::move(kept);
     }
-    friend void swap(btree_node_handle& a, btree_node_handle& b) noexcept { a.swap(b); }
+    friend void swap(node_handle& a, node_handle& b) noexcept { a.swap(b); }
 
 private:
     template <class Traits>
     friend class btree_container;
+    template <class Traits>
+    friend class hash_container;
 
-    [[nodiscard]] Value& element() const noexcept { return *nodes::at(slot_); }
+    [[nodiscard]] Value& element() const noexcept { return *Slot::at(slot_); }
     /// Filled by its caller, who says so: a raw slot.
     [[nodiscard]] void* fill(const Alloc& alloc) noexcept {
         alloc_.emplace(alloc);
@@ -90,26 +93,26 @@ private:
         alloc_.reset();
         return slot_;
     }
-    void take(btree_node_handle& other) noexcept {
+    void take(node_handle& other) noexcept {
         if (other.alloc_) {
             void* const raw = fill(*other.alloc_);
-            nodes::move(other.release(), raw);
+            Slot::move(other.release(), raw);
         }
     }
     void reset() noexcept {
         if (alloc_) {
-            nodes::destroy(*alloc_, slot_);
+            Slot::destroy(*alloc_, slot_);
             alloc_.reset();
         }
     }
 
-    alignas(typename nodes::slot_type) mutable std::byte slot_[nodes::k_slot_bytes] = {};
+    alignas(typename Slot::slot_type) mutable std::byte slot_[Slot::k_slot_bytes] = {};
     std::optional<Alloc> alloc_; // with it there is an element
 };
 
 /// What insert() of a node handle returns where keys are unique.
 template <class Iterator, class Handle>
-struct btree_insert_return {
+struct insert_return {
     Iterator position;
     bool inserted;
     Handle node; ///< not empty if there was such a key already

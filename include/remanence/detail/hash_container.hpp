@@ -1,0 +1,432 @@
+// The interface that hash_map and hash_set share; what it promises is in <remanence/hash_set.hpp>. Depends on the
+// standard library only.
+#pragma once
+
+#include <remanence/detail/hash_table.hpp>
+#include <remanence/detail/node_handle.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::detail {
+
+template <class Hash, class Equal>
+concept transparent_hashing = requires {
+    typename Hash::is_transparent;
+    typename Equal::is_transparent;
+};
+
+/// What a container is made of. `Value` is Key for sets.
+template <class Key, class Value, class Hash, class Equal, class Alloc>
+struct hash_traits {
+    using key_type = Key;
+    using value_type = Value;
+    using hasher = Hash;
+    using key_equal = Equal;
+    using allocator_type = Alloc;
+    static constexpr bool k_is_set = std::is_same_v<Key, Value>;
+};
+
+template <class Traits>
+class hash_container {
+    using alloc_traits = std::allocator_traits<typename Traits::allocator_type>;
+    using place = hash_place;
+
+public:
+    using key_type = typename Traits::key_type;
+    using value_type = typename Traits::value_type;
+    using hasher = typename Traits::hasher;
+    using key_equal = typename Traits::key_equal;
+    using allocator_type = typename Traits::allocator_type;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type&;
+    using const_reference = const value_type&;
+    using pointer = value_type*;
+    using const_pointer = const value_type*;
+    using iterator = hash_iterator<value_type, Traits::k_is_set>;
+    using const_iterator = hash_iterator<value_type, true>;
+    using node_type = node_handle<key_type, value_type, allocator_type, element_slot<value_type, k_hash_inline_bytes>>;
+    using insert_return_type = insert_return<iterator, node_type>;
+
+    static_assert(std::is_same_v<typename alloc_traits::value_type, value_type>,
+                  "the allocator of a hash container is one of its elements");
+    static_assert(std::is_same_v<typename alloc_traits::pointer, value_type*>,
+                  "Remanence's containers take allocators with plain pointers");
+
+    hash_container() : hash_container(size_type{0}) {}
+    explicit hash_container(size_type elements, const hasher& hash = hasher(), const key_equal& equal = key_equal(),
+                            const allocator_type& alloc = allocator_type())
+        : table_(hash, equal, alloc) {
+        table_.rehash_for(elements);
+    }
+    hash_container(size_type elements, const allocator_type& alloc)
+        : hash_container(elements, hasher(), key_equal(), alloc) {}
+    hash_container(size_type elements, const hasher& hash, const allocator_type& alloc)
+        : hash_container(elements, hash, key_equal(), alloc) {}
+    explicit hash_container(const allocator_type& alloc) : hash_container(0, alloc) {}
+    template <std::input_iterator Iterator>
+    hash_container(Iterator first, Iterator last, size_type elements = 0, const hasher& hash = hasher(),
+                   const key_equal& equal = key_equal(), const allocator_type& alloc = allocator_type())
+        : hash_container(elements, hash, equal, alloc) {
+        insert(first, last);
+    }
+    template <std::input_iterator Iterator>
+    hash_container(Iterator first, Iterator last, size_type elements, const allocator_type& alloc)
+        : hash_container(first, last, elements, hasher(), key_equal(), alloc) {}
+    template <std::input_iterator Iterator>
+    hash_container(Iterator first, Iterator last, size_type elements, const hasher& hash, const allocator_type& alloc)
+        : hash_container(first, last, elements, hash, key_equal(), alloc) {}
+    template <std::input_iterator Iterator>
+    hash_container(Iterator first, Iterator last, const allocator_type& alloc)
+        : hash_container(first, last, 0, alloc) {}
+    hash_container(std::initializer_list<value_type> all, size_type elements = 0, const hasher& hash = hasher(),
+                   const key_equal& equal = key_equal(), const allocator_type& alloc = allocator_type())
+        : hash_container(all.begin(), all.end(), elements, hash, equal, alloc) {}
+    hash_container(std::initializer_list<value_type> all, size_type elements, const allocator_type& alloc)
+        : hash_container(all, elements, hasher(), key_equal(), alloc) {}
+    hash_container(std::initializer_list<value_type> all, const allocator_type& alloc)
+        : hash_container(all, 0, alloc) {}
+    hash_container(const hash_container& other)
+        : hash_container(other, alloc_traits::select_on_container_copy_construction(other.table_.alloc())) {}
+    hash_container(const hash_container& other, const allocator_type& alloc)
+        : table_(other.table_.hash(), other.table_.equal(), alloc) {
+        table_.rehash_for(other.size());
+        for (const value_type& each : other)
+            put_made(table_.hash_of(table::key_of(each)), each);
+    }
+    hash_container(hash_container&& other) noexcept(k_functions_copy_freely)
+        : table_(other.table_.hash(), other.table_.equal(), other.table_.alloc()) {
+        table_.steal(other.table_);
+    }
+    hash_container(hash_container&& other, const allocator_type& alloc)
+        : table_(other.table_.hash(), other.table_.equal(), alloc) {
+        if (table_.alloc() == other.table_.alloc())
+            table_.steal(other.table_);
+        else
+            move_all(other);
+    }
+    ~hash_container() = default;
+
+    hash_container& operator=(const hash_container& other) {
+        if (this == &other)
+            return *this;
+        constexpr bool propagates = alloc_traits::propagate_on_container_copy_assignment::value;
+        hash_container copy(other, propagates ? other.table_.alloc() : table_.alloc());
+        become<propagates>(copy);
+        return *this;
+    }
+    hash_container& operator=(std::initializer_list<value_type> all) {
+        hash_container made(all, 0, table_.hash(), table_.equal(), table_.alloc());
+        become<false>(made);
+        return *this;
+    }
+    hash_container& operator=(hash_container&& other) noexcept(alloc_traits::is_always_equal::value &&
+                                                               std::is_nothrow_copy_assignable_v<hasher> &&
+                                                               std::is_nothrow_copy_assignable_v<key_equal>) {
+        if (this == &other)
+            return *this;
+        constexpr bool propagates = alloc_traits::propagate_on_container_move_assignment::value;
+        if (propagates || table_.alloc() == other.table_.alloc()) {
+            become<propagates>(other);
+        } else {
+            hash_container moved(std::move(other), table_.alloc());
+            become<false>(moved);
+        }
+        return *this;
+    }
+
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return table_.alloc(); }
+    /// Called with the container's seed as second argument where it takes one.
+    [[nodiscard]] hasher hash_function() const { return table_.hash(); }
+    [[nodiscard]] key_equal key_eq() const { return table_.equal(); }
+
+    [[nodiscard]] iterator begin() noexcept { return iterator(table_.first()); }
+    [[nodiscard]] const_iterator begin() const noexcept { return const_iterator(table_.first()); }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+    [[nodiscard]] iterator end() noexcept { return iterator(table_.end()); }
+    [[nodiscard]] const_iterator end() const noexcept { return const_iterator(table_.end()); }
+    [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+
+    [[nodiscard]] bool empty() const noexcept { return table_.size() == 0; }
+    [[nodiscard]] size_type size() const noexcept { return table_.size(); }
+    [[nodiscard]] size_type max_size() const noexcept {
+        constexpr auto distance_max = static_cast<size_type>(std::numeric_limits<difference_type>::max());
+        return std::min<size_type>(alloc_traits::max_size(table_.alloc()), distance_max / sizeof(value_type));
+    }
+
+    // Room. A bucket is a slot.
+
+    [[nodiscard]] size_type bucket_count() const noexcept { return table_.slots(); }
+    [[nodiscard]] float load_factor() const noexcept {
+        return empty() ? 0.0F : static_cast<float>(size()) / static_cast<float>(bucket_count());
+    }
+    [[nodiscard]] float max_load_factor() const noexcept { return 0.875F; }
+    /// For so many slots at least; with 0 as few as the elements need.
+    void rehash(size_type slots) { table_.rehash_for(table::elements_max(slots)); }
+    void reserve(size_type elements) {
+        if (elements > table::elements_max(bucket_count()))
+            table_.rehash_for(elements);
+    }
+
+    // Look-up. By a key, or by whatever a transparent hash and equality take.
+
+    [[nodiscard]] iterator find(const key_type& key) { return iterator(table_.find(key)); }
+    [[nodiscard]] const_iterator find(const key_type& key) const { return const_iterator(table_.find(key)); }
+    [[nodiscard]] bool contains(const key_type& key) const { return find(key) != end(); }
+    [[nodiscard]] size_type count(const key_type& key) const { return contains(key) ? 1 : 0; }
+    [[nodiscard]] std::pair<iterator, iterator> equal_range(const key_type& key) { return range_from(find(key)); }
+    [[nodiscard]] std::pair<const_iterator, const_iterator> equal_range(const key_type& key) const {
+        return range_from(find(key));
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal>
+    [[nodiscard]] iterator find(const K& key) {
+        return iterator(table_.find(key));
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal>
+    [[nodiscard]] const_iterator find(const K& key) const {
+        return const_iterator(table_.find(key));
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal>
+    [[nodiscard]] bool contains(const K& key) const {
+        return find(key) != end();
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal>
+    [[nodiscard]] size_type count(const K& key) const {
+        return contains(key) ? 1 : 0;
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal>
+    [[nodiscard]] std::pair<iterator, iterator> equal_range(const K& key) {
+        return range_from(find(key));
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal>
+    [[nodiscard]] std::pair<const_iterator, const_iterator> equal_range(const K& key) const {
+        return range_from(find(key));
+    }
+
+    // Insertion. Hints are of no use here, and are taken as the standard's containers take them.
+
+    std::pair<iterator, bool> insert(const value_type& value) { return insert_by(table::key_of(value), value); }
+    std::pair<iterator, bool> insert(value_type&& value) { return insert_by(table::key_of(value), std::move(value)); }
+    iterator insert(const_iterator, const value_type& value) { return insert(value).first; }
+    iterator insert(const_iterator, value_type&& value) { return insert(std::move(value)).first; }
+    template <std::input_iterator Iterator>
+    void insert(Iterator first, Iterator last) {
+        if constexpr (std::forward_iterator<Iterator>) {
+            if (empty())
+                reserve(static_cast<size_type>(std::distance(first, last)));
+        }
+        for (; first != last; ++first)
+            emplace(*first);
+    }
+    void insert(std::initializer_list<value_type> all) { insert(all.begin(), all.end()); }
+    template <class... Args>
+    std::pair<iterator, bool> emplace(Args&&... args) {
+        typename table::detached made(table_.alloc(), std::forward<Args>(args)...);
+        const target found = target_of(made.key());
+        return {iterator(found.is_there ? found.at : table_.put(found.hash, made)), !found.is_there};
+    }
+    template <class... Args>
+    iterator emplace_hint(const_iterator, Args&&... args) {
+        return emplace(std::forward<Args>(args)...).first;
+    }
+
+    // Erasure. Takes no memory and gives none back, but for clear().
+
+    iterator erase(const_iterator where) noexcept {
+        const place at = where.place();
+        table_.erase(at);
+        return iterator(hash_block<value_type>::settled(hash_block<value_type>::behind(at, 1)));
+    }
+    iterator erase(iterator where) noexcept
+        requires(!std::same_as<iterator, const_iterator>)
+    {
+        return erase(const_iterator(where));
+    }
+    iterator erase(const_iterator first, const_iterator last) noexcept {
+        if (first == begin() && last == end()) {
+            clear();
+            return end();
+        }
+        iterator next(first.place());
+        while (next != iterator(last.place()))
+            next = erase(next);
+        return next;
+    }
+    size_type erase(const key_type& key) {
+        const place at = table_.find(key);
+        if (at == table_.end())
+            return 0;
+        table_.erase(at);
+        return 1;
+    }
+    /// Frees its block.
+    void clear() noexcept { table_.clear(); }
+
+    // Node handles.
+
+    node_type extract(const_iterator where) noexcept {
+        announce(std::addressof(*where),
+                 sizeof(value_type)); // it may have a block of its own, and may be changed there
+        node_type taken;
+        table_.take(where.place(), taken.fill(table_.alloc()));
+        return taken;
+    }
+    node_type extract(const key_type& key) {
+        const const_iterator found = find(key);
+        return found == end() ? node_type() : extract(found);
+    }
+    insert_return_type insert(node_type&& one) {
+        if (one.empty())
+            return {end(), false, node_type()};
+        const target found = target_of(table::key_of(one.element()));
+        if (found.is_there)
+            return {iterator(found.at), false, std::move(one)};
+        return {iterator(put_handle(found.hash, one)), true, node_type()};
+    }
+    iterator insert(const_iterator, node_type&& one) {
+        if (one.empty())
+            return end();
+        const target found = target_of(table::key_of(one.element()));
+        return iterator(found.is_there ? found.at : put_handle(found.hash, one));
+    }
+    /// From containers with the same elements and allocator, whatever their hash and equality.
+    template <class Other>
+        requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
+    void merge(Other&& from) {
+        if (static_cast<const void*>(std::addressof(from)) == this)
+            return;
+        for (auto each = from.begin(); each != from.end();) {
+            const target found = target_of(table::key_of(*each));
+            const auto next = std::next(each);
+            if (!found.is_there) {
+                node_type taken;
+                table_.put_slot(found.hash, [&] { // when nothing can fail any more
+                    from.table_.take(each.place(), taken.fill(table_.alloc()));
+                    return taken.release();
+                });
+            }
+            each = next;
+        }
+    }
+
+    /// Undefined where allocators are not equal and do not propagate, as the standard has it.
+    void swap(hash_container& other) noexcept(alloc_traits::is_always_equal::value &&
+                                              std::is_nothrow_swappable_v<hasher> &&
+                                              std::is_nothrow_swappable_v<key_equal>) {
+        table_.swap_functions(other.table_);
+        if constexpr (alloc_traits::propagate_on_container_swap::value)
+            table_.swap_alloc(other.table_);
+        table_.swap_elements(other.table_);
+    }
+
+    friend bool operator==(const hash_container& a, const hash_container& b)
+        requires std::equality_comparable<value_type>
+    {
+        return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const value_type& each) {
+                   const const_iterator found = b.find(table::key_of(each));
+                   return found != b.end() && *found == each;
+               });
+    }
+
+protected:
+    using table = hash_table<key_type, value_type, hasher, key_equal, allocator_type>;
+
+    /// Where a key is, or that it is not there.
+    struct target {
+        place at;
+        std::uint64_t hash;
+        bool is_there;
+    };
+    [[nodiscard]] target target_of(const key_type& key) const {
+        const std::uint64_t hash = table_.hash_of(key);
+        const place found = table_.find(key, hash);
+        return {found, hash, found != table_.end()};
+    }
+    /// Makes an element of `args`, with `key`, unless that is there already.
+    template <class... Args>
+    std::pair<iterator, bool> insert_by(const key_type& key, Args&&... args) {
+        const target found = target_of(key);
+        return {iterator(found.is_there ? found.at : put_made(found.hash, std::forward<Args>(args)...)),
+                !found.is_there};
+    }
+    template <class... Args>
+    place put_made(std::uint64_t hash, Args&&... args) {
+        typename table::detached made(table_.alloc(), std::forward<Args>(args)...);
+        return table_.put(hash, made);
+    }
+    void announce(const void* first, std::size_t bytes) const noexcept {
+        typename table::announce_to(table_.alloc())(first, bytes);
+    }
+
+private:
+    friend hash_inspector;
+    template <class OtherTraits>
+    friend class hash_container;
+
+    static constexpr bool k_functions_copy_freely =
+        std::is_nothrow_copy_constructible_v<hasher> && std::is_nothrow_copy_constructible_v<key_equal>;
+
+    template <class Iterator>
+    [[nodiscard]] std::pair<Iterator, Iterator> range_from(Iterator found) const {
+        return {found, const_iterator(found) == end() ? found : std::next(found)};
+    }
+    place put_handle(std::uint64_t hash, node_type& one) {
+        return table_.put_slot(hash, [&] { return one.release(); });
+    }
+    /// From a container with another allocator, which is empty then, also when this throws: its keys are moved from.
+    void move_all(hash_container& other) {
+        struct emptied {
+            hash_container& all;
+            ~emptied() { all.clear(); }
+        } const at_the_end{other};
+        table_.rehash_for(other.size());
+        for (place each = other.table_.first(); each != other.table_.end();
+             each = hash_block<value_type>::settled(hash_block<value_type>::behind(each, 1))) {
+            value_type& one = hash_block<value_type>::value(each);
+            const std::uint64_t hash = table_.hash_of(table::key_of(one));
+            if constexpr (Traits::k_is_set)
+                put_made(hash, std::move(one));
+            else
+                put_made(hash, std::piecewise_construct,
+                         std::forward_as_tuple(std::move(const_cast<key_type&>(one.first))), // NOLINT
+                         std::forward_as_tuple(std::move(one.second)));
+        }
+    }
+    /// Has what the other has, which becomes empty, and its functions. If these throw, this one is empty.
+    template <bool TakesAllocator>
+    void become(hash_container& other) {
+        table_.clear();
+        table_.set_functions(other.table_.hash(), other.table_.equal());
+        if constexpr (TakesAllocator)
+            table_.set_alloc(other.table_.alloc());
+        table_.steal(other.table_);
+    }
+
+    table table_;
+};
+
+template <class Container, class Predicate>
+std::size_t hash_erase_if(Container& from, Predicate& predicate) {
+    const std::size_t before = from.size();
+    for (auto each = from.begin(); each != from.end();)
+        each = predicate(*each) ? from.erase(each) : std::next(each);
+    return before - from.size();
+}
+
+} // namespace remanence::detail

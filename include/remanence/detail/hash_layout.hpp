@@ -1,0 +1,27 @@
+// What the fingerprint of a type says of the hash tables in it: what would make another program read them wrongly. Depends
+// on the standard library only.
+#pragma once
+
+#include <remanence/detail/fingerprint.hpp>
+#include <remanence/detail/hash_table.hpp>
+#include <remanence/detail/position_independent.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace remanence::detail {
+
+template <class Value, class... Arguments>
+struct hash_fingerprint {
+    static void write(structure_writer& out) {
+        write_list<Arguments...>(out, " <", ">");
+        out.text(" hash table " + std::to_string(k_hash_layout) +
+                 (hash_block<Value>::slots::k_is_inline ? " slots" : " links"));
+    }
+};
+
+template <class Alloc, class... Parts>
+inline constexpr bool is_hash_position_independent_v =
+    is_kept_by_distance_v<Alloc> && (is_position_independent<Parts>() && ...);
+
+} // namespace remanence::detail

@@ -1,0 +1,73 @@
+// Which types mean the same at any address, so that a heap of them can be mapped anywhere. Depends on the standard
+// library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/detail/aggregate.hpp>
+#include <remanence/detail/self_contained.hpp>
+
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace remanence {
+
+namespace detail {
+
+template <class T>
+consteval bool is_position_independent();
+
+/// Classes that are known to be: by what they are, or by their arguments.
+template <class T>
+struct is_known_position_independent : std::false_type {};
+template <class A, class B>
+struct is_known_position_independent<std::pair<A, B>>
+    : std::bool_constant<is_position_independent<A>() && is_position_independent<B>()> {};
+template <class... Ts>
+struct is_known_position_independent<std::tuple<Ts...>> : std::bool_constant<(is_position_independent<Ts>() && ...)> {};
+template <class T>
+struct is_known_position_independent<std::optional<T>> : std::bool_constant<is_position_independent<T>()> {};
+template <class... Ts>
+struct is_known_position_independent<std::variant<Ts...>> : std::bool_constant<(is_position_independent<Ts>() && ...)> {
+};
+
+/// Allocators that position-independent containers keep as a distance, or that have nothing to keep.
+template <class Alloc>
+inline constexpr bool is_kept_by_distance_v = std::is_empty_v<Alloc>;
+template <class T>
+inline constexpr bool is_kept_by_distance_v<allocator<T>> = true;
+
+template <class... Members>
+consteval bool are_position_independent(type_list<Members...>) {
+    return (is_position_independent<Members>() && ...);
+}
+
+template <class T>
+consteval bool is_position_independent() {
+    using type = std::remove_cv_t<T>;
+    using element = typename element_of_arrays<type>::type;
+    if constexpr (!std::is_same_v<element, type>) {
+        return is_position_independent<element>();
+    } else if constexpr (std::is_arithmetic_v<type> || std::is_enum_v<type> || std::is_empty_v<type>) {
+        return true;
+    } else if constexpr (std::is_class_v<type> && std::is_aggregate_v<type>) {
+        if constexpr (aggregate_shape_v<type>.obstacle == aggregate_obstacle::none)
+            return are_position_independent(member_types<type>{});
+        else
+            return false;
+    } else {
+        return is_known_position_independent<type>::value;
+    }
+}
+
+} // namespace detail
+
+/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, hash_map, hash_set;
+/// arrays, pairs, tuples, optionals, variants and aggregates of such. False for all others, pointers and std containers
+/// among them.
+template <class T>
+inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
+
+} // namespace remanence

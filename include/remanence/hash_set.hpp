@@ -1,0 +1,91 @@
+// Hash sets that hold no address and no static: open addressing, with the interface of std::unordered_set. Depends on
+// the standard library only.
+//
+// What holds for them, and for the maps in hash_map.hpp; docs/containers.md has the rest:
+//
+// Complexity. Look-up, insertion and erasure are O(1) on average with a hash that spreads. An insertion that finds the
+// table seven eighths full moves all elements to one of twice the size; reserve() does it ahead. max_load_factor() is
+// that, and cannot be changed. An iteration, begin() and erase_if also look at all slots: O(bucket_count() / 16). So do
+// not take elements out by erase(begin()) until none is left. Erasure does not make the table smaller; rehash(0) does,
+// and clear() frees it.
+//
+// Order. It depends on the seed that each container takes from a random source when it is made, and stores. It stays
+// the same until the next insertion that grows the table, also over reopening. A copy has another seed and another
+// order.
+//
+// Invalidation. An insertion that grows the table, rehash() and reserve() invalidate all iterators, pointers and
+// references to elements; other insertions, and those that fail, none. Erasure and extract() invalidate those to that
+// element. Swapping and moving with an equal allocator leave them all valid, even end(); assignment and clear()
+// invalidate those of the target.
+//
+// Exceptions. Insertion of one element, rehash() and reserve() have no effect if anything throws: hash, equality,
+// constructor, allocator. Erasure by iterator never throws, erasure by key only if hash or equality do, without effect.
+// Copy assignment has no effect if elements or memory throw; assignment leaves an empty container if hash or equality
+// do. Insertion of a range keeps what it has inserted; merge() keeps each element in one of both.
+//
+// Hash and equality. By default seeded_hash, which gets the seed, and std::equal_to<>; with strings they are
+// transparent: look-up by any kind of string makes no other. A hash of your own is called with the key and the seed if
+// it takes both; else what it returns is mixed with the seed. It must give the same in each program that opens the
+// heap: not one of addresses, not one that a process seeds for itself.
+//
+// Elements, allocators, declared sections, threads: as those of btree_set.hpp. An element lies in its slot if it may
+// lie in a B-tree's node and is of at most 128 bytes.
+//
+// Layout. Holds no address, but for what elements, hash and equality hold. It is part of the file format: its number,
+// that of the default hash with it, and how elements lie are in the type's fingerprint, beside the types of hash and
+// equality, so a program with others is refused by errc::type_mismatch.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/detail/hash_container.hpp>
+#include <remanence/detail/hash_layout.hpp>
+#include <remanence/seeded_hash.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+
+namespace remanence {
+
+/// As std::unordered_set, without access to buckets.
+template <class Key, class Hash = seeded_hash<Key>, class KeyEqual = std::equal_to<>, class Allocator = allocator<Key>>
+class hash_set : public detail::hash_container<detail::hash_traits<Key, Key, Hash, KeyEqual, Allocator>> {
+    using base = detail::hash_container<detail::hash_traits<Key, Key, Hash, KeyEqual, Allocator>>;
+
+public:
+    /// Those of std::unordered_set; the number is one of elements.
+    using base::base;
+    hash_set() = default;
+    hash_set(std::initializer_list<Key> all, std::size_t elements = 0, const Hash& hash = Hash(),
+             const KeyEqual& equal = KeyEqual(), const Allocator& alloc = Allocator())
+        : base(all, elements, hash, equal, alloc) {} // not inherited, for the deduction of arguments by g++
+    hash_set& operator=(std::initializer_list<Key> all) {
+        base::operator=(all);
+        return *this;
+    }
+    friend void swap(hash_set& a, hash_set& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+};
+
+/// Erases all that `predicate` is true of; returns how many. O(bucket_count()).
+template <class Key, class Hash, class KeyEqual, class Allocator, class Predicate>
+std::size_t erase_if(hash_set<Key, Hash, KeyEqual, Allocator>& from, Predicate predicate) {
+    return detail::hash_erase_if(from, predicate);
+}
+
+template <std::input_iterator Iterator>
+hash_set(Iterator, Iterator) -> hash_set<std::iter_value_t<Iterator>>;
+template <class Key>
+hash_set(std::initializer_list<Key>) -> hash_set<Key>;
+
+template <class Key, class Hash, class KeyEqual, class Allocator>
+struct detail::is_known_self_contained<hash_set<Key, Hash, KeyEqual, Allocator>> : std::true_type {};
+template <class Key, class Hash, class KeyEqual, class Allocator>
+struct detail::is_known_position_independent<hash_set<Key, Hash, KeyEqual, Allocator>>
+    : std::bool_constant<is_hash_position_independent_v<Allocator, Key, Hash, KeyEqual>> {};
+template <class Key, class Hash, class KeyEqual, class Allocator>
+struct detail::class_contents<hash_set<Key, Hash, KeyEqual, Allocator>>
+    : detail::hash_fingerprint<Key, Key, Hash, KeyEqual> {};
+
+} // namespace remanence

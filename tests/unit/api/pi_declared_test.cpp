@@ -1,0 +1,190 @@
+// Position-independent strings and vectors in a heap: declared sections without a touch by hand, and the heap's bytes
+// read at another address.
+
+#include "support/heap_bytes_elsewhere.hpp"
+#include "unit/api/fixture.hpp"
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remanence::test {
+
+// The types of roots need names.
+namespace declared_pi {
+
+struct item {
+    string_pi name;
+    vector_pi<std::uint64_t> numbers;
+};
+struct all {
+    vector_pi<item> items;
+    vector_pi<std::uint64_t> plain; // over several pages; its elements announce nothing themselves
+    string_pi text;
+};
+
+/// The same in std containers.
+struct model_item {
+    std::string name;
+    std::vector<std::uint64_t> numbers;
+};
+struct model {
+    std::vector<model_item> items;
+    std::vector<std::uint64_t> plain;
+    std::string text;
+};
+
+} // namespace declared_pi
+
+namespace {
+
+/// The same changes to both.
+void change(declared_pi::all& here, declared_pi::model& expected, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    if (seed == 1) {
+        here.plain.resize(5'000, 1);
+        expected.plain.resize(5'000, 1);
+    } else { // one change in a section, so that no other announces for it
+        const auto offset = static_cast<std::ptrdiff_t>(random() % expected.plain.size());
+        switch (seed % 4) {
+        case 0:
+            here.plain.push_back(seed);
+            expected.plain.push_back(seed);
+            break;
+        case 1:
+            here.plain.erase(here.plain.begin() + offset);
+            expected.plain.erase(expected.plain.begin() + offset);
+            break;
+        case 2:
+            here.plain.insert(here.plain.begin() + offset, seed);
+            expected.plain.insert(expected.plain.begin() + offset, seed);
+            break;
+        default:
+            erase_if(here.plain, [&](std::uint64_t each) { return each == seed - 1; });
+            std::erase_if(expected.plain, [&](std::uint64_t each) { return each == seed - 1; });
+            break;
+        }
+    }
+    for (int i = 0; i < 20; ++i) {
+        const std::uint64_t number = random() % 1000;
+        const std::string name = std::to_string(number) + std::string(number % 40, 'k');
+        const std::size_t at = number % (expected.items.size() + 1);
+        const auto offset = static_cast<std::ptrdiff_t>(at);
+        const bool is_there = at != expected.items.size();
+        switch (random() % 9) {
+        case 0:
+        case 1:
+            here.items.push_back(declared_pi::item{string_pi(name), {number, seed}});
+            expected.items.push_back({name, {number, seed}});
+            break;
+        case 2:
+            here.items.insert(here.items.begin() + offset, declared_pi::item{string_pi(name), {}});
+            expected.items.insert(expected.items.begin() + offset, {name, {}});
+            break;
+        case 3:
+            if (is_there) {
+                here.items.erase(here.items.begin() + offset);
+                expected.items.erase(expected.items.begin() + offset);
+            }
+            break;
+        case 4:
+            if (is_there) {
+                here.items[at].name.insert(0, name);
+                expected.items[at].name.insert(0, name);
+            }
+            break;
+        case 5:
+            if (is_there) {
+                here.items[at].numbers.insert(here.items[at].numbers.begin(), 5, number);
+                expected.items[at].numbers.insert(expected.items[at].numbers.begin(), 5, number);
+            }
+            break;
+        case 6:
+            if (is_there) {
+                here.items[at].name = "short";
+                here.items[at].name.shrink_to_fit();
+                expected.items[at].name = "short";
+                std::swap(here.items[at], here.items.front());
+                std::swap(expected.items[at], expected.items.front());
+            }
+            break;
+        case 7:
+            here.text.replace(number % (expected.text.size() + 1), number % 100, name);
+            expected.text.replace(number % (expected.text.size() + 1), number % 100, name);
+            break;
+        default:
+            here.text.resize(number % 100, 'r');
+            expected.text.resize(number % 100, 'r');
+            erase_if(here.items, [&](const declared_pi::item& each) { return each.name.size() % 8 == seed % 8; });
+            std::erase_if(expected.items,
+                          [&](const declared_pi::model_item& each) { return each.name.size() % 8 == seed % 8; });
+            break;
+        }
+    }
+}
+
+testing::AssertionResult has_all(const declared_pi::all& here, const declared_pi::model& expected) {
+    if (!std::equal(here.plain.begin(), here.plain.end(), expected.plain.begin(), expected.plain.end()))
+        return testing::AssertionFailure() << "the numbers differ";
+    if (here.text != expected.text)
+        return testing::AssertionFailure() << "the text differs";
+    const bool same = std::equal(here.items.begin(), here.items.end(), expected.items.begin(), expected.items.end(),
+                                 [](const declared_pi::item& a, const declared_pi::model_item& b) {
+                                     return a.name == b.name && std::equal(a.numbers.begin(), a.numbers.end(),
+                                                                           b.numbers.begin(), b.numbers.end());
+                                 });
+    return same ? testing::AssertionSuccess() : testing::AssertionFailure() << "the items differ";
+}
+
+TEST(declared_pi, announce_all_that_they_change) {
+    const temp_dir dir;
+    declared_pi::model expected;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& here = h.root<declared_pi::all>("all");
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        h.write(declared,
+                [&] { change(here, expected, seed); }); // builds with assertions refuse what was not announced
+        h.rollback();                                   // takes back what was not in the commit
+        ASSERT_TRUE(has_all(here, expected)) << "section " << seed;
+    }
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST(declared_pi, that_throw_are_as_before) {
+    const temp_dir dir;
+    declared_pi::model expected;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& here = h.root<declared_pi::all>("all");
+    for (std::uint64_t seed = 1; seed <= 30; ++seed)
+        h.write([&] { change(here, expected, seed); });
+    for (std::uint64_t seed = 31; seed <= 60; ++seed) {
+        declared_pi::model lost = expected;
+        EXPECT_THROW(h.write(declared,
+                             [&] {
+                                 change(here, lost, seed);
+                                 throw std::runtime_error("stop");
+                             }),
+                     std::runtime_error);
+        ASSERT_TRUE(has_all(here, expected));
+    }
+}
+
+TEST(declared_pi, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {
+    const temp_dir dir;
+    declared_pi::model expected;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& here = h.root<declared_pi::all>("all");
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        h.write([&] { change(here, expected, seed); });
+    for (int i = 0; i < 3; ++i) {
+        const heap_bytes_elsewhere copy(h);
+        const declared_pi::all& there = copy.at(here);
+        ASSERT_NE(&there, &here);
+        EXPECT_TRUE(has_all(there, expected));
+        EXPECT_EQ(there.text.get_allocator().heap(), &copy.at(*here.text.get_allocator().heap()));
+    }
+}
+
+} // namespace
+} // namespace remanence::test

@@ -1,0 +1,251 @@
+// The position-independent string by itself; tests/conformance compares it with the standard's.
+
+#include <remanence/containers.hpp>
+#include <remanence/string_pi.hpp>
+
+#include "moving_arena.hpp"
+#include "tagged_allocator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <new>
+#include <random>
+#include <ranges>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace rem = remanence;
+
+namespace string_pi_test {
+
+using namespace std::string_view_literals;
+using text = rem::basic_string_pi<std::allocator<char>>;
+using tagged_text = rem::basic_string_pi<tagged_test::tagged<char>>;
+using tagged_test::arena;
+
+const std::string k_long = "a text longer than any small buffer";
+
+static_assert(sizeof(rem::string_pi) == 32);
+static_assert(sizeof(text) == 24);
+static_assert(std::is_nothrow_move_constructible_v<rem::string_pi>);
+static_assert(std::is_nothrow_move_assignable_v<text>);
+static_assert(!std::is_nothrow_move_assignable_v<rem::string_pi>);
+static_assert(std::is_nothrow_default_constructible_v<rem::string_pi>);
+static_assert(std::is_convertible_v<const char*, text> && std::is_convertible_v<text, std::string_view>);
+static_assert(!std::is_convertible_v<std::string, text> && std::is_constructible_v<text, std::string>);
+static_assert(std::is_constructible_v<std::string, text> && std::is_constructible_v<rem::string, rem::string_pi>);
+static_assert(std::ranges::contiguous_range<rem::string_pi>);
+static_assert(rem::detail::is_self_contained<rem::string_pi>());
+static_assert(rem::is_position_independent_v<rem::string_pi> && !rem::is_position_independent_v<rem::string>);
+static_assert(!rem::is_position_independent_v<tagged_text>);
+static_assert(std::is_same_v<decltype(std::declval<text>() <=> std::declval<std::string>()), std::strong_ordering>);
+
+TEST(string_pi, holds_23_characters_in_place) {
+    arena memory;
+    tagged_text some{tagged_test::tagged<char>(memory)};
+    for (std::size_t i = 0; i < 23; ++i) {
+        EXPECT_EQ(some.size(), i);
+        some.push_back('x');
+    }
+    EXPECT_EQ(some, std::string(23, 'x'));
+    EXPECT_EQ(some.c_str()[23], '\0');
+    EXPECT_EQ(memory.allocations, 0U);
+    some.push_back('y');
+    EXPECT_EQ(memory.allocations, 1U);
+    EXPECT_EQ(some, std::string(23, 'x') + 'y');
+    some.pop_back();
+    some.shrink_to_fit();
+    EXPECT_EQ(memory.live, 0U);
+    EXPECT_EQ(some, std::string(23, 'x'));
+}
+
+TEST(string_pi, compares_with_every_kind_of_string) {
+    const text a(k_long);
+    const rem::string_pi other(k_long, rem::allocator<char>(nullptr));
+    EXPECT_EQ(a, k_long);
+    EXPECT_EQ(k_long, a);
+    EXPECT_EQ(a, std::string_view(k_long));
+    EXPECT_EQ(std::string_view(k_long), a);
+    EXPECT_EQ(a, k_long.c_str());
+    EXPECT_EQ(a, other);
+    EXPECT_EQ(rem::string(k_long, rem::allocator<char>(nullptr)), a);
+    EXPECT_NE(a, "another");
+    EXPECT_LT(a, "b");
+    EXPECT_GT("b"sv, a);
+    EXPECT_LT(a, text("b"));
+    EXPECT_EQ(a <=> "a", std::strong_ordering::greater);
+    EXPECT_NE(text("a\0b"sv), "a");
+}
+
+TEST(string_pi, takes_zeros_for_numbers_where_both_could_be_meant) {
+    text some(3, 'a');
+    some.insert(0, 1, 'b');
+    some.replace(0, 0, 2, 'c');
+    EXPECT_EQ(some, "ccbaaa");
+    some.erase(0, 2);
+    EXPECT_EQ(some, "baaa");
+    some.erase(1);
+    EXPECT_EQ(some, "b");
+    some.assign(0, 'x');
+    EXPECT_TRUE(some.empty());
+}
+
+TEST(string_pi, has_the_interface_of_std_string) {
+    text some{'a', 'b'};
+    some += 'c';
+    some += "de"sv;
+    some += {'f'};
+    some.append(k_long).append("xyz", 1).append(2, 'g');
+    EXPECT_EQ(some, "abcdef" + k_long + "xgg");
+    EXPECT_EQ(some.substr(2, 3), "cde");
+    EXPECT_EQ(some.compare("abcdeg"), std::string("abcdef" + k_long).compare("abcdeg"));
+    EXPECT_EQ(some.find("text"), 6 + k_long.find("text"));
+    EXPECT_EQ(some.find('z'), text::npos);
+    EXPECT_EQ(some.rfind('g'), some.size() - 1);
+    EXPECT_EQ(some.find_first_of(std::string("fe")), 4U);
+    EXPECT_EQ(some.find_last_of("e"), std::string(some).find_last_of('e'));
+    EXPECT_EQ(some.find_first_not_of("abc"), 3U);
+    EXPECT_EQ(some.find_last_not_of('g'), some.size() - 3);
+    EXPECT_TRUE(some.starts_with("abc") && some.starts_with('a') && some.ends_with("xgg") && some.contains("longer"));
+    EXPECT_EQ(some.front(), 'a');
+    EXPECT_EQ(some.back(), 'g');
+    EXPECT_THROW((void)some.at(some.size()), std::out_of_range);
+    EXPECT_THROW(some.insert(some.size() + 1, "x"), std::out_of_range);
+    EXPECT_THROW(some.reserve(~std::size_t{0}), std::length_error);
+    EXPECT_THROW(some.append(~std::size_t{0} / 2, 'x'), std::length_error);
+    EXPECT_EQ(*some.insert(some.begin() + 1, 'A'), 'A');
+    EXPECT_EQ(*some.erase(some.begin() + 1), 'b');
+    const std::list<char> letters{'1', '2'};
+    some.insert(some.cbegin(), letters.begin(), letters.end());
+    EXPECT_TRUE(some.starts_with("12abc"));
+    some.replace(some.begin(), some.begin() + 2, "one"sv);
+    EXPECT_TRUE(some.starts_with("oneabc"));
+    some = "short";
+    EXPECT_EQ(std::string(some.rbegin(), some.rend()), "trohs");
+    char copied[3];
+    EXPECT_EQ(some.copy(copied, 3, 2), 3U);
+    EXPECT_EQ(std::string_view(copied, 3), "ort");
+    text other(k_long);
+    swap(some, other);
+    EXPECT_EQ(some, k_long);
+    EXPECT_EQ(other, "short");
+    EXPECT_EQ(erase(other, 'o'), 1U);
+    EXPECT_EQ(erase_if(other, [](char c) { return c < 's'; }), 2U);
+    EXPECT_EQ(other, "st");
+    EXPECT_EQ(other + "x" + 'y' + other, "stxyst");
+    EXPECT_EQ("x" + other, "xst");
+    EXPECT_EQ('x' + other, "xst");
+    EXPECT_EQ(std::string("x") + other, "xst");
+    std::ostringstream out;
+    out << some << '|';
+    EXPECT_EQ(out.str(), k_long + '|');
+    EXPECT_EQ(std::hash<text>()(some), std::hash<std::string_view>()(k_long));
+    static_assert(requires { typename rem::unordered_map<rem::string_pi, int>::hasher::is_transparent; });
+}
+
+TEST(string_pi, may_be_given_parts_of_itself) {
+    for (const std::size_t size : {5U, 20U, 24U, 100U}) {
+        for (std::size_t at = 0; at <= size; ++at) {
+            std::string model(size, ' ');
+            std::ranges::generate(model, [c = 'a']() mutable { return c = c == 'z' ? 'a' : static_cast<char>(c + 1); });
+            text some(model);
+            some.reserve(at % 2 == 0 ? 400 : 0);
+            const std::string_view part = std::string_view(some).substr(size / 3, size / 2);
+            const std::string model_part(part);
+            some.insert(at, part);
+            model.insert(at, model_part);
+            ASSERT_EQ(some, model) << size << ' ' << at;
+            some.replace(at, 7, some);
+            model.replace(at, 7, std::string(model));
+            ASSERT_EQ(some, model);
+            some = std::string_view(some).substr(at);
+            ASSERT_EQ(some, model.substr(at));
+            some.append(some);
+            ASSERT_EQ(some, model.substr(at) + model.substr(at));
+        }
+    }
+}
+
+TEST(string_pi, has_no_effect_without_memory) {
+    arena memory;
+    {
+        tagged_text some{"short", tagged_test::tagged<char>(memory)};
+        for (int round = 0; round < 3; ++round) {
+            const std::string before(some);
+            memory.fail_after = 0;
+            const std::string more(some.capacity() + 1, 'm');
+            EXPECT_THROW(some.append(more), std::bad_alloc);
+            EXPECT_THROW(some.insert(1, more), std::bad_alloc);
+            EXPECT_THROW(some = more, std::bad_alloc);
+            EXPECT_THROW(some.reserve(10'000), std::bad_alloc);
+            EXPECT_THROW((void)tagged_text(more, some.get_allocator()), std::bad_alloc);
+            EXPECT_EQ(some, before);
+            memory.fail_after = ~std::size_t{0};
+            some.append(more);
+            EXPECT_EQ(some, before + more);
+        }
+    }
+    EXPECT_EQ(memory.live, 0U);
+}
+
+TEST(string_pi, of_another_allocator_is_copied) {
+    arena one;
+    arena other;
+    {
+        tagged_text a{k_long, tagged_test::tagged<char>(one)};
+        tagged_text b{"b", tagged_test::tagged<char>(other)};
+        b = std::move(a);
+        EXPECT_EQ(b, k_long);
+        EXPECT_EQ(other.live, 1U);
+        const tagged_text c(std::move(b), tagged_test::tagged<char>(one));
+        EXPECT_EQ(c, k_long);
+        const tagged_text d(std::move(b)); // NOLINT(bugprone-use-after-move): it was copied
+        EXPECT_EQ(d, k_long);
+        EXPECT_TRUE(b.empty()); // NOLINT(bugprone-use-after-move): that is what is tested
+        EXPECT_EQ(other.live, 1U);
+    }
+    EXPECT_EQ(one.live + other.live, 0U);
+}
+
+TEST(string_pi, works_at_another_address) {
+    using moved_text = rem::basic_string_pi<moving_test::moving<char>>;
+    struct two {
+        moved_text in_place;
+        moved_text in_block;
+    };
+    moving_test::arena memory;
+    ::new (memory.allocate(sizeof(two))) two;
+    std::string model;
+    for (std::size_t i = 0; i < 50; ++i) {
+        memory.first<two>().in_place = std::to_string(i);
+        memory.first<two>().in_block.append("more " + std::to_string(i));
+        model += "more " + std::to_string(i);
+        memory.move();
+        ASSERT_EQ(memory.first<two>().in_place, std::to_string(i));
+        ASSERT_EQ(memory.first<two>().in_block, model);
+        swap(memory.first<two>().in_place, memory.first<two>().in_block);
+        memory.move();
+        ASSERT_EQ(memory.first<two>().in_place, model);
+        swap(memory.first<two>().in_place, memory.first<two>().in_block);
+    }
+}
+
+TEST(string_pi, has_a_fingerprint_with_the_number_of_its_layout) {
+    using rem::detail::fingerprint_of;
+    EXPECT_EQ(fingerprint_of<rem::string_pi>().name, "rem::string_pi");
+    EXPECT_EQ(fingerprint_of<rem::string_pi>().layout, "rem::string_pi 32/8 string 1");
+    EXPECT_TRUE(fingerprint_of<rem::string_pi>().nameable);
+}
+
+} // namespace string_pi_test
