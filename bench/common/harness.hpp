@@ -93,6 +93,9 @@ private:
     std::uint64_t at_ = 0;
 };
 
+/// Syncs the file; the next to read it reads from the device, unless another process holds its pages.
+void drop_from_page_cache(const std::filesystem::path& file);
+
 /// "ext4 (/dev/vda)": what the directory lies on.
 std::string file_system_of(const std::filesystem::path& directory);
 

@@ -46,6 +46,14 @@ raw_device::~raw_device() {
     std::free(block_);
 }
 
+void drop_from_page_cache(const std::filesystem::path& file) {
+    const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    check(descriptor >= 0);
+    const bool dropped = ::fsync(descriptor) == 0 && ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0;
+    ::close(descriptor);
+    check(dropped);
+}
+
 void raw_device::write(std::uint64_t content) {
     std::memcpy(block_, &content, sizeof content);
     check(::pwrite(descriptor_, block_, k_write_bytes, static_cast<off_t>(at_)) == static_cast<ssize_t>(k_write_bytes));

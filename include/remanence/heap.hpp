@@ -125,7 +125,7 @@ struct heap_stats {
     std::uint64_t checkpoint_done_bytes;
     std::uint64_t checkpoint_total_bytes;
     std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
-    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 16 bytes or to pages
+    std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
     std::string tracker;           ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close

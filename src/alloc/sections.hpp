@@ -4,8 +4,8 @@
 //   section 0: [0, 1 MiB)              header page | descriptors | used bits | start bits | data pages
 //   section k: [2^(k-1), 2^k) MiB                    descriptors | used bits | start bits | data pages
 //
-// A plane has 16 + 32 + 32 bytes for each page of its section (2 %): a descriptor, and two bitmaps with one bit for each
-// granule of 16 bytes. Since sections double, a page's plane follows from the top bit of its index.
+// A plane has 16 + 64 + 64 bytes for each page of its section (3.5 %): a descriptor, and two bitmaps with one bit for each
+// granule of 8 bytes. Since sections double, a page's plane follows from the top bit of its index.
 #pragma once
 
 #include "base/units.hpp"
@@ -20,7 +20,7 @@ namespace remanence::alloc {
 inline constexpr std::uint32_t k_section_pages_min = 256;
 inline constexpr std::uint32_t k_section_count = 25;
 inline constexpr std::uint64_t k_heap_pages_max = 0xffff'ffff; // the end of the heap is a page index too
-inline constexpr std::uint64_t k_granule_bytes = 16;           // what one bit of a bitmap stands for
+inline constexpr std::uint64_t k_granule_bytes = 8;            // what one bit of a bitmap stands for
 inline constexpr std::uint64_t k_bitmap_bytes = k_page_bytes / k_granule_bytes / 8;
 static_assert(k_section_count <= format::k_alloc_section_slots);
 
@@ -82,7 +82,7 @@ constexpr const section& section_of(std::uint32_t page) {
 
 static_assert(section_of(0).index == 0 && section_of(255).index == 0 && section_of(256).index == 1);
 static_assert(section_of(511).index == 1 && section_of(512).index == 2 && section_of(~0U).index == 24);
-static_assert(section_at(0).first_data_page == 6 && section_at(1).first_data_page == 261);
+static_assert(section_at(0).first_data_page == 10 && section_at(1).first_data_page == 265);
 static_assert(section_at(24).end_page() == k_heap_pages_max + 1);
 static_assert(section_at(2).start_bits_offset(1023) + k_bitmap_bytes == section_at(2).first_data_page * k_page_bytes);
 

@@ -1,7 +1,7 @@
 // Slabs, and the lists by which one with room is found. Part of the file format. Depends on sections.hpp.
 //
 // A slab is 64 KiB at a multiple of 64 KiB, for blocks of any size up to an eighth of it. Blocks are whole granules of
-// 16 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line: so blocks
+// 8 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line: so blocks
 // of 16, 32 and 64 bytes never straddle a line, and the nodes of most trees begin with one.
 //
 // A bin holds the slabs whose longest hole is of one length: one bin for each up to 32 granules, then four per doubling
@@ -33,7 +33,7 @@ constexpr std::uint32_t granules_of(std::size_t bytes) {
     return static_cast<std::uint32_t>(bytes == 0 ? 1 : divide_up(bytes, k_granule_bytes));
 }
 
-inline constexpr std::uint32_t k_line_granules = 4; // a cache line
+inline constexpr std::uint32_t k_line_granules = 64 / k_granule_bytes; // a cache line
 
 /// What a block of so many granules begins at a multiple of, in granules.
 constexpr std::uint32_t natural_alignment(std::uint32_t granules) {
@@ -67,6 +67,6 @@ constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
 }
 
 static_assert(bin_of(1) == 0 && bin_of(32) == 31 && bin_of(33) == 32 && bin_of(40) == 33);
-static_assert(bin_of(k_slab_granules) == 48 && least_of_bin(32) == 33 && least_of_bin(48) == k_small_granules_max);
+static_assert(least_of_bin(32) == 33 && least_of_bin(bin_of(k_slab_granules)) == k_small_granules_max);
 
 } // namespace remanence::alloc

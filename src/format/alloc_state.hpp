@@ -12,7 +12,7 @@
 
 namespace remanence::format {
 
-inline constexpr std::uint32_t k_alloc_state_version = 2;
+inline constexpr std::uint32_t k_alloc_state_version = 3;
 inline constexpr std::uint32_t k_alloc_section_slots = 32; // 25 are in use: section 24 ends at 16 TiB
 inline constexpr std::uint32_t k_alloc_bin_slots = 64;
 

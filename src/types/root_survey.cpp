@@ -13,7 +13,7 @@ namespace remanence::types {
 
 namespace {
 
-constexpr std::uint64_t k_granule_bytes = 16; // blocks begin at multiples of it
+constexpr std::uint64_t k_granule_bytes = 8; // blocks begin at multiples of it
 
 /// Of heap offsets of blocks. Memory: that of the parts of the heap which it has some of, not of the heap.
 class block_set {

@@ -63,8 +63,6 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
     auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     REM_TRY(view->place_.extend(store.image_bytes()));
     view->reserved_ = view->place_.bytes();
-    if (!options.core_dump)
-        os::exclude_from_core(view->base(), view->place_.bytes());
     if (!options.read_only) {
         auto scanner = os::make_page_scanner(view->base(), options.tracker);
         if (!scanner)
@@ -73,30 +71,44 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
         if (options.report_stray_write != nullptr && !view->scanner_->report_stray_writes(options.report_stray_write))
             return fail(errc::not_supported, "only the trap tracker notices stray writes.");
     }
-    for (const store::extent& e : store.extents())
-        REM_TRY(view->map(e, protection));
-    view->accessible_ = store.image_bytes();
+    REM_TRY(view->map_image(protection));
+    if (!options.core_dump)
+        os::exclude_from_core(view->base(), view->place_.bytes());
     return view;
 }
 
-result<void> memory_view::map(const store::extent& e, os::access protection) {
-    const std::uint64_t chunk = store_.chunk_bytes();
-    if (maps_file_.size() < e.heap.end() / chunk)
-        maps_file_.resize(static_cast<std::size_t>(e.heap.end() / chunk));
-    if (e.stored) {
-        REM_TRY(store_.file().map_private(base() + e.heap.offset, e.heap.bytes, e.file_offset, protection));
-    } else {
-        REM_TRY(os::map_anonymous(base() + e.heap.offset, e.heap.bytes));
-        if (protection == os::access::read_only)
-            REM_TRY(os::protect_read_only(base() + e.heap.offset, e.heap.bytes));
+// As few system calls as can be: with many extents they are what opening takes.
+result<void> memory_view::map_image(os::access protection) {
+    accessible_ = store_.image_bytes();
+    if (accessible_ == 0)
+        return {};
+    REM_TRY(os::map_anonymous(base(), accessible_));
+    if (protection == os::access::read_only)
+        REM_TRY(os::protect_read_only(base(), accessible_));
+    for (const store::extent& e : store_.extents()) {
+        if (e.stored) {
+            REM_TRY(map_file(e.heap, e.file_offset, protection));
+        } else if (scanner_) {
+            REM_TRY(scanner_->mapped(e.heap.offset, e.heap.bytes, os::page_contents::zeros));
+        }
     }
+    return {};
+}
+
+result<void> memory_view::map_file(byte_range heap, std::uint64_t file_offset, os::access protection) {
+    const std::uint64_t chunk = store_.chunk_bytes();
+    if (maps_file_.size() < heap.end() / chunk)
+        maps_file_.resize(static_cast<std::size_t>(heap.end() / chunk));
+    REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
+    std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(heap.offset / chunk),
+              maps_file_.begin() + static_cast<std::ptrdiff_t>(heap.end() / chunk), true);
+    return scanner_ ? scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file) : result<void>();
+}
+
+result<void> memory_view::map_file_again(byte_range heap, std::uint64_t file_offset) {
+    REM_TRY(map_file(heap, file_offset, os::access::read_write));
     if (!core_dump_)
-        os::exclude_from_core(base() + e.heap.offset, e.heap.bytes);
-    std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.offset / chunk),
-              maps_file_.begin() + static_cast<std::ptrdiff_t>(e.heap.end() / chunk), e.stored);
-    if (scanner_)
-        REM_TRY(scanner_->mapped(e.heap.offset, e.heap.bytes,
-                                 e.stored ? os::page_contents::file : os::page_contents::zeros));
+        os::exclude_from_core(base() + heap.offset, heap.bytes);
     return {};
 }
 
@@ -146,7 +158,7 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
         if (scattered_chunks_ == k_scattered_chunks_max)
             return false;
         ++scattered_chunks_;
-        REM_TRY(map({all, true, store_.home_of(all.offset)}, os::access::read_write));
+        REM_TRY(map_file_again(all, store_.home_of(all.offset)));
     } else {
         REM_TRY(os::drop_pages(base() + all.offset, std::min(all.end(), accessible_) - all.offset));
     }
@@ -359,7 +371,7 @@ result<void> memory_view::map_stored_chunks() {
             while (to < e.heap.end() && maps_file(to / chunk) == mapped)
                 to += chunk;
             if (!mapped)
-                REM_TRY(map({{from, to - from}, true, e.file_offset + (from - e.heap.offset)}, os::access::read_write));
+                REM_TRY(map_file_again({from, to - from}, e.file_offset + (from - e.heap.offset)));
             from = to;
         }
     }
@@ -460,7 +472,7 @@ result<void> memory_view::map_some_chunks(std::uint64_t pages) {
                 store_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
                 break;
         }
-        REM_TRY(map({{first * chunk_bytes, count * chunk_bytes}, true, home}, os::access::read_write));
+        REM_TRY(map_file_again({first * chunk_bytes, count * chunk_bytes}, home));
         mapped += count;
     }
     if (chunk_to_map_ < end)

@@ -161,7 +161,9 @@ private:
           reserved_(place_.bytes()),
           twins_(twin_memory_, store.chunk_pages()),
           frozen_(twin_memory_, store.chunk_pages()) {}
-    result<void> map(const store::extent& e, os::access protection);
+    result<void> map_image(os::access protection);
+    result<void> map_file(byte_range heap, std::uint64_t file_offset, os::access protection);
+    result<void> map_file_again(byte_range heap, std::uint64_t file_offset);
     result<void> gather_written();
     /// What a tracker has kept counts as committed content only after its collect().
     enum class kept_bytes { usable, not_usable };

@@ -222,7 +222,7 @@ TEST(block_allocator, allocating_and_freeing_touch_no_data_page) {
     test_heap heap;
     const auto blocks = allocate_many(heap, 20'000, 40);
     void* const large = heap->allocate(500 * KiB);
-    EXPECT_EQ(heap.nonzero_pages(), 1U + 5U + 1U) << "the header, the first section's plane, descriptors in the second";
+    EXPECT_EQ(heap.nonzero_pages(), 1U + 9U + 1U) << "the header, the first section's plane, descriptors in the second";
     for (void* at : blocks)
         heap->deallocate(at, 40);
     heap->deallocate(large, 500 * KiB);
@@ -235,9 +235,9 @@ TEST(block_allocator, an_empty_block_is_a_block) {
     void* const first = heap->allocate(0);
     void* const second = heap->allocate(0);
     EXPECT_NE(first, second);
-    EXPECT_EQ(block_allocator::block_bytes(0), 16U);
+    EXPECT_EQ(block_allocator::block_bytes(0), 8U);
     heap->deallocate(first, 0);
-    heap->deallocate(second, 16);
+    heap->deallocate(second, 8);
     EXPECT_EQ(heap->allocated_bytes(), 0U);
 }
 
@@ -285,8 +285,8 @@ TEST(block_allocator, freeing_all_returns_the_wilderness_exactly) {
 
 TEST(block_allocator, skipped_wilderness_serves_later_small_requests) {
     test_heap heap;
-    EXPECT_EQ(heap.offset_of(heap->allocate(900 * KiB)), 6 * k_page_bytes);
-    EXPECT_EQ(heap.offset_of(heap->allocate(900 * KiB)), 261 * k_page_bytes) << "does not fit behind it in section 0";
+    EXPECT_EQ(heap.offset_of(heap->allocate(900 * KiB)), 10 * k_page_bytes);
+    EXPECT_EQ(heap.offset_of(heap->allocate(900 * KiB)), 265 * k_page_bytes) << "does not fit behind it in section 0";
     EXPECT_LT(heap.offset_of(heap->allocate(32 * KiB)), MiB);
     ASSERT_TRUE(is_sound(*heap));
 }
@@ -495,7 +495,7 @@ TEST(block_allocator, an_exhausted_heap_is_used_to_the_last_page) {
 TEST(block_allocator, an_exhausted_heap_is_used_to_the_last_granule_of_its_slabs) {
     test_heap heap({.limit_bytes = MiB});
     std::uint64_t count = 0;
-    while (heap->allocate(16) != nullptr)
+    while (heap->allocate(k_granule_bytes) != nullptr)
         ++count;
     EXPECT_EQ(count, (MiB / k_slab_bytes - 1) * k_slab_granules) << "all but the slab in place of the plane";
     ASSERT_TRUE(is_sound(*heap));

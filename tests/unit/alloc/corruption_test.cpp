@@ -152,6 +152,14 @@ bool is_start_bit(std::uint64_t offset) {
     return offset >= home.start_bits_offset(home.first_page);
 }
 
+// A slab's longest hole may be entered behind its beginning, too, where what is left is long enough for its bin.
+bool is_hole(std::uint64_t offset) {
+    const section& home = section_of(static_cast<std::uint32_t>(offset / k_page_bytes));
+    const std::uint64_t descriptors = home.descriptor_offset(home.first_page);
+    return offset >= descriptors && offset < home.used_bits_offset(home.first_page) &&
+           (offset - descriptors) % sizeof(format::page_descriptor) / sizeof(std::uint16_t) == 1;
+}
+
 TEST(check_invariants, every_changed_byte_of_the_metadata_is_noticed) {
     random_engine random(11);
     test_heap heap({.limit_bytes = 16 * MiB});
@@ -164,7 +172,7 @@ TEST(check_invariants, every_changed_byte_of_the_metadata_is_noticed) {
             const std::byte was = changed;
             const restore_byte at_end{changed, was};
             changed ^= std::byte{1} << random_below(random, 8);
-            if (is_start_bit(at) && is_sound(*heap))
+            if ((is_start_bit(at) || is_hole(at)) && is_sound(*heap))
                 continue;
             std::size_t reports = 0;
             const std::size_t problems = heap->check_invariants([&](std::uint64_t, std::string_view) { ++reports; });

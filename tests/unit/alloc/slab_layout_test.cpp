@@ -32,14 +32,15 @@ TEST(slab_layout, a_bin_spans_at_most_a_quarter) {
 }
 
 TEST(slab_layout, blocks_that_divide_a_cache_line_never_straddle_one) {
-    for (const std::size_t bytes : {1U, 16U, 17U, 32U, 64U, 192U}) {
+    for (const std::size_t bytes : {1U, 8U, 16U, 17U, 32U, 64U, 192U}) {
         const std::uint32_t granules = granules_of(bytes);
         EXPECT_EQ(granules % natural_alignment(granules), 0U);
     }
-    EXPECT_EQ(natural_alignment(granules_of(32)), 2U);
-    EXPECT_EQ(natural_alignment(granules_of(64)), 4U);
-    EXPECT_EQ(natural_alignment(granules_of(192)), 4U);
-    EXPECT_EQ(natural_alignment(granules_of(48)), 1U);
+    EXPECT_EQ(natural_alignment(granules_of(24)) * k_granule_bytes, 8U);
+    EXPECT_EQ(natural_alignment(granules_of(32)) * k_granule_bytes, 32U);
+    EXPECT_EQ(natural_alignment(granules_of(64)) * k_granule_bytes, 64U);
+    EXPECT_EQ(natural_alignment(granules_of(192)) * k_granule_bytes, 64U);
+    EXPECT_EQ(natural_alignment(granules_of(48)) * k_granule_bytes, 16U);
 }
 
 // Bit by bit, for comparison.
