@@ -407,7 +407,8 @@ public:
     [[nodiscard]] std::uint64_t version() const;
     /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;
-    /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing.
+    /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing, but carries out the checkpoint
+    /// that is under way; errc::poisoned when that has failed.
     [[nodiscard]] verify_report verify() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
