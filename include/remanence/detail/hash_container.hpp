@@ -173,10 +173,7 @@ public:
     [[nodiscard]] float max_load_factor() const noexcept { return 0.875F; }
     /// For so many slots at least; with 0 as few as the elements need.
     void rehash(size_type slots) { table_.rehash_for(table::elements_max(slots)); }
-    void reserve(size_type elements) {
-        if (elements > table::elements_max(bucket_count()))
-            table_.rehash_for(elements);
-    }
+    void reserve(size_type elements) { table_.reserve(elements); }
 
     // Look-up. By a key, or by whatever a transparent hash and equality take.
 

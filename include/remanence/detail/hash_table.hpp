@@ -245,10 +245,17 @@ public:
         forget();
     }
 
-    /// For so many elements at least, and for those that are there. When it throws, nothing happened.
+    /// Room for so many elements in all: unless any are erased, no insertion moves elements before there are more. When
+    /// it throws, nothing happened.
+    void reserve(std::size_t elements) {
+        if (elements > size() && elements - size() > room_)
+            rehash_for(std::max(elements, elements_max(slots())));
+    }
+    /// The least number of slots for so many elements, and for those that are there, and none of them erased. When it
+    /// throws, nothing happened.
     void rehash_for(std::size_t elements) {
         const std::size_t slots = elements == 0 && size_ == 0 ? 0 : slots_for(std::max(elements, size()));
-        if (slots == slots_)
+        if (slots == slots_ && size() + room_ == elements_max(slots))
             return;
         const announce_to announce(alloc());
         announce(this, sizeof *this);

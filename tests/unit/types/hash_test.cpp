@@ -159,6 +159,31 @@ TEST(hash_tables_of_one_size, keep_elements_in_place_until_they_grow) {
     EXPECT_EQ(hash_inspector::fault(all), "");
 }
 
+TEST(hash_tables_of_one_size, have_the_room_that_was_reserved_also_after_erasures) {
+    set<int> all;
+    for (int i = 0; i < 2'000 || hash_inspector::erased_in(all) == 0; ++i) {
+        all.insert(i);
+        if (i >= 600)
+            all.erase(i - 600);
+    }
+    ASSERT_EQ(all.bucket_count(), 1024U);
+    const int last = *all.begin();
+    all.reserve(896);
+    EXPECT_EQ(hash_inspector::erased_in(all), 0U);
+    EXPECT_EQ(all.bucket_count(), 1024U);
+    EXPECT_TRUE(all.contains(last));
+    const int* const there = &*all.begin();
+    for (int i = 0; all.size() < 896; ++i)
+        all.insert(-1 - i);
+    EXPECT_EQ(&*all.find(*there), there);
+    EXPECT_EQ(all.bucket_count(), 1024U);
+    all.erase(-1);
+    all.erase(-2);
+    all.rehash(1024);
+    EXPECT_EQ(hash_inspector::erased_in(all), 0U);
+    EXPECT_EQ(hash_inspector::fault(all), "");
+}
+
 TEST(hash_tables_of_one_size, take_little_when_small) {
     tagged_test::arena memory;
     using map_type =
