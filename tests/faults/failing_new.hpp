@@ -14,7 +14,7 @@ struct allocation_plan {
     bool was_optional = false; // the first that failed was one that may, for whoever asked for it (std::nothrow)
 };
 
-/// Of the whole program, which has one thread.
+/// Of the whole program, whichever thread allocates. To be read and set while no heap is open.
 allocation_plan& allocations();
 
 } // namespace remanence::faults

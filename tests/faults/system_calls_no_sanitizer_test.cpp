@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <iostream>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
@@ -34,9 +35,11 @@ struct {
     std::uint64_t left = 0; // calls that succeed before one fails
     std::string struck{};   // the first call that failed
 } plan;
+std::mutex guards_plan; // a heap has threads of its own
 
 /// The error with which this call fails; 0: it does not.
 int strike(const char* call, bool can_be_short = false) {
+    const std::lock_guard guard(guards_plan);
     if (!plan.armed || (plan.code == k_short && !can_be_short))
         return 0;
     if (plan.left > 0) {

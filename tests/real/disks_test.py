@@ -259,7 +259,7 @@ class OnDisk:
 
 
 class Ext4(OnDisk, RealTest):
-    KIND = "ext4", 64, "mkfs.ext4", "-q", "-m", "0", "-e", "remount-ro"
+    KIND = "ext4", 96, "mkfs.ext4", "-q", "-m", "0", "-e", "remount-ro"
 
 
 class Xfs(OnDisk, RealTest):
@@ -267,7 +267,7 @@ class Xfs(OnDisk, RealTest):
 
 
 class Btrfs(OnDisk, RealTest):
-    KIND = "btrfs", 128, "mkfs.btrfs", "-q"
+    KIND = "btrfs", 256, "mkfs.btrfs", "-q"
 
     def work_where_space_is_granted(self):
         """Space that was reserved is enough for the first write only, unless copy-on-write is off."""
