@@ -40,8 +40,7 @@ std::uint32_t run_tree::best_fit(std::uint64_t page_count) {
     return best;
 }
 
-void run_tree::for_each(std::uint64_t page_count,
-                        const std::function<void(std::uint32_t, std::uint32_t)>& visit_run) {
+void run_tree::for_each(std::uint64_t page_count, const std::function<void(std::uint32_t, std::uint32_t)>& visit_run) {
     struct link {
         std::uint32_t page;
         std::uint64_t bound;
