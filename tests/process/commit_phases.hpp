@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <thread>
 
 namespace remanence::test {
 
@@ -33,11 +34,12 @@ inline constexpr std::array<std::string_view, 13> k_phase_names = {
 
 struct progress_page {
     std::atomic<phase> now{phase::opening};
-    std::atomic<bool> importing{false}; ///< between the first and the last commit of this process
+    std::atomic<phase> beside{phase::working}; ///< of a checkpoint that the heap's thread carries out; working: none
+    std::atomic<bool> importing{false};        ///< between the first and the last commit of this process
 };
 static_assert(std::atomic<phase>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-/// Keeps a progress_page up to date. One thread.
+/// Keeps a progress_page up to date, for the thread that makes it, and for the heap's own that carries out checkpoints.
 class phase_recorder final : public operation_observer {
 public:
     explicit phase_recorder(progress_page& page) : page_(page) {}
@@ -49,10 +51,16 @@ public:
         page_.now.store(p);
     }
     void begins(os::site where) noexcept override {
-        if (between_ == phase::computing)
+        if (std::this_thread::get_id() != program_)
+            page_.beside.store(phase_of_checkpoint(where));
+        else if (between_ == phase::computing)
             page_.now.store(phase_of(where));
     }
     void ends(os::site where) noexcept override {
+        if (std::this_thread::get_id() != program_) {
+            page_.beside.store(phase::working);
+            return;
+        }
         if (where == std::string_view("log: record") || where == std::string_view("log: sync buffered records"))
             record_is_durable_ = true;
         page_.now.store(between_);
@@ -71,6 +79,9 @@ private:
             return phase::reserving;
         if (!record_is_durable_)
             return phase::log_setup;
+        return phase_of_checkpoint(where);
+    }
+    [[nodiscard]] static phase phase_of_checkpoint(std::string_view where) noexcept {
         if (where == "store: sync image")
             return phase::checkpoint_sync;
         if (where == "store: superblock" || where == "store: sync superblock")
@@ -78,6 +89,7 @@ private:
         return phase::folding;
     }
     progress_page& page_;
+    const std::thread::id program_ = std::this_thread::get_id();
     phase between_ = phase::opening;
     bool record_is_durable_ = false;
 };
