@@ -14,6 +14,8 @@ using format::superblock;
 
 namespace {
 
+constexpr std::size_t k_exceptions_to_forget = 4096; // two mappings each at worst; a process has 65,530
+
 /// Whether a log lies beside the file, by how it begins. When in doubt it does not.
 bool has_redo_log(os::file_system& files, const std::string& path) {
     auto log = files.open(log_path(path), os::access::read_only);
@@ -501,9 +503,10 @@ result<std::vector<byte_range>> heap_file::forget(byte_range stretch, std::uint6
         while (chunk < end && is_stored(chunk))
             ++chunk;
         auto reserved = reserve_to_forget(first, chunk);
-        if (!reserved && reserved.why().code != errc::no_space)
+        if (!reserved && reserved.why().code != errc::no_space && reserved.why().code != errc::exhausted)
             return reserved.error();
-        if (!reserved || !map_.add_zero_run(first, chunk - first, version))
+        if (!reserved || map_.exceptions().size() >= k_exceptions_to_forget ||
+            !map_.add_zero_run(first, chunk - first, version))
             break; // I8
         for (std::uint64_t each = first; each < chunk; ++each) {
             fresh_.erase(each);

@@ -70,7 +70,17 @@ result<bool> engine::forget_unused() {
     auto changes = collect(commit_scope::everything);
     if (!changes)
         return changes.error();
-    return changes->empty() ? forget(unused_chunks()) : false;
+    if (!changes->empty())
+        return false;
+    std::vector<byte_range> unused = unused_chunks();
+    std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor
+        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes; ++page) {
+            if (!allocator_->is_free_page(page))
+                return true;
+        }
+        return false;
+    });
+    return forget(unused);
 }
 
 result<bool> engine::forget(const std::vector<byte_range>& stretches) {
@@ -131,7 +141,14 @@ result<void> engine::close() {
         if (auto folded = fold(true); !folded)
             return poison(folded.error());
         REM_TRY(log::remove_log(files_, path()));
-        return forgets ? store_->discard_unstored() : result<void>();
+        // All is durable, and the heap is closed: what is left of this, the first commit of the next session does.
+        auto discarded = forgets ? store_->discard_unstored() : result<void>();
+        if (!discarded && discarded.why().code == errc::no_space) {
+            auto why = discarded.error();
+            why.why().code = errc::io; // it says that the heap is still open
+            return why;
+        }
+        return discarded;
     });
 }
 
