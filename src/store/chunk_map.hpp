@@ -46,7 +46,7 @@ public:
     };
     placed place(format::map_reference area);
 
-    static constexpr std::size_t k_exceptions_max = 16384; // leaves three quarters of the mappings to others
+    static constexpr std::size_t k_exceptions_max = 16384; // two mappings each at worst: half of a process's
 
 private:
     std::vector<format::chunk_exception> exceptions_; // sorted by chunk, not overlapping

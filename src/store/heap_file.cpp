@@ -503,7 +503,7 @@ result<std::vector<byte_range>> heap_file::forget(byte_range stretch, std::uint6
         while (chunk < end && is_stored(chunk))
             ++chunk;
         auto reserved = reserve_to_forget(first, chunk);
-        if (!reserved && reserved.why().code != errc::no_space && reserved.why().code != errc::exhausted)
+        if (!reserved && reserved.why().code == errc::io)
             return reserved.error();
         if (!reserved || map_.exceptions().size() >= k_exceptions_to_forget ||
             !map_.add_zero_run(first, chunk - first, version))

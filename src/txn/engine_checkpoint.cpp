@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 namespace remanence::txn {
 
@@ -24,78 +23,18 @@ result<void> engine::checkpoint() {
         return {};
     return poisoning_without_memory([&]() -> result<void> {
         REM_TRY(finish_run());
-        auto forgets = forget_unused();
-        if (!forgets)
-            return forgets.error();
-        if (log_->used_bytes() == 0 && !*forgets)
+        REM_TRY(forget_unused_if_committed());
+        if (log_->used_bytes() == 0 && !owes_discard_)
             return {};
         auto folded = [&]() -> result<void> {
             REM_TRY(view_->settle_rest());
-            REM_TRY(fold(false));
-            return *forgets ? store_->discard_unstored() : result<void>();
+            return fold(false);
         }();
         if (!folded)
             return poison(folded.error());
         view_->drop_twins();
-        return {};
+        return discard_owed();
     });
-}
-
-std::vector<byte_range> engine::unused_chunks() {
-    const std::uint64_t chunk = store_->chunk_bytes();
-    std::vector<byte_range> found = allocator_->free_stretches(chunk, store_->image_bytes());
-    for (byte_range& each : found) {
-        const std::uint64_t end = align_down(each.end(), chunk);
-        each.offset = align_up(each.offset, chunk);
-        each.bytes = end - std::min(end, each.offset);
-    }
-    std::erase_if(found, [&](const byte_range& each) {
-        for (std::uint64_t at = each.offset; at < each.end(); at += chunk) {
-            if (store_->is_stored(at / chunk))
-                return false;
-        }
-        return true;
-    });
-    return found;
-}
-
-// I8: it is left for another time when something uncommitted lies in memory, whose structures of the allocator say what is
-// unused.
-result<bool> engine::forget_unused() {
-    const std::lock_guard allocation(allocation_);
-    if (unused_chunks().empty())
-        return false;
-    if (auto settled = view_->settle_rest(); !settled)
-        return poison(settled.error());
-    auto changes = collect(commit_scope::everything);
-    if (!changes)
-        return changes.error();
-    if (!changes->empty())
-        return false;
-    std::vector<byte_range> unused = unused_chunks();
-    std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor
-        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes; ++page) {
-            if (!allocator_->is_free_page(page))
-                return true;
-        }
-        return false;
-    });
-    return forget(unused);
-}
-
-result<bool> engine::forget(const std::vector<byte_range>& stretches) {
-    bool has_forgotten = false;
-    for (const byte_range& stretch : stretches) {
-        auto forgotten = store_->forget(stretch, version_);
-        if (!forgotten)
-            return poison(forgotten.error());
-        for (const byte_range& chunks : *forgotten) {
-            if (auto mapped = view_->forget(chunks); !mapped)
-                return poison(mapped.error());
-            has_forgotten = true;
-        }
-    }
-    return has_forgotten;
 }
 
 result<void> engine::fold_and_settle(commit_scope scope) {
@@ -130,25 +69,15 @@ result<void> engine::close() {
         return {}; // nothing was committed: the file is as it was
     return poisoning_without_memory([&]() -> result<void> {
         REM_TRY(finish_run());
-        bool forgets = false;
         if (!unused_chunks().empty()) {
             REM_TRY(rollback()); // what is not committed may use some of them, or have freed others
-            auto forgotten = forget_unused();
-            if (!forgotten)
-                return forgotten.error();
-            forgets = *forgotten;
+            REM_TRY(forget_unused());
         }
         if (auto folded = fold(true); !folded)
             return poison(folded.error());
-        REM_TRY(log::remove_log(files_, path()));
-        // All is durable, and the heap is closed: what is left of this, the first commit of the next session does.
-        auto discarded = forgets ? store_->discard_unstored() : result<void>();
-        if (!discarded && discarded.why().code == errc::no_space) {
-            auto why = discarded.error();
-            why.why().code = errc::io; // it says that the heap is still open
-            return why;
-        }
-        return discarded;
+        if (auto removed = log::remove_log(files_, path()); !removed)
+            return poison(removed.error());
+        return discard_owed();
     });
 }
 

@@ -190,11 +190,12 @@ std::uint64_t engine::durable_through() const {
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
-        if (!log_) {
+        if (!log_ || owes_discard_) {
             // What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody
             // else's hand, has bytes there, and they may have rotted.
             REM_TRY(store_->confirm());
             REM_TRY(store_->discard_unstored());
+            owes_discard_ = false;
         }
         const std::uint64_t heap_bytes =
             changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_->chunk_bytes();

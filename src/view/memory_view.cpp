@@ -194,6 +194,18 @@ result<change_set> memory_view::collect(const page_predicate& is_unused) {
     return changes_in(written_, is_unused, kept_bytes::usable);
 }
 
+result<bool> memory_view::holds_changes(const page_predicate& is_unused) {
+    REM_TRY(gather_written());
+    for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
+        auto changes = changes_in({{piece.offset, piece.bytes}}, is_unused, kept_bytes::usable);
+        if (!changes)
+            return changes.error();
+        if (!changes->empty())
+            return true;
+    }
+    return false;
+}
+
 result<change_set> memory_view::collect_announced(const page_predicate& is_unused) {
     const std::vector<os::page_run> behind{{accessible_, ~std::uint64_t{0} - accessible_}};
     return changes_in(without(announced_.runs(), behind), is_unused, kept_bytes::not_usable);

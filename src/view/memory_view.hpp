@@ -91,6 +91,8 @@ public:
     /// lost when no accept() follows: the next collect() reports it again. Chunks that hold nothing, as `is_unused` says
     /// of all their pages, are no changes: their memory goes back to the kernel and reads as it was committed last.
     result<change_set> collect(const page_predicate& is_unused);
+    /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
+    result<bool> holds_changes(const page_predicate& is_unused);
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the fresh chunks.
     void accept(const change_set& changes);
     /// Memory becomes the committed content again.
