@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t k_limits_waited_for = 2; // so many times its limit, and a commit waits for the checkpoint
 constexpr std::uint64_t k_pages_settled = 512;   // by each commit; a microsecond or two each
+constexpr std::uint64_t k_retired_bytes_max = 256 * MiB; // homes that chunks moved out of, before a checkpoint
 
 } // namespace
 
@@ -56,6 +57,7 @@ result<void> engine::fold(bool clean) {
     while (!all.is_done())
         REM_TRY(step(all, store::publication::k_step_bytes));
     store_->adopt(all.what());
+    owes_former_homes_ = true;
     log_->restart();
     stats_.image_bytes += all.total_bytes();
     ++stats_.checkpoints;
@@ -77,13 +79,18 @@ result<void> engine::close() {
             return poison(folded.error());
         if (auto removed = log::remove_log(files_, path()); !removed)
             return poison(removed.error());
+        if (store_->has_second_homes()) {
+            store_->left_all_former_homes();
+            owes_discard_ = true; // for the end of the file may be one of theirs
+        }
         return discard_owed();
     });
 }
 
 bool engine::is_checkpoint_due(std::uint64_t times) const {
     return log_->used_bytes() >= times * options_.log_limit_bytes ||
-           view_->twin_bytes() >= times * options_.twin_limit_bytes;
+           view_->twin_bytes() >= times * options_.twin_limit_bytes ||
+           store_->retired_bytes() >= times * k_retired_bytes_max;
 }
 
 result<void> engine::checkpoint_if_due(commit_scope scope) {
@@ -91,6 +98,8 @@ result<void> engine::checkpoint_if_due(commit_scope scope) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
         return {};
     }
+    if (!view_->has_chunks_to_map())
+        discard_former_homes();
     if (!is_checkpoint_due(run_ ? k_limits_waited_for : 1))
         return {};
     REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
@@ -172,6 +181,7 @@ void engine::adopt_run_if_done() noexcept {
 
 void engine::adopt_run() noexcept {
     store_->adopt(run_->what());
+    owes_former_homes_ = true;
     log_->release(run_->log_begin());
     view_->thaw();
     stats_.image_bytes += run_->total_bytes();

@@ -1,9 +1,11 @@
-// What a checkpoint that is asked for, and close(), give back to the file system: chunks in which no block lies.
+// What goes back to the file system: chunks in which no block lies, when a checkpoint is asked for or at close(), and homes
+// that chunks moved out of, after a checkpoint.
 
 #include "txn/engine.hpp"
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace remanence::txn {
@@ -74,6 +76,14 @@ result<void> engine::discard_owed() {
         return poison(discarded.error());
     owes_discard_ = false;
     return {};
+}
+
+// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
+void engine::discard_former_homes() {
+    if (!std::exchange(owes_former_homes_, false))
+        return;
+    if (auto discarded = store_->discard_retired(); !discarded && discarded.why().code != errc::no_space)
+        (void)poison(discarded.error());
 }
 
 } // namespace remanence::txn
