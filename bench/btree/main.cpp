@@ -1,6 +1,7 @@
 // The ordered containers beside std::map, in a heap and outside, and with nodes of several sizes.
 #include <harness.hpp>
 #include <keys.hpp>
+#include <maps.hpp>
 
 #include <remanence/remanence.hpp>
 
@@ -43,12 +44,8 @@ that commits found changed. Systems named by a number have leaves of so many byt
 process.
 )";
 
-struct workload {
-    std::string name;
-    std::size_t entries;
-};
-const std::vector<workload>& all_workloads() {
-    static const std::vector<workload> all = {
+const std::vector<bench::map_workload>& all_workloads() {
+    static const std::vector<bench::map_workload> all = {
         {"numbers", 10'000}, {"texts", 10'000}, {"numbers", 100'000}, {"texts", 100'000}, {"numbers", 1'000'000}};
     return all;
 }
@@ -58,110 +55,31 @@ const std::vector<std::string>& all_systems() {
     return all;
 }
 
-/// What one repetition takes of each operation, in seconds per element.
-struct times {
-    double append, insert, look_up, iterate, erase;
-};
-
 template <class Map, class Key>
-times measure(Map& map, std::vector<Key> keys, std::mt19937_64& random) {
+std::vector<bench::measurement> measure(Map& map, std::vector<Key> keys, std::mt19937_64& random) {
     using stored = typename Map::key_type;
-    const auto each = static_cast<double>(keys.size());
-    times result{};
     number sum = 0;
     std::ranges::sort(keys);
-    {
-        const bench::stopwatch watch;
-        for (const Key& key : keys)
-            map.emplace_hint(map.end(), stored(key), number{1});
-        result.append = watch.cpu_seconds() / each;
-    }
+    const double append =
+        bench::seconds_of_each(keys, [&](const Key& key) { map.emplace_hint(map.end(), stored(key), number{1}); });
     map.clear();
     std::ranges::shuffle(keys, random);
-    {
-        const bench::stopwatch watch;
-        for (const Key& key : keys)
-            map.emplace(stored(key), number{1});
-        result.insert = watch.cpu_seconds() / each;
-    }
+    const double insert = bench::seconds_of_each(keys, [&](const Key& key) { map.emplace(stored(key), number{1}); });
     std::ranges::shuffle(keys, random);
-    {
-        const bench::stopwatch watch;
-        for (const Key& key : keys) {
-            if constexpr (std::is_same_v<Key, number>)
-                sum += map.find(key)->second;
-            else
-                sum += map.find(std::string_view(key))->second;
-        }
-        result.look_up = watch.cpu_seconds() / each;
-    }
-    {
-        const bench::stopwatch watch;
-        for (int i = 0; i < 10; ++i) {
-            for (const auto& element : map)
-                sum += element.second;
-        }
-        result.iterate = watch.cpu_seconds() / each / 10;
-    }
+    const double look_up =
+        bench::seconds_of_each(keys, [&](const Key& key) { sum += bench::find_in(map, key)->second; });
+    const double iterate = bench::seconds_of_iteration(map, sum);
     std::ranges::shuffle(keys, random);
-    {
-        const bench::stopwatch watch;
-        for (const Key& key : keys) {
-            if constexpr (std::is_same_v<Key, number>)
-                map.erase(map.find(key));
-            else
-                map.erase(map.find(std::string_view(key)));
-        }
-        result.erase = watch.cpu_seconds() / each;
-    }
+    const double erase = bench::seconds_of_each(keys, [&](const Key& key) { map.erase(bench::find_in(map, key)); });
     if (sum != 11 * keys.size() || !map.empty())
         throw std::runtime_error("the container held something else");
-    return result;
+    return {{"append", append}, {"insert", insert}, {"look up", look_up}, {"iterate", iterate}, {"erase", erase}};
 }
 
-/// The first repetition brings the memory in; the others count, the best of each.
 template <class Map, class Key>
 void measure_and_hand_over(Map& map, const std::vector<Key>& keys) {
     std::mt19937_64 random(2);
-    (void)measure(map, keys, random);
-    const std::size_t repetitions = std::max<std::size_t>(3, 300'000 / keys.size());
-    times best = measure(map, keys, random);
-    for (std::size_t i = 1; i < repetitions; ++i) {
-        const times one = measure(map, keys, random);
-        best = {std::min(best.append, one.append), std::min(best.insert, one.insert),
-                std::min(best.look_up, one.look_up), std::min(best.iterate, one.iterate),
-                std::min(best.erase, one.erase)};
-    }
-    bench::hand_over({"append", best.append});
-    bench::hand_over({"insert", best.insert});
-    bench::hand_over({"look up", best.look_up});
-    bench::hand_over({"iterate", best.iterate});
-    bench::hand_over({"erase", best.erase});
-}
-
-template <class Map, class Key>
-void measure_commits(rem::heap& heap, Map& map, std::vector<Key> keys) {
-    using stored = typename Map::key_type;
-    constexpr std::size_t k_commits = 2'000;
-    std::mt19937_64 random(3);
-    heap.write([&] {
-        for (const Key& key : keys)
-            map.emplace(stored(key), number{1});
-    });
-    std::ranges::shuffle(keys, random);
-    heap.checkpoint(); // the commits to be measured begin alike
-    const std::uint64_t changed = heap.stats().changed_bytes;
-    const bench::stopwatch watch;
-    for (std::size_t i = 0; i < k_commits; ++i) {
-        heap.write(rem::durability::lazy, [&] {
-            const stored key(keys[i]);
-            map.erase(key);
-            map.emplace(key, number{2});
-        });
-    }
-    const double seconds = watch.cpu_seconds() / k_commits;
-    const auto found = static_cast<double>(heap.stats().changed_bytes - changed);
-    bench::hand_over({"commit", seconds, {{"changed_bytes", found / k_commits}}});
+    bench::hand_over_best(keys.size(), [&] { return measure(map, keys, random); });
 }
 
 template <class Map, class Key>
@@ -169,11 +87,11 @@ void measure_in_heap(const fs::path& directory, const std::vector<Key>& keys) {
     rem::heap heap = rem::heap::create(directory / "btree.rem");
     auto& map = heap.root<Map>("map");
     measure_and_hand_over(map, keys);
-    measure_commits(heap, map, keys);
+    bench::measure_commits(heap, map, keys);
     heap.close();
 }
 
-/// `Text`: how a text is kept in a heap, and outside.
+/// `InHeap`: how a key is kept in a heap.
 template <class Key, class InHeap>
 void measure_keys(const std::string& system, const fs::path& directory, std::size_t count) {
     const std::vector<Key> keys = bench::make_keys<Key>(count);
@@ -205,28 +123,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("btree");
-    for (unsigned run = 0; run < chosen.runs; ++run) {
-        for (const workload& work : all_workloads()) {
-            const std::string title = work.name + " " + std::to_string(work.entries);
-            if (!bench::is_wanted(title, chosen.workloads))
-                continue;
-            for (std::size_t i = 0; i < all_systems().size(); ++i) {
-                const std::string& each = all_systems()[(i + run) % all_systems().size()];
-                if (!bench::is_wanted(each, chosen.only))
-                    continue;
-                const bench::scratch_directory scratch(chosen.dir);
-                bench::note(each + ", " + title);
-                for (const bench::measurement& result :
-                     bench::run_child({each, work.name, std::to_string(work.entries), scratch.path()}))
-                    report.add(each, title, work.entries, result);
-            }
-        }
-    }
-    bench::note("");
-    report.print("std::map");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    bench::run_map_benchmark(chosen, "btree", all_systems(), all_workloads());
 }
 
 } // namespace

@@ -91,11 +91,11 @@ public:
 /// Erases all that `predicate` is true of; returns how many. O(n).
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes, class Predicate>
 std::size_t erase_if(btree_set<Key, Compare, Allocator, NodeBytes>& from, Predicate predicate) {
-    return detail::btree_erase_if(from, predicate);
+    return detail::erase_one_by_one(from, predicate);
 }
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes, class Predicate>
 std::size_t erase_if(btree_multiset<Key, Compare, Allocator, NodeBytes>& from, Predicate predicate) {
-    return detail::btree_erase_if(from, predicate);
+    return detail::erase_one_by_one(from, predicate);
 }
 
 template <detail::input_iterator_of_std Iterator, class Compare = std::less<>>

@@ -72,7 +72,7 @@ public:
 /// Erases all that `predicate` is true of; returns how many. O(bucket_count()).
 template <class Key, class Hash, class KeyEqual, class Allocator, class Predicate>
 std::size_t erase_if(hash_set<Key, Hash, KeyEqual, Allocator>& from, Predicate predicate) {
-    return detail::hash_erase_if(from, predicate);
+    return detail::erase_one_by_one(from, predicate);
 }
 
 template <std::input_iterator Iterator>

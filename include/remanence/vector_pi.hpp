@@ -3,6 +3,7 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/detail/announcer.hpp>
+#include <remanence/detail/container.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/kept_allocator.hpp>
 #include <remanence/detail/link.hpp>
@@ -18,7 +19,6 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -157,10 +157,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(size_); }
     [[nodiscard]] size_type capacity() const noexcept { return static_cast<size_type>(capacity_); }
-    [[nodiscard]] size_type max_size() const noexcept {
-        constexpr auto distance_max = static_cast<size_type>(std::numeric_limits<difference_type>::max());
-        return std::min<size_type>(alloc_traits::max_size(get_allocator()), distance_max / k_element_bytes);
-    }
+    [[nodiscard]] size_type max_size() const noexcept { return detail::elements_max(get_allocator()); }
     void reserve(size_type count) {
         if (count > max_size())
             throw std::length_error("vector_pi::reserve");
@@ -284,15 +281,8 @@ public:
         return std::equal(a.begin(), a.end(), b.begin(), b.end());
     }
     friend auto operator<=>(const vector_pi& a, const vector_pi& b) {
-        constexpr auto compare = [](const T& x, const T& y) {
-            if constexpr (std::three_way_comparable<T>)
-                return x <=> y;
-            else
-                return x < y   ? std::weak_ordering::less
-                       : y < x ? std::weak_ordering::greater
-                               : std::weak_ordering::equivalent;
-        };
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), compare);
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(),
+                                                      detail::three_way_by_less());
     }
 
 private:

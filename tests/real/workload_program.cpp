@@ -1,4 +1,4 @@
-// workload_program: the crash suite's workloads (tests/crash/workloads.cpp), run as a process on the real file system.
+// workload_program: the crash suite's workloads (tests/crash/workloads.hpp), run as a process on the real file system.
 // The heap is heaps/heap below the working directory.
 //
 //   list                    names of the workloads; but not of those that only a simulated disk can cut short

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <remanence/detail/btree.hpp>
+#include <remanence/detail/container.hpp>
 #include <remanence/detail/node_handle.hpp>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -190,10 +190,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return tree_.size() == 0; }
     [[nodiscard]] size_type size() const noexcept { return tree_.size(); }
-    [[nodiscard]] size_type max_size() const noexcept {
-        constexpr auto distance_max = static_cast<size_type>(std::numeric_limits<difference_type>::max());
-        return std::min<size_type>(alloc_traits::max_size(tree_.alloc()), distance_max / sizeof(value_type));
-    }
+    [[nodiscard]] size_type max_size() const noexcept { return elements_max(tree_.alloc()); }
 
     // Look-up. By a key, or by whatever a transparent comparator takes.
 
@@ -271,10 +268,10 @@ public:
     insertion insert(const value_type& value) { return insert_by(tree::key_of(value), value); }
     insertion insert(value_type&& value) { return insert_by(tree::key_of(value), std::move(value)); }
     iterator insert(const_iterator hint, const value_type& value) {
-        return iterator(insert_near(hint.place(), tree::key_of(value), value).first);
+        return insert_near(hint, tree::key_of(value), value).first;
     }
     iterator insert(const_iterator hint, value_type&& value) {
-        return iterator(insert_near(hint.place(), tree::key_of(value), std::move(value)).first);
+        return insert_near(hint, tree::key_of(value), std::move(value)).first;
     }
     /// The range is merged in; already sorted, it need not be searched for.
     template <input_iterator_of_std Iterator>
@@ -378,18 +375,12 @@ public:
         return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
     }
     friend auto operator<=>(const btree_container& a, const btree_container& b) {
-        constexpr auto compare = [](const value_type& x, const value_type& y) {
-            if constexpr (std::three_way_comparable<value_type>)
-                return x <=> y;
-            else
-                return x < y   ? std::weak_ordering::less
-                       : y < x ? std::weak_ordering::greater
-                               : std::weak_ordering::equivalent;
-        };
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), compare);
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), three_way_by_less());
     }
 
 protected:
+    static constexpr const char* k_no_such_key = "btree_map::at"; // what std::out_of_range says
+
     /// Where a key belongs: the element that keeps it out, or a place for put().
     struct target {
         place at;
@@ -438,9 +429,9 @@ protected:
         return inserted(found.is_there ? found.at : put_made(found.at, std::forward<Args>(args)...), !found.is_there);
     }
     template <class... Args>
-    std::pair<place, bool> insert_near(place hint, const key_type& key, Args&&... args) {
-        const target found = target_near(hint, key);
-        return {found.is_there ? found.at : put_made(found.at, std::forward<Args>(args)...), !found.is_there};
+    std::pair<iterator, bool> insert_near(const_iterator hint, const key_type& key, Args&&... args) {
+        const target found = target_near(hint.place(), key);
+        return {iterator(found.is_there ? found.at : put_made(found.at, std::forward<Args>(args)...)), !found.is_there};
     }
     template <class... Args>
     place put_made(place leaf, Args&&... args) {
@@ -517,10 +508,7 @@ private:
     }
     /// From a container with another allocator, which is empty then, also when this throws: its keys are moved from.
     void move_all(btree_container& other) {
-        struct emptied {
-            btree_container& all;
-            ~emptied() { all.clear(); }
-        } const at_the_end{other};
+        const emptied_at_the_end<btree_container> at_the_end(other);
         for (place each = other.tree_.first(); each != other.tree_.end(); each = steps::next(each)) {
             value_type& one = tree::nodes::value(each.node, each.index);
             if constexpr (Traits::k_is_set)
@@ -542,14 +530,6 @@ private:
 
     tree tree_;
 };
-
-template <class Container, class Predicate>
-std::size_t btree_erase_if(Container& from, Predicate& predicate) {
-    const std::size_t before = from.size();
-    for (auto each = from.begin(); each != from.end();)
-        each = predicate(*each) ? from.erase(each) : std::next(each);
-    return before - from.size();
-}
 
 } // namespace detail
 } // namespace remanence

@@ -2,6 +2,7 @@
 // standard library only.
 #pragma once
 
+#include <remanence/detail/container.hpp>
 #include <remanence/detail/hash_table.hpp>
 #include <remanence/detail/node_handle.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -159,10 +159,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return table_.size() == 0; }
     [[nodiscard]] size_type size() const noexcept { return table_.size(); }
-    [[nodiscard]] size_type max_size() const noexcept {
-        constexpr auto distance_max = static_cast<size_type>(std::numeric_limits<difference_type>::max());
-        return std::min<size_type>(alloc_traits::max_size(table_.alloc()), distance_max / sizeof(value_type));
-    }
+    [[nodiscard]] size_type max_size() const noexcept { return elements_max(table_.alloc()); }
 
     // Room. A bucket is a slot.
 
@@ -342,6 +339,8 @@ public:
     }
 
 protected:
+    static constexpr const char* k_no_such_key = "hash_map::at"; // what std::out_of_range says
+
     using table = hash_table<key_type, value_type, hasher, key_equal, allocator_type>;
 
     /// Where a key is, or that it is not there.
@@ -361,6 +360,10 @@ protected:
         const target found = target_of(key);
         return {iterator(found.is_there ? found.at : put_made(found.hash, std::forward<Args>(args)...)),
                 !found.is_there};
+    }
+    template <class... Args>
+    std::pair<iterator, bool> insert_near(const_iterator, const key_type& key, Args&&... args) {
+        return insert_by(key, std::forward<Args>(args)...);
     }
     template <class... Args>
     place put_made(std::uint64_t hash, Args&&... args) {
@@ -388,10 +391,7 @@ private:
     }
     /// From a container with another allocator, which is empty then, also when this throws: its keys are moved from.
     void move_all(hash_container& other) {
-        struct emptied {
-            hash_container& all;
-            ~emptied() { all.clear(); }
-        } const at_the_end{other};
+        const emptied_at_the_end<hash_container> at_the_end(other);
         table_.rehash_for(other.size());
         for (place each = other.table_.first(); each != other.table_.end();
              each = hash_block<value_type>::settled(hash_block<value_type>::behind(each, 1))) {
@@ -417,13 +417,5 @@ private:
 
     table table_;
 };
-
-template <class Container, class Predicate>
-std::size_t hash_erase_if(Container& from, Predicate& predicate) {
-    const std::size_t before = from.size();
-    for (auto each = from.begin(); each != from.end();)
-        each = predicate(*each) ? from.erase(each) : std::next(each);
-    return before - from.size();
-}
 
 } // namespace remanence::detail

@@ -1,9 +1,7 @@
-// Declared sections in which the ordered containers are changed: nothing is touched by hand, builds with assertions
-// find nothing undeclared, and a crash loses nothing.
+// Ordered containers in a heap: declared sections without a touch by hand, crashes, and roots of other types.
 
+#include "declared_containers.hpp"
 #include "support/btree_inspector.hpp"
-#include "types/pointer_check.hpp"
-#include "unit/api/fixture.hpp"
 
 #include <list>
 #include <map>
@@ -30,12 +28,6 @@ struct containers {
     btree_set<std::uint64_t> numbers;
 };
 
-} // namespace declared_btrees
-
-namespace {
-
-using namespace declared_btrees; // NOLINT(google-build-using-namespace): of this file
-
 /// What containers hold, in std containers.
 struct model {
     std::map<std::string, std::uint64_t> small;
@@ -44,10 +36,12 @@ struct model {
     std::set<std::uint64_t> numbers;
 };
 
-std::string name_of(std::uint64_t number) { return "an entry with a name that takes memory " + std::to_string(number); }
+inline std::string name_of(std::uint64_t number) {
+    return "an entry with a name that takes memory " + std::to_string(number);
+}
 
 /// The same changes to both, of any kind, by what `seed` says.
-void change(containers& all, model& expected, std::uint64_t seed) {
+inline void change(containers& all, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 30; ++i) {
         const std::uint64_t number = random() % 400;
@@ -119,7 +113,7 @@ void change(containers& all, model& expected, std::uint64_t seed) {
     }
 }
 
-testing::AssertionResult has_all(const containers& all, const model& expected) {
+inline testing::AssertionResult has_all(const containers& all, const model& expected) {
     using detail::btree_inspector;
     for (const std::string& fault : {btree_inspector::fault(all.small), btree_inspector::fault(all.chosen),
                                      btree_inspector::fault(all.lists), btree_inspector::fault(all.numbers)}) {
@@ -143,23 +137,25 @@ testing::AssertionResult has_all(const containers& all, const model& expected) {
     return testing::AssertionSuccess();
 }
 
-constexpr std::uint64_t k_sections = 200;
+inline bool are_large(const containers& all) { return detail::btree_inspector::shape_of(all.small).nodes.size() > 3; }
 
-TEST(declared_btrees, announce_all_that_they_change) {
-    const temp_dir dir;
-    model expected;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& all = h.root<containers>("all");
-    for (std::uint64_t seed = 1; seed <= k_sections; ++seed) {
-        const std::uint64_t version = h.version();
-        h.write(declared, [&] { change(all, expected, seed); }); // builds with assertions refuse what was not announced
-        ASSERT_EQ(h.version(), version + 1);
-        h.rollback(); // takes back what was not in the commit
-        ASSERT_TRUE(has_all(all, expected)) << "section " << seed;
-    }
-    EXPECT_GT(detail::btree_inspector::shape_of(all.small).nodes.size(), 3U);
-    EXPECT_TRUE(h.verify().clean());
-}
+struct subject {
+    using containers = declared_btrees::containers;
+    using model = declared_btrees::model;
+};
+
+} // namespace declared_btrees
+
+namespace {
+
+using declared_btrees::containers;
+using declared_btrees::model;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(btrees, declared_containers, declared_btrees::subject);
+using btree_of_numbers = btree_map<std::uint64_t, std::uint64_t>;
+INSTANTIATE_TYPED_TEST_SUITE_P(btrees, declared_maps, btree_of_numbers);
+
+constexpr std::uint64_t k_sections = 200;
 
 TEST(declared_btrees, are_whole_after_a_crash) {
     const temp_dir dir;
@@ -184,25 +180,6 @@ TEST(declared_btrees, are_whole_after_a_crash) {
     EXPECT_TRUE(h.verify().clean());
 }
 
-TEST(declared_btrees, that_throw_are_as_before) {
-    const temp_dir dir;
-    model expected;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& all = h.root<containers>("all");
-    for (std::uint64_t seed = 1; seed <= 50; ++seed)
-        h.write([&] { change(all, expected, seed); });
-    for (std::uint64_t seed = 51; seed <= 80; ++seed) {
-        model lost = expected;
-        EXPECT_THROW(h.write(declared,
-                             [&] {
-                                 change(all, lost, seed);
-                                 throw std::runtime_error("stop");
-                             }),
-                     std::runtime_error);
-        ASSERT_TRUE(has_all(all, expected));
-    }
-}
-
 TEST(declared_btrees, commit_pages_of_the_nodes_that_they_change_only) {
     const temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
@@ -221,27 +198,6 @@ TEST(declared_btrees, commit_pages_of_the_nodes_that_they_change_only) {
     h.rollback();
     EXPECT_TRUE(all.contains(200'001));
     EXPECT_FALSE(all.contains(200'000));
-}
-
-TEST(declared_btrees, leave_what_is_written_through_references_to_the_program) {
-    const temp_dir dir;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& all = h.root<btree_map<std::uint64_t, std::uint64_t>>("all");
-    h.write([&] { all[1] = 1; });
-    const auto unannounced = [&] { h.write(declared, [&] { all.find(1)->second = 2; }); };
-    if (types::checks_pointers()) {
-        EXPECT_TRUE(is_error(error_of(unannounced), errc::undeclared_change, dir / "h", "Call heap::touch()"));
-    } else {
-        unannounced();
-        h.rollback();
-    }
-    EXPECT_EQ(all.at(1), 1U);
-    h.write(declared, [&] {
-        h.touch(&all.find(1)->second, sizeof(std::uint64_t));
-        all.find(1)->second = 3;
-    });
-    h.rollback();
-    EXPECT_EQ(all.at(1), 3U);
 }
 
 TEST(btree_roots, with_another_layout_are_refused) {

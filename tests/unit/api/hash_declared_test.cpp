@@ -1,10 +1,9 @@
 // Hash containers in a heap: declared sections without a touch by hand, crashes, the heap's bytes read at another
 // address, and roots of other types.
 
+#include "declared_containers.hpp"
 #include "support/hash_inspector.hpp"
 #include "support/heap_bytes_elsewhere.hpp"
-#include "types/pointer_check.hpp"
-#include "unit/api/fixture.hpp"
 
 #include <list>
 #include <map>
@@ -39,12 +38,8 @@ struct no_address {
 };
 static_assert(is_position_independent_v<no_address>);
 
-} // namespace declared_hash
-
-namespace {
-
 /// The same changes to both, of any kind, by what `seed` says.
-void change(declared_hash::containers& all, declared_hash::model& expected, std::uint64_t seed) {
+inline void change(containers& all, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 30; ++i) {
         const std::uint64_t number = random() % 400;
@@ -54,7 +49,7 @@ void change(declared_hash::containers& all, declared_hash::model& expected, std:
         case 0:
         case 1:
         case 2:
-            all.by_text.insert_or_assign(string(key), declared_hash::entry{string_pi(name), seed});
+            all.by_text.insert_or_assign(string(key), entry{string_pi(name), seed});
             expected.by_text.insert_or_assign(key, seed);
             break;
         case 3:
@@ -115,7 +110,7 @@ void change(declared_hash::containers& all, declared_hash::model& expected, std:
     }
 }
 
-testing::AssertionResult has_all(const declared_hash::containers& all, const declared_hash::model& expected) {
+inline testing::AssertionResult has_all(const containers& all, const model& expected) {
     using detail::hash_inspector;
     for (const std::string& fault :
          {hash_inspector::fault(all.by_text), hash_inspector::fault(all.lists), hash_inspector::fault(all.numbers)}) {
@@ -143,42 +138,20 @@ testing::AssertionResult has_all(const declared_hash::containers& all, const dec
     return testing::AssertionSuccess();
 }
 
-constexpr std::uint64_t k_hash_sections = 200;
+inline bool are_large(const containers& all) { return all.numbers.bucket_count() > 1000; }
 
-TEST(declared_hash, announce_all_that_they_change) {
-    const temp_dir dir;
-    declared_hash::model expected;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& all = h.root<declared_hash::containers>("all");
-    for (std::uint64_t seed = 1; seed <= k_hash_sections; ++seed) {
-        const std::uint64_t version = h.version();
-        h.write(declared, [&] { change(all, expected, seed); }); // builds with assertions refuse what was not announced
-        ASSERT_EQ(h.version(), version + 1);
-        h.rollback(); // takes back what was not in the commit
-        ASSERT_TRUE(has_all(all, expected)) << "section " << seed;
-    }
-    EXPECT_GT(all.numbers.bucket_count(), 1000U);
-    EXPECT_TRUE(h.verify().clean());
-}
+struct subject {
+    using containers = declared_hash::containers;
+    using model = declared_hash::model;
+};
 
-TEST(declared_hash, that_throw_are_as_before) {
-    const temp_dir dir;
-    declared_hash::model expected;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& all = h.root<declared_hash::containers>("all");
-    for (std::uint64_t seed = 1; seed <= 50; ++seed)
-        h.write([&] { change(all, expected, seed); });
-    for (std::uint64_t seed = 51; seed <= 80; ++seed) {
-        declared_hash::model lost = expected;
-        EXPECT_THROW(h.write(declared,
-                             [&] {
-                                 change(all, lost, seed);
-                                 throw std::runtime_error("stop");
-                             }),
-                     std::runtime_error);
-        ASSERT_TRUE(has_all(all, expected));
-    }
-}
+} // namespace declared_hash
+
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(hash_tables, declared_containers, declared_hash::subject);
+using hash_map_of_numbers = hash_map<std::uint64_t, std::uint64_t>;
+INSTANTIATE_TYPED_TEST_SUITE_P(hash_tables, declared_maps, hash_map_of_numbers);
 
 TEST(declared_hash, are_whole_after_a_crash_with_the_same_order) {
     const temp_dir dir;
@@ -243,21 +216,6 @@ TEST(declared_hash, announce_both_when_they_merge) {
         EXPECT_EQ(other.size(), round == 0 ? 0U : 100U);
         h.write([&] { other.clear(); });
     }
-}
-
-TEST(declared_hash, leave_what_is_written_through_references_to_the_program) {
-    const temp_dir dir;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& all = h.root<hash_map<std::uint64_t, std::uint64_t>>("all");
-    h.write([&] { all[1] = 1; });
-    const auto unannounced = [&] { h.write(declared, [&] { all.find(1)->second = 2; }); };
-    if (types::checks_pointers()) {
-        EXPECT_TRUE(is_error(error_of(unannounced), errc::undeclared_change, dir / "h", "Call heap::touch()"));
-    } else {
-        unannounced();
-        h.rollback();
-    }
-    EXPECT_EQ(all.at(1), 1U);
 }
 
 TEST(hash_roots, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {

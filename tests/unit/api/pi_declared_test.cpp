@@ -1,8 +1,8 @@
 // Position-independent strings and vectors in a heap: declared sections without a touch by hand, and the heap's bytes
 // read at another address.
 
+#include "declared_containers.hpp"
 #include "support/heap_bytes_elsewhere.hpp"
-#include "unit/api/fixture.hpp"
 
 #include <random>
 #include <string>
@@ -35,12 +35,8 @@ struct model {
     std::string text;
 };
 
-} // namespace declared_pi
-
-namespace {
-
 /// The same changes to both.
-void change(declared_pi::all& here, declared_pi::model& expected, std::uint64_t seed) {
+inline void change(all& here, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     if (seed == 1) {
         here.plain.resize(5'000, 1);
@@ -75,11 +71,11 @@ void change(declared_pi::all& here, declared_pi::model& expected, std::uint64_t 
         switch (random() % 9) {
         case 0:
         case 1:
-            here.items.push_back(declared_pi::item{string_pi(name), {number, seed}});
+            here.items.push_back(item{string_pi(name), {number, seed}});
             expected.items.push_back({name, {number, seed}});
             break;
         case 2:
-            here.items.insert(here.items.begin() + offset, declared_pi::item{string_pi(name), {}});
+            here.items.insert(here.items.begin() + offset, item{string_pi(name), {}});
             expected.items.insert(expected.items.begin() + offset, {name, {}});
             break;
         case 3:
@@ -116,59 +112,38 @@ void change(declared_pi::all& here, declared_pi::model& expected, std::uint64_t 
         default:
             here.text.resize(number % 100, 'r');
             expected.text.resize(number % 100, 'r');
-            erase_if(here.items, [&](const declared_pi::item& each) { return each.name.size() % 8 == seed % 8; });
-            std::erase_if(expected.items,
-                          [&](const declared_pi::model_item& each) { return each.name.size() % 8 == seed % 8; });
+            erase_if(here.items, [&](const item& each) { return each.name.size() % 8 == seed % 8; });
+            std::erase_if(expected.items, [&](const model_item& each) { return each.name.size() % 8 == seed % 8; });
             break;
         }
     }
 }
 
-testing::AssertionResult has_all(const declared_pi::all& here, const declared_pi::model& expected) {
+inline testing::AssertionResult has_all(const all& here, const model& expected) {
     if (!std::equal(here.plain.begin(), here.plain.end(), expected.plain.begin(), expected.plain.end()))
         return testing::AssertionFailure() << "the numbers differ";
     if (here.text != expected.text)
         return testing::AssertionFailure() << "the text differs";
     const bool same = std::equal(here.items.begin(), here.items.end(), expected.items.begin(), expected.items.end(),
-                                 [](const declared_pi::item& a, const declared_pi::model_item& b) {
+                                 [](const item& a, const model_item& b) {
                                      return a.name == b.name && std::equal(a.numbers.begin(), a.numbers.end(),
                                                                            b.numbers.begin(), b.numbers.end());
                                  });
     return same ? testing::AssertionSuccess() : testing::AssertionFailure() << "the items differ";
 }
 
-TEST(declared_pi, announce_all_that_they_change) {
-    const temp_dir dir;
-    declared_pi::model expected;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& here = h.root<declared_pi::all>("all");
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-        h.write(declared,
-                [&] { change(here, expected, seed); }); // builds with assertions refuse what was not announced
-        h.rollback();                                   // takes back what was not in the commit
-        ASSERT_TRUE(has_all(here, expected)) << "section " << seed;
-    }
-    EXPECT_TRUE(h.verify().clean());
-}
+inline bool are_large(const all& here) { return here.plain.size() > 4'000 && !here.items.empty(); }
 
-TEST(declared_pi, that_throw_are_as_before) {
-    const temp_dir dir;
-    declared_pi::model expected;
-    heap h = heap::create(dir / "h", small_heap());
-    auto& here = h.root<declared_pi::all>("all");
-    for (std::uint64_t seed = 1; seed <= 30; ++seed)
-        h.write([&] { change(here, expected, seed); });
-    for (std::uint64_t seed = 31; seed <= 60; ++seed) {
-        declared_pi::model lost = expected;
-        EXPECT_THROW(h.write(declared,
-                             [&] {
-                                 change(here, lost, seed);
-                                 throw std::runtime_error("stop");
-                             }),
-                     std::runtime_error);
-        ASSERT_TRUE(has_all(here, expected));
-    }
-}
+struct subject {
+    using containers = all;
+    using model = declared_pi::model;
+};
+
+} // namespace declared_pi
+
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(pi, declared_containers, declared_pi::subject);
 
 TEST(declared_pi, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {
     const temp_dir dir;

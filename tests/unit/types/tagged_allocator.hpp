@@ -33,6 +33,24 @@ struct arena {
     }
 };
 
+/// Each allocation of `attempt()` fails in turn, until it is done without; calls `failed(live)` after each failure, with
+/// the number of blocks before the attempt. Returns how often.
+template <class Attempt, class Failed>
+std::size_t fail_each_allocation(arena& memory, const Attempt& attempt, const Failed& failed) {
+    for (std::size_t failures = 0;; ++failures) {
+        const std::size_t live = memory.live;
+        memory.fail_after = failures;
+        try {
+            attempt();
+            memory.fail_after = ~std::size_t{0};
+            return failures;
+        } catch (const std::bad_alloc&) {
+            memory.fail_after = ~std::size_t{0};
+            failed(live);
+        }
+    }
+}
+
 /// What a default-constructed allocator belongs to, as with the heap of a write section.
 inline arena elsewhere;
 inline thread_local arena* current = &elsewhere;

@@ -179,18 +179,9 @@ TEST(vector_pi, has_no_effect_without_memory) {
         std::size_t failures = 0;
         for (std::size_t i = 0; i < 200; ++i) {
             const std::string text = "a text that is longer than a small buffer " + std::to_string(i);
-            for (std::size_t fail_after = 0;; ++fail_after) {
-                memory.fail_after = fail_after;
-                try {
-                    some.emplace(some.begin() + static_cast<std::ptrdiff_t>(i * 7 % (i + 1)), text);
-                    memory.fail_after = ~std::size_t{0};
-                    break;
-                } catch (const std::bad_alloc&) {
-                    memory.fail_after = ~std::size_t{0};
-                    ++failures;
-                    ASSERT_TRUE(same(some, model));
-                }
-            }
+            failures += tagged_test::fail_each_allocation(
+                memory, [&] { some.emplace(some.begin() + static_cast<std::ptrdiff_t>(i * 7 % (i + 1)), text); },
+                [&](std::size_t) { EXPECT_TRUE(same(some, model)); });
             model.insert(model.begin() + static_cast<std::ptrdiff_t>(i * 7 % (i + 1)), text);
             ASSERT_TRUE(same(some, model));
         }

@@ -1,0 +1,57 @@
+// Small things that several of our own containers do alike. Depends on the standard library only.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <memory>
+
+namespace remanence::detail {
+
+/// As the standard's synth-three-way: by <=> where there is one, else by <.
+struct three_way_by_less {
+    template <class T>
+    [[nodiscard]] constexpr auto operator()(const T& x, const T& y) const {
+        if constexpr (std::three_way_comparable<T>)
+            return x <=> y;
+        else
+            return x < y   ? std::weak_ordering::less
+                   : y < x ? std::weak_ordering::greater
+                           : std::weak_ordering::equivalent;
+    }
+};
+
+/// How many elements the allocator gives memory for, and distances can count.
+template <class Alloc>
+[[nodiscard]] std::size_t elements_max(const Alloc& alloc) noexcept {
+    using traits = std::allocator_traits<Alloc>;
+    constexpr auto distance_max = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    constexpr std::size_t element = sizeof(typename traits::value_type); // NOLINT(bugprone-sizeof-expression)
+    return std::min<std::size_t>(traits::max_size(alloc), distance_max / element);
+}
+
+/// Empties a container when it goes, also when an exception does that.
+template <class Container>
+class emptied_at_the_end {
+public:
+    explicit emptied_at_the_end(Container& all) noexcept : all_(all) {}
+    emptied_at_the_end(const emptied_at_the_end&) = delete;
+    emptied_at_the_end& operator=(const emptied_at_the_end&) = delete;
+    ~emptied_at_the_end() { all_.clear(); }
+
+private:
+    Container& all_;
+};
+
+/// Erases each for itself; returns how many.
+template <class Container, class Predicate>
+std::size_t erase_one_by_one(Container& from, Predicate& predicate) {
+    const std::size_t before = from.size();
+    for (auto each = from.begin(); each != from.end();)
+        each = predicate(*each) ? from.erase(each) : std::next(each);
+    return before - from.size();
+}
+
+} // namespace remanence::detail

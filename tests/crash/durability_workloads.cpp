@@ -1,0 +1,326 @@
+// How durable commits are when they return, and the log that they lie in.
+#include "workload_parts.hpp"
+
+namespace remanence::crash {
+
+namespace {
+
+using log::durability;
+
+/// Records of many sizes, more than a log segment together. Every third of the long ones is as durable as short ones are.
+void grow_log(session& program, std::uint64_t rounds, durability of_long, durability of_short) {
+    begin(program);
+    program.add_block(800 * KiB);
+    program.commit();
+    for (std::uint64_t i = 0; i < rounds; i++) {
+        program.poke(0, 5000 + i, 330 * KiB - 70 * KiB * (i % 3));
+        program.commit(i % 3 == 0 ? of_short : of_long);
+        program.poke(0, 100 + 20000 * i, 40);
+        program.commit(of_short);
+    }
+}
+
+void die_and_go_on(session& program) {
+    program.die();
+    program.open();
+    program.poke(0, 333, 20 * KiB);
+    program.commit();
+}
+
+/// The log is restarted and reused over longer stale records.
+void log_growth(session& program) {
+    grow_log(program, 5, durability::durable, durability::durable);
+    program.checkpoint();
+    for (std::uint64_t i = 0; i < 3; i++) {
+        program.poke(0, 77777 + i, 900 + 5000 * i);
+        program.commit();
+    }
+    die_and_go_on(program);
+}
+
+/// Several commits share a write, some are in the page cache only, others in memory; and all that makes them durable.
+void durabilities(session& program) {
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    for (std::uint64_t i = 0; i < 4; i++) {
+        program.change_serial();
+        program.commit(durability::none);
+        program.poke(700);
+        program.commit(durability::none);
+        program.poke(10);
+        program.commit(); // one write of three records
+        program.change_serial();
+        program.commit(durability::lazy);
+        program.add_block(700);
+        program.commit(durability::none);
+        program.poke(1200);
+        program.commit(durability::lazy); // one of two
+        program.change_serial();
+        program.commit(i % 2 == 0 ? durability::none : durability::durable);
+        program.sync();
+    }
+    program.poke(30);
+    program.commit(durability::lazy);
+    program.die();
+    program.open(); // it is still there
+    program.poke(40);
+    program.commit(durability::lazy);
+    program.poke(40);
+    program.commit(durability::none);
+    program.poke(40);
+    program.rollback();
+    program.checkpoint();
+    program.add_block(100 * KiB); // the chunks are durable before the record, which nobody waits for
+    program.commit(durability::none);
+    program.add_block(100 * KiB);
+    program.commit(durability::lazy);
+    program.poke(50);
+    program.commit(durability::none);
+    program.close();
+    program.open();
+    program.poke(9);
+    program.commit(durability::lazy);
+    program.poke(9);
+    program.commit();
+}
+
+/// Likewise, in a log that grows by several segments before anything of them is durable.
+void lazy_log_growth(session& program) {
+    grow_log(program, 8, durability::lazy, durability::none);
+    program.sync();
+    program.checkpoint();
+    for (std::uint64_t i = 0; i < 3; i++) { // over the records before
+        program.poke(0, 77777 + i, 900 + 5000 * i);
+        program.commit(durability::lazy);
+        program.poke(0, 7777 + i, 90);
+        program.commit(durability::none);
+    }
+    program.poke(0, 700, 9);
+    program.commit(durability::lazy);
+    die_and_go_on(program);
+}
+
+/// Commits that are waited for later, or never, among all other kinds.
+void asynchronous(session& program) {
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    for (std::uint64_t i = 0; i < 4; i++) {
+        program.change_serial();
+        std::uint64_t first = program.commit_async();
+        program.poke(700);
+        std::uint64_t second = program.commit_async();
+        program.poke(10);
+        program.wait(first); // one write of two records
+        program.rollback();
+        program.wait(second);
+        program.change_serial();
+        program.commit(durability::lazy);
+        program.poke(50);
+        first = program.commit_async();
+        program.add_block(700);
+        program.commit(durability::none);
+        program.poke(20);
+        second = program.commit_async();
+        if (i % 2 == 0)
+            program.wait(second);
+        program.poke(9);
+        program.commit();
+        program.wait(first);
+    }
+    program.poke(40);
+    program.commit_async();
+    program.sync();
+    program.poke(40);
+    program.commit_async();
+    program.checkpoint();
+    program.poke(40);
+    program.commit_async();
+    program.close();
+    program.open();
+    program.poke(40);
+    program.commit_async();
+    program.die(); // and nobody knows
+    program.open();
+    program.poke(40);
+    program.commit_async();
+}
+
+/// Likewise, with memory that is committed for the first time, and changed before it is where it belongs.
+void asynchronous_bulk(session& program) {
+    begin(program);
+    program.add_block(100 * KiB);
+    const std::uint64_t first = program.commit_async();
+    program.poke(0, 4096, 70 * KiB);
+    const std::uint64_t second = program.commit_async();
+    program.poke(64);
+    program.add_block(200 * KiB);
+    const std::uint64_t third = program.commit_async();
+    program.wait(first);
+    program.add_block(90 * KiB);
+    program.wait(third);
+    program.wait(second);
+    program.rollback();
+    program.add_block(90 * KiB);
+    program.commit_async();
+    program.poke(0, 4096, 60 * KiB);
+    program.rollback();
+    program.change_serial();
+    program.commit_async();
+    program.add_sparse_block(700 * KiB, 200 * KiB, 3000);
+    program.commit_async();
+    program.remove_largest();
+    program.commit_async();
+    program.verify();
+    program.add_block(70 * KiB);
+    program.commit_async();
+    program.checkpoint();
+    program.add_block(70 * KiB);
+    program.commit_async();
+    program.change_serial();
+    program.commit(durability::lazy);
+    program.add_block(70 * KiB);
+    program.commit_async();
+    program.change_serial();
+    program.commit(durability::none);
+    program.die();
+    program.open();
+    program.add_block(80 * KiB);
+    program.commit_async();
+    program.die();
+    program.open();
+    program.add_block(80 * KiB);
+    program.commit_async();
+    program.close();
+    program.open();
+    program.add_block(80 * KiB);
+    program.wait(program.commit_async());
+}
+
+/// What makes lazy commits durable is cut short at each operation, and so are these.
+void lazy_cut_short(session& program, session::cut how) {
+    const auto commit_lazily = [&] {
+        program.change_serial();
+        program.commit(durability::lazy);
+        program.poke(700);
+        program.commit(durability::none);
+        program.poke(20);
+        program.commit(durability::lazy);
+        program.change_serial();
+        program.commit(durability::none);
+    };
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        commit_lazily();
+        program.poke(30);
+        return program.try_commit(n, how, durability::lazy);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        commit_lazily();
+        program.poke(30);
+        return program.try_commit(n, how);
+    });
+    // Of several records in one durable write.
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        program.change_serial();
+        program.commit();
+        program.change_serial();
+        program.commit(durability::none);
+        program.poke(900);
+        program.commit(durability::none);
+        return program.try_sync(n, how);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        commit_lazily();
+        return program.try_sync(n, how);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        commit_lazily();
+        return program.try_checkpoint(n, how);
+    });
+    commit_lazily();
+    program.die();
+    for (std::uint64_t n = 0; !program.try_open(n, how); n++) { // with several records that only the cache may have
+    }
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        commit_lazily();
+        return program.try_close(n, how);
+    });
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
+/// Asynchronous commits, and what makes them durable, are cut short at each operation.
+void asynchronous_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(3000);
+    program.commit();
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        program.add_block(70 * KiB);
+        return program.try_commit_async(n, how);
+    });
+    program.sync();
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        program.change_serial();
+        program.commit_async();
+        program.add_block(70 * KiB);
+        const std::uint64_t version = program.commit_async();
+        program.poke(900);
+        program.commit(durability::none);
+        return program.try_wait(n, how, version);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        program.add_block(70 * KiB);
+        program.commit_async();
+        program.poke(2, 100, 9000);
+        return program.try_commit(n, how, durability::lazy);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        program.add_block(70 * KiB);
+        program.commit_async();
+        return program.try_close(n, how);
+    });
+    program.open();
+    program.change_anything();
+    program.commit();
+}
+
+} // namespace
+
+std::vector<workload> durability_workloads() {
+    return {
+        {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
+        {.name = "background_log_growth", .open = background_engine(600 * KiB), .phases = {log_growth}},
+        {.name = "lazy_log_growth", .open = engine_with(8 * MiB), .phases = {lazy_log_growth}, .cost = 2},
+        {.name = "durabilities", .open = engine_with(k_roomy), .phases = {durabilities}},
+        {.name = "declared_durabilities", .open = engine_with(k_roomy, sections::declared), .phases = {durabilities}},
+        {.name = "background_durabilities", .open = background_engine(4 * KiB), .phases = {durabilities}},
+        {.name = "durabilities_without_durable_writes",
+         .open = engine_with(k_tight),
+         .phases = {durabilities},
+         .durable_writes = false},
+        killed("killed_lazy", engine_with(k_roomy), lazy_cut_short),
+        failing("failing_lazy_xfs", engine_with(k_roomy), lazy_cut_short, os::failed_sync::xfs),
+        failing("failing_lazy_btrfs", engine_with(k_roomy), lazy_cut_short, os::failed_sync::btrfs),
+        {.name = "asynchronous", .open = engine_with(k_roomy), .phases = {asynchronous}},
+        {.name = "asynchronous_with_checkpoints", .open = engine_with(k_tight), .phases = {asynchronous}},
+        {.name = "background_asynchronous", .open = background_engine(4 * KiB), .phases = {asynchronous}},
+        {.name = "asynchronous_without_durable_writes",
+         .open = engine_with(k_roomy),
+         .phases = {asynchronous},
+         .durable_writes = false},
+        {.name = "asynchronous_bulk", .open = engine_with(k_roomy), .phases = {asynchronous_bulk}},
+        {.name = "declared_asynchronous_bulk",
+         .open = engine_with(k_roomy, sections::declared),
+         .phases = {asynchronous_bulk}},
+        {.name = "background_asynchronous_bulk", .open = background_engine(k_tight), .phases = {asynchronous_bulk}},
+        killed("killed_asynchronous", engine_with(k_roomy), asynchronous_cut_short),
+        failing("failing_asynchronous_xfs", engine_with(k_roomy), asynchronous_cut_short, os::failed_sync::xfs),
+    };
+}
+
+} // namespace remanence::crash

@@ -1,0 +1,58 @@
+// What the workloads are made of: the heaps that they open, what several of them do, and how attempts are cut short. The
+// workloads lie in files by what they are about.
+#pragma once
+
+#include "engine_store.hpp"
+#include "explorer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace remanence::crash {
+
+// Bytes of the log from which on a checkpoint is due.
+inline constexpr std::uint64_t k_roomy = 1 * MiB;
+inline constexpr std::uint64_t k_tight = 12 * KiB; // every few commits
+
+open_function engine_with(std::uint64_t log_limit_bytes, sections kind = sections::ordinary);
+open_function background_engine(std::uint64_t log_limit_bytes, sections kind = sections::ordinary);
+
+/// Opens; a new heap gets a root.
+void begin(session& program);
+/// The index of the largest block.
+std::size_t largest(session& program);
+
+/// Attempts that are cut short at the first operation, at the second, and so on until one is done before that is reached.
+/// After each other one the heap is opened again, and `afterwards()` is done.
+template <class Attempt, class Afterwards>
+void cut_at_each_operation(session& program, const Attempt& attempt, const Afterwards& afterwards) {
+    for (std::uint64_t n = 0; !attempt(n); n++) {
+        program.open();
+        afterwards();
+    }
+}
+template <class Attempt>
+void cut_at_each_operation(session& program, const Attempt& attempt) {
+    cut_at_each_operation(program, attempt, [] {});
+}
+
+/// A phase whose attempts end in that way.
+using cut_phase = void (*)(session& program, session::cut how);
+workload killed(std::string name, open_function open, cut_phase phase, std::uint64_t cost = 1);
+workload failing(std::string name, open_function open, cut_phase phase, os::failed_sync after_failed_sync,
+                 std::uint64_t cost = 1);
+
+// By what they are about. Names are unique, and part of what names a crash state.
+
+/// Commits of few and of many bytes, in heaps that are made, that grow, and whose checkpoints are due soon or late.
+std::vector<workload> commit_workloads();
+/// How durable commits are when they return, and the log that they lie in.
+std::vector<workload> durability_workloads();
+/// Memory that is freed, used again, given back, or never used.
+std::vector<workload> space_workloads();
+/// Checkpoints beside commits.
+std::vector<workload> background_workloads();
+
+} // namespace remanence::crash

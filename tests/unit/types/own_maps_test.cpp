@@ -1,0 +1,260 @@
+// What B-trees and hash containers have in common; what each has for itself is in btree_test.cpp and hash_test.cpp.
+
+#include <remanence/remanence.hpp>
+
+#include "support/btree_inspector.hpp"
+#include "support/hash_inspector.hpp"
+#include "tagged_allocator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <map>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rem = remanence;
+
+namespace own_maps_test {
+
+const std::string k_long = "a text longer than any small buffer";
+
+template <class Key, class Value>
+using tagged_pairs = tagged_test::tagged<std::pair<const Key, Value>>;
+
+template <std::size_t NodeBytes>
+struct btrees {
+    using inspector = rem::detail::btree_inspector;
+    template <class Key>
+    using set = rem::btree_set<Key>;
+    template <class Key, class Value, class Alloc = rem::allocator<std::pair<const Key, Value>>>
+    using map = rem::btree_map<Key, Value, std::less<>, Alloc, NodeBytes>;
+    using failing_text = tagged_test::string;
+    /// Nodes that were split already may stay so; each is of the tree.
+    static constexpr bool k_failures_leave_blocks = true;
+};
+struct hash_tables {
+    using inspector = rem::detail::hash_inspector;
+    template <class Key>
+    using set = rem::hash_set<Key>;
+    template <class Key, class Value, class Alloc = rem::allocator<std::pair<const Key, Value>>>
+    using map = rem::hash_map<Key, Value, rem::seeded_hash<Key>, std::equal_to<>, Alloc>;
+    using failing_text = rem::basic_string_pi<tagged_test::tagged<char>>;
+    static constexpr bool k_failures_leave_blocks = false;
+};
+
+template <class Kind>
+class own_maps : public testing::Test {
+protected:
+    template <class Container>
+    static std::string fault(const Container& container) {
+        return Kind::inspector::fault(container);
+    }
+};
+using kinds = testing::Types<btrees<0>, btrees<1>, hash_tables>;
+TYPED_TEST_SUITE(own_maps, kinds);
+
+template <class Kind>
+struct directory { // of itself
+    typename Kind::template map<int, directory> below;
+    int number = 0;
+};
+
+struct owner { // takes no part in moves: the copy that stands in for one would be destroyed as well
+    int* closed;
+    ~owner() { ++*closed; }
+};
+
+template <class Kind>
+using failing_map = typename Kind::template map<typename Kind::failing_text, typename Kind::failing_text,
+                                                tagged_pairs<typename Kind::failing_text, typename Kind::failing_text>>;
+
+TYPED_TEST(own_maps, have_no_effect_without_memory) {
+    tagged_test::arena memory;
+    {
+        tagged_test::current = &memory;
+        using map_type = failing_map<TypeParam>;
+        using text = typename TypeParam::failing_text;
+        map_type all{typename map_type::allocator_type(memory)};
+        std::map<std::string, std::string> model;
+        std::mt19937 random(10);
+        std::size_t failures = 0;
+        for (int i = 0; i < 400; ++i) {
+            const std::string key = std::to_string(random() % 1000) + k_long;
+            failures += tagged_test::fail_each_allocation(
+                memory,
+                [&] {
+                    if (i % 2 == 0 && !all.contains(std::string_view(key)))
+                        all.emplace(key, "value " + k_long);
+                    else
+                        all.try_emplace(text(key, tagged_test::tagged<char>(tagged_test::elsewhere)),
+                                        "value " + k_long);
+                },
+                [&](std::size_t live) {
+                    if (TypeParam::k_failures_leave_blocks) {
+                        EXPECT_GE(memory.live, live);
+                    } else {
+                        EXPECT_EQ(memory.live, live);
+                    }
+                    EXPECT_EQ(all.size(), model.size());
+                    EXPECT_FALSE(all.contains(std::string_view(key)));
+                });
+            model.try_emplace(key, "value " + k_long);
+            ASSERT_EQ(this->fault(all), "");
+            if (i % 3 == 0) {
+                const auto at = std::next(all.begin(), static_cast<std::ptrdiff_t>(random() % all.size()));
+                model.erase(std::string(at->first));
+                all.erase(at);
+            }
+        }
+        EXPECT_GT(failures, 400U);
+        EXPECT_EQ(all.size(), model.size());
+        for (const auto& [key, value] : model)
+            EXPECT_EQ(std::string_view(all.find(std::string_view(key))->second), value);
+        tagged_test::fail_each_allocation( // a copy either is there or is not
+            memory,
+            [&] {
+                const map_type copy(all); // NOLINT(performance-unnecessary-copy-initialization): it is tried
+                EXPECT_TRUE(copy == all);
+            },
+            [&](std::size_t live) { EXPECT_EQ(memory.live, live); });
+    }
+    EXPECT_EQ(memory.live, 0U);
+    tagged_test::current = &tagged_test::elsewhere;
+}
+
+TYPED_TEST(own_maps, of_other_allocators_have_elements_moved_one_by_one) {
+    tagged_test::arena one;
+    tagged_test::arena other;
+    {
+        using map_type = failing_map<TypeParam>;
+        map_type from{typename map_type::allocator_type(one)};
+        for (int i = 0; i < 100; ++i)
+            from.emplace(std::to_string(i) + k_long, k_long);
+        map_type to{typename map_type::allocator_type(other)};
+        to.emplace("gone", "");
+        to = std::move(from);
+        EXPECT_TRUE(from.empty()); // NOLINT(bugprone-use-after-move): that is what is tested
+        EXPECT_EQ(to.size(), 100U);
+        EXPECT_EQ(one.live, 0U);
+        EXPECT_EQ(this->fault(to), "");
+        for (const auto& [key, value] : to) {
+            EXPECT_EQ(key.get_allocator().where, &other);
+            EXPECT_EQ(value.get_allocator().where, &other);
+        }
+        const map_type third(std::move(to), typename map_type::allocator_type(other));
+        EXPECT_EQ(third.size(), 100U);
+    }
+    EXPECT_EQ(other.live, 0U);
+}
+
+TYPED_TEST(own_maps, have_the_interface_of_the_standards_maps) {
+    using text_map = typename TypeParam::template map<std::string, std::string,
+                                                      std::allocator<std::pair<const std::string, std::string>>>;
+    text_map all{{"b", "2"}, {"a", "1"}};
+    EXPECT_EQ(all["a"], "1");
+    all["c"] = "3";
+    EXPECT_EQ(all.at("c"), "3");
+    EXPECT_THROW((void)all.at("d"), std::out_of_range);
+    EXPECT_FALSE(all.try_emplace("a", "x").second);
+    EXPECT_FALSE(all.insert_or_assign("a", "y").second);
+    EXPECT_EQ(all.at("a"), "y");
+    EXPECT_EQ(all.insert_or_assign(all.end(), "z", "26")->second, "26");
+    EXPECT_EQ(all.try_emplace(all.begin(), "z", "27")->second, "26");
+    EXPECT_TRUE(all.insert(std::pair("e", "5")).second);
+    EXPECT_EQ(all.insert(all.end(), std::pair("f", "6"))->first, "f");
+    EXPECT_EQ(all.emplace_hint(all.end(), "f", "7")->second, "6");
+    EXPECT_EQ(all.count("f"), 1U);
+    EXPECT_EQ(all.erase("f"), 1U);
+    EXPECT_EQ(all.erase("f"), 0U);
+    EXPECT_TRUE(all.contains(std::string_view("e")));
+    const auto [first, last] = all.equal_range(std::string_view("b"));
+    EXPECT_EQ(std::distance(first, last), 1);
+    EXPECT_EQ(erase_if(all, [](const auto& each) { return each.first > "b"; }), 3U);
+    EXPECT_EQ(all, (text_map{{"b", "2"}, {"a", "y"}}));
+    EXPECT_NE(all, (text_map{{"b", "2"}, {"a", "z"}}));
+    EXPECT_NE(all, (text_map{{"b", "2"}, {"c", "y"}}));
+    text_map other;
+    swap(all, other);
+    EXPECT_TRUE(all.empty());
+    EXPECT_EQ(other.size(), 2U);
+    other = {{"q", "r"}};
+    EXPECT_EQ(other.begin()->second, "r");
+    all = other;
+    EXPECT_EQ(all, other);
+    all[std::string(all.begin()->first)] = all.at("q"); // its own element
+    EXPECT_EQ(this->fault(all) + this->fault(other), "");
+}
+
+TYPED_TEST(own_maps, take_types_that_cannot_move) {
+    typename TypeParam::template map<int, std::atomic<int>> counters;
+    for (int i = 0; i < 1000; ++i)
+        counters[i * 7 % 1000] = i;
+    EXPECT_EQ(counters.at(7), 1);
+    EXPECT_EQ(this->fault(counters), "");
+    typename TypeParam::template set<std::unique_ptr<int>> owners;
+    owners.insert(std::make_unique<int>(3));
+    owners.insert(std::make_unique<int>(4));
+    EXPECT_EQ(owners.size(), 2U);
+    EXPECT_NE(*owners.extract(owners.begin()).value(), 0);
+    typename TypeParam::template map<int, std::list<int>> lists;
+    for (int i = 0; i < 1000; ++i)
+        lists[i * 7 % 1000].push_back(i);
+    EXPECT_EQ(lists.at(7), std::list<int>{1});
+    directory<TypeParam> root;
+    root.below[1].below[2].number = 3;
+    const directory<TypeParam> moved = std::move(root);
+    EXPECT_EQ(moved.below.at(1).below.at(2).number, 3);
+}
+
+TYPED_TEST(own_maps, never_copy_what_a_destructor_of_its_own_owns) {
+    int closed = 0;
+    {
+        typename TypeParam::template map<int, owner> owners;
+        for (int i = 0; i < 1000; ++i)
+            owners.try_emplace(i * 7 % 1000, &closed);
+        EXPECT_EQ(closed, 0);
+        owners.erase(500);
+        EXPECT_EQ(closed, 1);
+    }
+    EXPECT_EQ(closed, 1000);
+}
+
+TYPED_TEST(own_maps, hand_elements_over_by_node_handles) {
+    using text_map = typename TypeParam::template map<std::string, std::string,
+                                                      std::allocator<std::pair<const std::string, std::string>>>;
+    text_map one{{"a", "1"}, {"b", "2"}};
+    auto handle = one.extract("a");
+    EXPECT_EQ(handle.key(), "a");
+    handle.key() = "c";
+    handle.mapped() = k_long;
+    const auto inserted = one.insert(std::move(handle));
+    EXPECT_TRUE(inserted.inserted);
+    EXPECT_EQ(inserted.position->second, k_long);
+    EXPECT_TRUE(one.extract("nothing").empty());
+    text_map other{{"c", "another"}, {"d", "4"}};
+    auto refused = one.insert(other.extract("c"));
+    EXPECT_FALSE(refused.inserted);
+    EXPECT_EQ(refused.position->second, k_long);
+    EXPECT_EQ(refused.node.mapped(), "another");
+    other.insert(other.begin(), std::move(refused.node));
+    one.merge(other);
+    EXPECT_EQ(one.size(), 3U);
+    EXPECT_EQ(other.size(), 1U) << "the one with a key that is there stays";
+    other.merge(one);
+    EXPECT_EQ(one.size(), 1U);
+    EXPECT_EQ(other.size(), 3U);
+    other.merge(other);
+    EXPECT_EQ(other.size(), 3U);
+    EXPECT_EQ(this->fault(one) + this->fault(other), "");
+}
+
+} // namespace own_maps_test
