@@ -31,8 +31,7 @@ public:
         owner_.come_to(where);
         return below_->reserve(where, offset, bytes);
     }
-    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes,
-                       os::unpunchable otherwise) override {
+    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override {
         owner_.come_to(where);
         return below_->punch(where, offset, bytes, otherwise);
     }
