@@ -50,6 +50,8 @@ result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
 void exclude_from_core(std::byte* where, std::uint64_t bytes);
 /// Lets the kernel use huge pages here. A hint.
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
+/// Brings the range into memory, to be read soon, at one go: a page at a time costs some ten times as much. A hint.
+void will_read(std::byte* where, std::uint64_t bytes);
 
 /// The line of /proc/self/maps that covers an address of [where, where+bytes); empty when none does.
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);

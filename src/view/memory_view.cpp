@@ -18,7 +18,7 @@ constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at w
 constexpr std::uint64_t k_chunks_looked_at = 16384;    // by one commit, whether they are to be mapped
 constexpr std::uint64_t k_read_bytes = 256 * KiB;      // of the image at one go
 constexpr std::size_t k_moved_chunks_min = 4;          // by one commit: fewer are better off in the log
-constexpr std::uint64_t k_pages_for_each_sampled = 7; // odd, since every other page is a common pattern
+constexpr std::uint64_t k_pages_sampled = 4;           // of a chunk, whether it is to move
 
 unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
     std::string reason = why.message;
@@ -350,7 +350,7 @@ result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const b
         std::uint64_t bytes = 0;
         for (const byte_range& piece : pieces)
             bytes += piece.bytes;
-        if (2 * bytes <= chunk_bytes || !store_.may_move(chunk) || frozen_.has_any_in(chunk))
+        if (2 * bytes < chunk_bytes || !store_.may_move(chunk) || frozen_.has_any_in(chunk))
             continue;
         auto is_cheaper = is_cheaper_whole(pieces);
         if (!is_cheaper)
@@ -365,15 +365,21 @@ result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const b
     return found;
 }
 
-// Than the log, and the fold after it: by a sample of the pages that were written.
+// Than the log: if it would take half of the chunk's bytes, by a sample of the pages that were written. The fold after it would
+// write them again; but nobody waits for that, and it does so once for many commits.
 result<bool> memory_view::is_cheaper_whole(std::span<const byte_range> written) {
     change_set sample;
     std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
+    std::uint64_t written_bytes = 0;
+    for (const byte_range& piece : written)
+        written_bytes += piece.bytes;
+    const std::uint64_t step =
+        written_bytes / k_page_bytes / k_pages_sampled | 1; // every other page is a common pattern
     std::uint64_t pages = 0;
     std::uint64_t sampled = 0;
     for (const byte_range& piece : written) {
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
-            if (pages++ % k_pages_for_each_sampled != 0)
+            if (pages++ % step != 0)
                 continue;
             ++sampled;
             const std::byte* committed = committed_copy(at / k_page_bytes);
@@ -385,14 +391,15 @@ result<bool> memory_view::is_cheaper_whole(std::span<const byte_range> written) 
         }
     }
     const std::uint64_t bytes = sample.changed_bytes() + sample.ranges.size() * sizeof(format::change_range) +
-                                sample.pages.size() * (sizeof(format::page_change) + k_page_bytes);
-    return bytes * pages / sampled > store_.chunk_bytes();
+                                sample.pages.size() * sizeof(format::page_change);
+    return 2 * bytes * pages / sampled > store_.chunk_bytes();
 }
 
 // Pages that were not written come from the file, and must be what is committed before they get another checksum.
 result<void> memory_view::collect_moved(std::span<const byte_range> written, change_set& changes) {
     const std::uint64_t chunk = written[0].offset / store_.chunk_bytes();
     whole_chunk moved{chunk, {}};
+    os::will_read(base() + chunk * store_.chunk_bytes(), store_.chunk_bytes());
     auto piece = written.begin();
     for (std::uint64_t page = chunk * store_.chunk_pages(); page < (chunk + 1) * store_.chunk_pages(); ++page) {
         const std::uint64_t at = page * k_page_bytes;

@@ -45,7 +45,7 @@ struct whole_chunk {
 /// What a commit has to make durable.
 struct change_set {
     std::vector<whole_chunk> fresh; // that have no place in the file yet
-    std::vector<whole_chunk> moved; // that were rewritten so far that writing them whole to their other home is cheaper
+    std::vector<whole_chunk> moved; // that were rewritten so far that they are to be written whole, to their other home
     std::vector<changed_page> pages;
     std::vector<format::change_range> ranges;
 

@@ -45,6 +45,8 @@ void moves(session& program) {
     rewrite_largest(program);
     program.poke(largest(program), 30, 50 * KiB);
     program.commit(durability::lazy);
+    rewrite_largest(program); // the home that was left is needed as long as that is not durable
+    program.commit(durability::none);
     program.poke(600);
     program.commit();
     program.close();
