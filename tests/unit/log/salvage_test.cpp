@@ -256,7 +256,7 @@ TEST_F(failing_salvage, loses_no_failed_call) {
 TEST_F(failing_salvage, loses_no_failed_call_with_a_map_that_outgrows_its_place) {
     for (std::uint64_t chunk = 0; chunk < 180; chunk += 2) // 4096 bytes take 85 exceptions
         ASSERT_NO_FATAL_FAILURE(commit(chunk, {chunk * k_chunk_pages}, 1));
-    commit({}, {0}, 2);
+    commit({}, {0, 20 * k_chunk_pages}, 2);
     fail_each_call(91);
 }
 
