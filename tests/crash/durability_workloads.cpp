@@ -13,8 +13,8 @@ void grow_log(session& program, std::uint64_t rounds, durability of_long, durabi
     program.add_block(800 * KiB);
     program.commit();
     for (std::uint64_t i = 0; i < rounds; i++) {
-        for (std::uint64_t chunk = 0; chunk < 12 - 3 * (i % 3); chunk++)
-            program.poke(0, 5000 + i + chunk * 64 * KiB, 28 * KiB); // less than what makes it move
+        for (std::uint64_t page = 0; page < 195 - 40 * (i % 3); page++)
+            program.poke(0, 100 + i + page * k_page_bytes, 1700); // less of each than what makes chunks move
         program.commit(i % 3 == 0 ? of_short : of_long);
         program.poke(0, 100 + 20000 * i, 40);
         program.commit(of_short);

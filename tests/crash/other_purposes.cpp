@@ -93,10 +93,10 @@ private:
     std::unique_ptr<store> heap_;
 };
 
-/// Of each chunk less than what makes it move: 28 KiB of 64 go into the log.
+/// Of each page less than what makes chunks move: all of it goes into the log.
 void fill_parts(std::byte* block, std::uint64_t bytes, int value) {
-    for (std::uint64_t at = 0; at + 64 * KiB <= bytes; at += 64 * KiB)
-        std::fill_n(block + at, 28 * KiB, static_cast<std::byte>(value));
+    for (std::uint64_t at = 0; at + k_page_bytes <= bytes; at += k_page_bytes)
+        std::fill_n(block + at, 1600, static_cast<std::byte>(value));
 }
 
 // Room is reserved before a commit writes anything (I5).
