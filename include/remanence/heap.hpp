@@ -8,6 +8,7 @@
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
+#include <remanence/persistable.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -330,12 +331,14 @@ public:
     /// Ends the read section.
     void unlock_shared() noexcept;
 
-    /// The object named `name`, constructed from `args` (uses-allocator) when there is none. Outside a section this
+    /// The object named `name`, constructed from `args` (uses-allocator) when there is none. A type that is not `persistable`
+    /// does not compile. Outside a section this
     /// commits its creation; inside one it is undone with the section, and the reference then dangles.
     /// Throws errc::type_mismatch naming both types, errc::unnameable_type for local types and those of anonymous
     /// namespaces, errc::corrupt when the directory is damaged, and what write() and T's constructor throw.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
+        detail::require_persistable<T>();
         if (T* found = find_root<T>(name))
             return *found;
         return write_in(detail::section_kind::joining, {}, [&]() -> T& {
@@ -368,9 +371,11 @@ public:
     /// All roots by name, in a read section. errc::corrupt when the directory is damaged.
     [[nodiscard]] std::vector<root_info> roots() const;
 
-    /// A new object in this heap, for plain pointers to reach. Uses-allocator construction.
+    /// A new object in this heap, for plain pointers to reach. Uses-allocator construction. A type that is not
+    /// `persistable` does not compile.
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
+        detail::require_persistable<T>();
         allocator<T> where(detail::header_of(detail::checked(impl_)));
         T* object = where.allocate(1);
         try {

@@ -39,6 +39,13 @@ struct with_pointer {
     std::uint64_t number = 2;
     const void* pointer = nullptr;
 };
+} // namespace pointer_check_test
+
+template <> // a promise that is broken, so that there is something to find
+inline constexpr bool remanence::enable_persistable<pointer_check_test::with_std_string> = true;
+
+namespace pointer_check_test {
+
 using nodes = rem::list<rem::string>;
 using book = rem::multimap<rem::string, rem::vector<rem::string>>;
 
