@@ -147,6 +147,20 @@ struct verify_report {
     [[nodiscard]] bool clean() const noexcept { return problems.empty(); }
 };
 
+/// What check_pointers() found. A heap all of whose pointers stay in it has an empty list.
+struct pointer_report {
+    struct pointer {
+        std::string root;     ///< that leads to it; empty when none does
+        std::string type;     ///< of that root
+        std::uint64_t offset; ///< of the word, from the heap's base
+        std::string what;     ///< where it leads, and what to do instead
+    };
+    std::uint64_t blocks_checked = 0;
+    std::uint64_t pointers_found = 0;
+    std::vector<pointer> pointers; ///< the first thousand
+    [[nodiscard]] bool clean() const noexcept { return pointers_found == 0; }
+};
+
 namespace detail {
 
 class heap_impl; // src/api/heap_impl.hpp
@@ -415,6 +429,12 @@ public:
     /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing, but carries out the checkpoint
     /// that is under way; errc::poisoned when that has failed.
     [[nodiscard]] verify_report verify() const;
+    /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
+    /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types
+    /// that have plain pointers, or are vouched for. A word is taken for a pointer by its value, if it is aligned; so a
+    /// number may be, and bytes that were copied from a stack without ever being set. In a read section; nobody may change
+    /// memory outside of sections meanwhile. O(heap).
+    [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
     /// Address of the heap's first byte, the same at every open.

@@ -9,7 +9,8 @@
 //     template <>
 //     inline constexpr bool remanence::enable_persistable<my::account> = true;
 //
-// Plain pointers are taken: they lead to objects in the same heap, which make() gives.
+// Plain pointers are taken: they lead to objects in the same heap, which make() gives. Whether they really do,
+// heap::check_pointers() says.
 #pragma once
 
 #include <remanence/allocator.hpp>
