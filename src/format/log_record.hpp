@@ -29,7 +29,7 @@ struct log_header {
 static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header>);
 
-/// One commit. After it: `fresh_count` fresh chunks, then `page_count` page changes.
+/// One commit. After it: `chunk_count` chunks, then `page_count` page changes.
 struct record_header {
     std::uint64_t magic;
     std::array<std::uint8_t, 16> uuid;
@@ -39,7 +39,7 @@ struct record_header {
     std::uint64_t durable_through; // R2: every version up to this one was durable when this record was made
     std::uint64_t payload_bytes;
     std::uint64_t image_bytes; // committed extent of the heap after this commit
-    std::uint32_t fresh_count;
+    std::uint32_t chunk_count;
     std::uint32_t page_count;
     std::uint64_t features; // unknown bits: refuse
     std::uint64_t checksum; // of this header with 0 here, then of the payload
@@ -48,12 +48,16 @@ static_assert(sizeof(record_header) == 96 && offsetof(record_header, uuid) == 8)
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
 static_assert(std::is_trivially_copyable_v<record_header>);
 
-/// A chunk that was written whole to its home before this record. After it: one u32 checksum for each of its pages,
-/// 0 for a page of zeros, which was not written.
-struct fresh_chunk {
-    std::uint64_t chunk;
+/// A chunk that was written whole before this record: a fresh one to its first home, any other to the home in which it was
+/// not, and has moved there. After it: one u32 checksum for each of its pages, 0 for a page of zeros, which was not written
+/// if the chunk is fresh.
+struct whole_chunk {
+    std::uint64_t chunk_and_home; // k_at_second_home, or 0, and the chunk's index
+    static constexpr std::uint64_t k_at_second_home = std::uint64_t{1} << 63;
+    [[nodiscard]] std::uint64_t chunk() const { return chunk_and_home & ~k_at_second_home; }
+    [[nodiscard]] bool is_at_second_home() const { return (chunk_and_home & k_at_second_home) != 0; }
 };
-static_assert(sizeof(fresh_chunk) == 8);
+static_assert(sizeof(whole_chunk) == 8);
 
 /// A page of which some bytes changed. After it: `range_count` change_range, then their bytes, in the same order.
 struct page_change {

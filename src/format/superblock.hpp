@@ -50,12 +50,14 @@ static_assert(sizeof(node_reference) == 16 && offsetof(node_reference, slot) == 
 static_assert(std::is_trivially_copyable_v<node_reference>);
 inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_reference); // 256: spans 1 GiB
 
+inline constexpr std::uint64_t k_feature_second_homes = 1; // of features_incompat: a region may have one
+
 /// A stretch of the heap's address range and the extents of the file that are home to it.
 struct region {
     std::uint64_t heap_offset;  // of its first byte; regions are contiguous, in ascending order
     std::uint64_t bytes;        // multiple of 4 MiB
     std::uint64_t table_offset; // in the file: its checksum table
-    std::uint64_t home_offset;  // in the file: its pages
+    std::uint64_t home_offset;  // in the file: its pages; superblock::second_homes has the other place for them
     node_reference root;        // of the checksum table
 };
 static_assert(sizeof(region) == 48 && offsetof(region, root) == 32);
@@ -73,11 +75,11 @@ struct map_reference {
 static_assert(sizeof(map_reference) == 40 && offsetof(map_reference, slot) == 32);
 
 enum class chunk_encoding : std::uint32_t {
-    raw = 0,  // stored as it is in memory
+    raw = 0,  // stored as it is in memory, at its second home
     zero = 1, // never committed: reads as zeros, stored nowhere
 };
 
-/// A run of chunks that are not at home.
+/// A run of chunks that are not at their first home.
 struct chunk_exception {
     std::uint64_t chunk;         // index of the first one
     std::uint64_t run_length;    // chunks
@@ -116,7 +118,8 @@ struct superblock {
     std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
     std::array<region, k_region_count_max> regions;
     std::uint64_t log_begin; // in the log: where the records behind checkpoint_version begin
-    std::array<std::uint8_t, k_superblock_bytes - 3416 - sizeof(std::uint64_t)> zero;
+    std::array<std::uint64_t, k_region_count_max> second_homes; // in the file, of each region; 0: it has none yet
+    std::array<std::uint8_t, k_superblock_bytes - 3928 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };
 static_assert(sizeof(superblock) == k_superblock_bytes);
@@ -124,7 +127,8 @@ static_assert(offsetof(superblock, uuid) == 16 && offsetof(superblock, sequence)
 static_assert(offsetof(superblock, chunk_bytes) == 72 && offsetof(superblock, image_bytes) == 112);
 static_assert(offsetof(superblock, map) == 120 && offsetof(superblock, region_count) == 200);
 static_assert(offsetof(superblock, abi) == 208 && offsetof(superblock, regions) == 336);
-static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, zero) == 3416);
+static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, second_homes) == 3416);
+static_assert(offsetof(superblock, zero) == 3928);
 static_assert(offsetof(superblock, checksum) == 4088);
 static_assert(std::is_trivially_copyable_v<superblock>);
 

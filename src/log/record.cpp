@@ -58,7 +58,7 @@ change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
 
 void record_builder::clear() {
     bytes_.assign(sizeof(record_header), std::byte{0});
-    fresh_count_ = 0;
+    chunk_count_ = 0;
     page_count_ = 0;
 }
 
@@ -67,12 +67,12 @@ void record_builder::append(const void* from, std::size_t bytes) {
     bytes_.insert(bytes_.end(), first, first + bytes);
 }
 
-void record_builder::add_fresh(std::uint64_t chunk, std::span<const std::uint32_t> checksums) {
+void record_builder::add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums) {
     REM_CHECK(page_count_ == 0); // they stand before the pages
-    format::fresh_chunk entry{chunk};
+    format::whole_chunk entry{chunk | (at_second_home ? format::whole_chunk::k_at_second_home : 0)};
     append(&entry, sizeof entry);
     append(checksums.data(), checksums.size_bytes());
-    ++fresh_count_;
+    ++chunk_count_;
 }
 
 void record_builder::add_page(std::uint64_t index, std::uint32_t checksum, std::span<const change_range> ranges,
@@ -96,7 +96,7 @@ std::span<const std::byte> record_builder::finish(const record_identity& identit
     header.durable_through = identity.durable_through;
     header.payload_bytes = bytes_.size() - sizeof header;
     header.image_bytes = image_bytes;
-    header.fresh_count = fresh_count_;
+    header.chunk_count = chunk_count_;
     header.page_count = page_count_;
     checksum_ = record_checksum(header, std::span(bytes_).subspan(sizeof header));
     header.checksum = checksum_;
@@ -143,21 +143,20 @@ void apply_ranges(const page_entry& entry, std::byte* page) {
 }
 
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
-                   const std::function<void(std::uint64_t, std::vector<std::uint32_t>)>& fresh,
-                   const std::function<void(const page_entry&)>& page) {
+                   const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page) {
     record_header header{};
     if (!looks_like_record(record, header) || header.features != 0)
         return false;
     const std::uint64_t image_pages = header.image_bytes / k_page_bytes;
     reader rest(record.subspan(sizeof header));
-    for (std::uint32_t i = 0; i < header.fresh_count; ++i) {
-        auto entry = rest.take<format::fresh_chunk>();
+    for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
+        auto entry = rest.take<format::whole_chunk>();
         auto sums = rest.take(chunk_pages * sizeof(std::uint32_t));
-        if (rest.failed() || entry.chunk >= image_pages / chunk_pages)
+        if (rest.failed() || entry.chunk() >= image_pages / chunk_pages)
             return false;
         std::vector<std::uint32_t> checksums(static_cast<std::size_t>(chunk_pages));
         std::memcpy(checksums.data(), sums.data(), sums.size());
-        fresh(entry.chunk, std::move(checksums));
+        chunk({entry.chunk(), entry.is_at_second_home(), std::move(checksums)});
     }
     for (std::uint32_t i = 0; i < header.page_count; ++i) {
         const std::byte* const at = rest.next();
@@ -183,9 +182,9 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
 void record_totals::add(std::span<const std::byte> record, std::uint64_t chunk_pages) {
     static_cast<void>(for_each_part(
         record, chunk_pages,
-        [&](std::uint64_t, const std::vector<std::uint32_t>& checksums) {
-            for (const std::uint32_t checksum : checksums)
-                fresh_pages += checksum != 0 ? 1U : 0U;
+        [&](const placed_chunk& placed) {
+            for (const std::uint32_t checksum : placed.checksums)
+                whole_pages += checksum != 0 ? 1U : 0U;
         },
         [&](const page_entry& page) {
             ++changed_pages;

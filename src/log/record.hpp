@@ -34,9 +34,9 @@ public:
         clear();
     }
     void clear();
-    [[nodiscard]] bool empty() const { return fresh_count_ == 0 && page_count_ == 0; }
+    [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0; }
 
-    void add_fresh(std::uint64_t chunk, std::span<const std::uint32_t> checksums);
+    void add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums);
     /// `ranges` lie within `page`, the page's bytes after the change.
     void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges,
                   const std::byte* page);
@@ -54,7 +54,7 @@ private:
     void append(const void* from, std::size_t bytes);
 
     page_aligned_bytes bytes_; // header first
-    std::uint32_t fresh_count_ = 0;
+    std::uint32_t chunk_count_ = 0;
     std::uint32_t page_count_ = 0;
     std::uint64_t checksum_ = 0;
 };
@@ -81,15 +81,21 @@ void apply_ranges(const page_entry& entry, std::byte* page);
 struct record_totals {
     std::uint64_t changed_pages = 0; // of chunks that have a place
     std::uint64_t changed_bytes = 0; // in these
-    std::uint64_t fresh_pages = 0;   // with contents, of chunks that it gives a place
+    std::uint64_t whole_pages = 0;   // with contents, of chunks that it gives a place
 
     void add(std::span<const std::byte> record, std::uint64_t chunk_pages);
+};
+
+/// A chunk that a record gives a place.
+struct placed_chunk {
+    std::uint64_t chunk;
+    bool at_second_home;
+    std::vector<std::uint32_t> checksums; // one for each page
 };
 
 /// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so
 /// every count and offset is checked; false when one is out of bounds.
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
-                   const std::function<void(std::uint64_t chunk, std::vector<std::uint32_t> checksums)>& fresh,
-                   const std::function<void(const page_entry&)>& page);
+                   const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page);
 
 } // namespace remanence::log

@@ -27,7 +27,8 @@ struct recovery_outcome {
     std::uint64_t bytes = 0;   // their size in the log
     // Told by salvage() only:
     record_totals totals{};             // what they change
-    std::vector<last_change> changes{}; // sorted by page
+    std::vector<last_change> changes{}; // sorted by page; not what their chunks' births undid
+    chunk_births births{};              // of the chunks they place, by which version
 };
 
 /// Precondition: the store was opened for reading and writing. Afterwards it is clean and there is no log.

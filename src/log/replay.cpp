@@ -7,15 +7,6 @@
 
 namespace remanence::log {
 
-namespace {
-
-struct placed_chunk {
-    std::uint64_t chunk;
-    std::vector<std::uint32_t> checksums;
-};
-
-} // namespace
-
 std::uint32_t changed_page::apply(std::span<std::byte> page, std::uint32_t before) const {
     std::uint32_t checksum = before;
     for (const page_reference& change : changes) {
@@ -32,30 +23,42 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
     auto unfit = [&] { return damaged_log(log_path_, record.offset, "its contents do not fit the heap"); };
     if (record.image_bytes > store_.region_bytes() || !is_aligned(record.image_bytes, store_.chunk_bytes()))
         return unfit();
-    std::vector<placed_chunk> fresh;
+    std::vector<placed_chunk> chunks;
     std::vector<page_entry> changes;
-    const auto place = [&](std::uint64_t chunk, std::vector<std::uint32_t> checksums) {
-        fresh.push_back({chunk, std::move(checksums)});
-    };
+    const auto place = [&](placed_chunk chunk) { chunks.push_back(std::move(chunk)); };
     const auto note = [&](const page_entry& entry) { changes.push_back(entry); };
     if (!for_each_part(record.bytes, store_.chunk_pages(), place, note))
         return unfit();
     std::uint64_t image_bytes = store_.image_bytes();
     std::unordered_set<std::uint64_t> placed;
-    for (const placed_chunk& each : fresh) {
+    std::vector<placed_chunk*> moved;
+    std::vector<std::uint64_t> moved_chunks;
+    std::vector<placed_chunk*> fresh;
+    for (placed_chunk& each : chunks) {
+        if (!placed.insert(each.chunk).second)
+            return unfit();
+        const auto to = each.at_second_home ? store::chunk_place::second_home : store::chunk_place::first_home;
+        if (store_.can_move(each.chunk, to)) {
+            moved.push_back(&each);
+            moved_chunks.push_back(each.chunk);
+            continue;
+        }
         const auto taken = has_contents(each.chunk);
         if (!taken)
             return unexpected(taken.why());
-        if (*taken || !placed.insert(each.chunk).second)
+        if (*taken || each.at_second_home)
             return unfit();
+        fresh.push_back(&each);
         image_bytes = std::max(image_bytes, (each.chunk + 1) * store_.chunk_bytes());
     }
-    if (image_bytes != record.image_bytes)
+    if (image_bytes != record.image_bytes || store_.room_to_move(moved_chunks) < moved_chunks.size())
         return unfit();
-    for (placed_chunk& each : fresh) {
-        store_.accept_fresh(each.chunk, std::move(each.checksums), record.version);
+    for (placed_chunk* each : moved) // first, as when they were committed: fresh ones take room in the chunk map, too
+        store_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
+    for (placed_chunk* each : fresh)
+        store_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
+    for (const placed_chunk& each : chunks)
         births_[each.chunk] = record.version;
-    }
     for (const page_entry& change : changes) {
         const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
         if (is_new)
@@ -86,9 +89,14 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
     for (const noted_change& each : changes_)
         changes[ends[each.page]++] = each.change;
 
+    const auto birth_of = [&](std::uint64_t page) {
+        const auto birth = births_.find(page / store_.chunk_pages());
+        return birth != births_.end() ? std::optional(birth->second) : std::nullopt;
+    };
     std::vector<std::size_t> pages;
     for (std::size_t i = 0; i < pages_.size(); ++i) {
-        if (pages_[i].has_place)
+        const auto birth = birth_of(pages_[i].index);
+        if (pages_[i].has_place && (!birth || changes[ends[i] - 1].version > *birth))
             pages.push_back(i);
     }
     std::sort(pages.begin(), pages.end(),
@@ -100,9 +108,7 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
     for (const std::size_t place : pages) {
         const std::uint64_t index = pages_[place].index;
         const std::size_t number = pages_[place].changes;
-        changed_page page{index, std::span(changes).subspan(ends[place] - number, number), {}};
-        if (const auto birth = births_.find(index / store_.chunk_pages()); birth != births_.end())
-            page.birth = birth->second;
+        const changed_page page{index, std::span(changes).subspan(ends[place] - number, number), birth_of(index)};
         ++done;
 
         const auto made = std::span(bytes).subspan(batch.size() * k_page_bytes, k_page_bytes);

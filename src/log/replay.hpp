@@ -42,12 +42,14 @@ struct changed_page {
     std::uint32_t apply(std::span<std::byte> page, std::uint32_t before) const;
 };
 
+using chunk_births = std::unordered_map<std::uint64_t, std::uint64_t>;
+
 class replay {
 public:
     replay(store::heap_file& store, std::string log_path) : store_(store), log_path_(std::move(log_path)) {}
 
     using contents_query = std::function<result<bool>(std::uint64_t chunk)>;
-    /// Gives the record's fresh chunks their place and takes up its page changes. When it does not fit the heap, nothing
+    /// Gives the record's chunks their place and takes up its page changes. When it does not fit the heap, nothing
     /// of it: errc::corrupt at its offset in the log. It must stay as long as this.
     result<void> add(const scanned_record& record, const contents_query& has_contents);
 
@@ -58,13 +60,17 @@ public:
     /// Makes the bytes of a page, given as zeros, what its records say, and returns the checksum it is to have.
     using page_maker = std::function<result<std::uint32_t>(const changed_page&, std::span<std::byte> bytes)>;
     using page_sink = std::function<result<void>(std::span<const store::folded_page>)>;
-    /// Hands all changed pages over, sorted, in batches: memory stays bounded and neighbouring pages go out in one write.
+    /// Hands all changed pages over, sorted, in batches: memory stays bounded and neighbouring pages go out in one write. Not
+    /// those that were written whole with their chunk after their last change (R3).
     result<void> fold(const page_maker& make, const page_sink& sink, const progress_callback& progress);
+
+    /// Which chunks were placed, and by which version.
+    [[nodiscard]] const chunk_births& births() const { return births_; }
 
 private:
     store::heap_file& store_;
     std::string log_path_;
-    std::unordered_map<std::uint64_t, std::uint64_t> births_; // of the chunks placed: by which version
+    chunk_births births_;
     struct touched_page {
         std::uint64_t index;
         std::size_t changes; // how many

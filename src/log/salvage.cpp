@@ -33,7 +33,7 @@ result<std::vector<scanned_record>> sound_records(os::file_system& files, const 
 /// Returns how many of the records were applied.
 std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_record>& records,
                              const damage_callback& damaged, const progress_callback& progress,
-                             std::vector<last_change>& changes) {
+                             recovery_outcome& outcome) {
     replay all(store, store::log_path(store.path()));
     const auto has_contents = [&](std::uint64_t chunk) -> result<bool> {
         const auto known = store.has_contents(chunk);
@@ -53,7 +53,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
         damaged(long_enough.why());
     // The page goes into the image as it is, with the checksum that it should have.
     const auto make = [&](const changed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {
-        changes.push_back({page.index, page.changes.back().version});
+        outcome.changes.push_back({page.index, page.changes.back().version});
         auto before = store.checksum_of(page.index);
         if (!before) {
             damaged(before.why());
@@ -75,6 +75,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
         return {};
     };
     static_cast<void>(all.fold(make, fold, progress)); // neither of the two ever fails
+    outcome.births = all.births();
     return applied;
 }
 
@@ -97,7 +98,7 @@ result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store
         return records.error();
     recovery_outcome outcome;
     if (!store.is_clean())
-        outcome.commits = replay_what_fits(store, *records, damaged, progress, outcome.changes);
+        outcome.commits = replay_what_fits(store, *records, damaged, progress, outcome);
     std::uint64_t version = store.super().checkpoint_version;
     std::uint64_t chain = store.super().chain;
     for (const scanned_record& record : std::span(*records).first(outcome.commits)) {

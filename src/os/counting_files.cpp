@@ -33,8 +33,8 @@ public:
     result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
         return below_->reserve(where, offset, bytes);
     }
-    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
-        return below_->punch(where, offset, bytes);
+    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
+        return below_->punch(where, offset, bytes, otherwise);
     }
     result<bool> try_lock(lock_kind kind) override { return below_->try_lock(kind); }
     void unlock() override { below_->unlock(); }

@@ -34,6 +34,8 @@ private:
     const char* name_;
 };
 
+enum class unpunchable { is_zeroed, stays };
+
 /// An open file. Not thread-safe beyond what POSIX gives to pread and pwrite.
 class file {
 public:
@@ -64,8 +66,10 @@ public:
     /// Guarantees space for [offset, offset+bytes), extending the size where needed; contents stay, new bytes are zero.
     /// errc::no_space when the disk or quota is full; then nothing visible has changed.
     virtual result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) = 0;
-    /// Makes the range read as zeros, giving its space back where the file system can.
-    virtual result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) = 0;
+    /// Gives the range's space back; it reads as zeros then. Where the file system cannot do that, it is written with zeros,
+    /// or stays as it is.
+    virtual result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes,
+                               unpunchable otherwise = unpunchable::is_zeroed) = 0;
 
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by unlock(),
     /// by the destructor, and by the death of the process.

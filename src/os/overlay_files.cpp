@@ -76,7 +76,8 @@ public:
     result<std::uint64_t> size() override { return size_; }
     result<void> resize(site where, std::uint64_t bytes) override {
         if (bytes < size_)
-            REM_TRY(punch(where, bytes, size_ - bytes)); // what is cut off is zeros, should the file grow again
+            REM_TRY(punch(where, bytes, size_ - bytes,
+                          unpunchable::is_zeroed)); // what is cut off is zeros, should the file grow again
         visible_ = std::min(visible_, bytes);
         size_ = bytes;
         return {};
@@ -85,7 +86,7 @@ public:
         size_ = std::max(size_, offset + bytes);
         return {};
     }
-    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable) override {
         const std::uint64_t end = std::min(offset + bytes, size_);
         if (offset >= end)
             return {};

@@ -156,12 +156,14 @@ public:
         return reserved;
     }
 
-    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
         int flags = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
         if (::fallocate(descriptor_, flags, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
             return {};
         if (errno != EOPNOTSUPP)
             return system_failure(errno, "cannot free space in", path_, offset);
+        if (otherwise == unpunchable::stays)
+            return {};
         auto end = size();
         if (!end)
             return end.error();

@@ -96,7 +96,7 @@ result<void> simulated_file::reserve(site where, std::uint64_t offset, std::uint
     return record({.what = kind::reserve, .where = where, .offset = offset, .bytes = bytes});
 }
 
-result<void> simulated_file::punch(site where, std::uint64_t offset, std::uint64_t bytes) {
+result<void> simulated_file::punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable) {
     return record({.what = kind::punch, .where = where, .offset = offset, .bytes = bytes});
 }
 

@@ -7,6 +7,7 @@
 
 namespace remanence::store {
 
+using format::chunk_encoding;
 using format::chunk_exception;
 
 namespace {
@@ -24,10 +25,65 @@ unexpected damaged_map(const os::file& file, std::uint64_t offset, const std::st
                 file.path(), 0, offset);
 }
 
+std::uint64_t end_of(const chunk_exception& e) { return e.chunk + e.run_length; }
+
+chunk_exception zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
+    return {first, count, 0, birth_version, chunk_encoding::zero, 0, 0};
+}
+
+chunk_exception part_of(const chunk_exception& e, std::uint64_t first, std::uint64_t end) {
+    const std::uint64_t chunk_bytes = e.stored_bytes / e.run_length; // 0 of zeros
+    chunk_exception part = e;
+    part.chunk = first;
+    part.run_length = end - first;
+    part.location += (first - e.chunk) * chunk_bytes;
+    part.stored_bytes = part.run_length * chunk_bytes;
+    return part;
+}
+
+bool continues(const chunk_exception& before, const chunk_exception& after) {
+    return end_of(before) == after.chunk && before.encoding == after.encoding &&
+           before.location + before.stored_bytes == after.location;
+}
+
+/// Of sorted ones.
+void join(std::vector<chunk_exception>& all) {
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        if (continues(all[last], all[i])) {
+            all[last].run_length += all[i].run_length;
+            all[last].stored_bytes += all[i].stored_bytes;
+            all[last].birth_version = std::max(all[last].birth_version, all[i].birth_version);
+        } else {
+            all[++last] = all[i];
+        }
+    }
+    if (!all.empty())
+        all.resize(last + 1);
+}
+
+/// Whether each of the run's chunks is where its region's second home has it.
+bool is_at_second_homes(const chunk_exception& e, const format::superblock& super) {
+    const byte_range heap{e.chunk * super.chunk_bytes, e.run_length * super.chunk_bytes};
+    for (std::size_t i = 0; i < super.region_count; ++i) {
+        const format::region& r = super.regions[i];
+        const std::uint64_t from = std::max(heap.offset, r.heap_offset);
+        if (from >= std::min(heap.end(), r.heap_offset + r.bytes))
+            continue;
+        if (super.second_homes[i] == 0 ||
+            e.location + (from - heap.offset) != super.second_homes[i] + (from - r.heap_offset))
+            return false;
+    }
+    return e.stored_bytes == heap.bytes;
+}
+
 } // namespace
 
-result<chunk_map> chunk_map::read(os::file& file, const format::map_reference& where, std::uint64_t chunk_count) {
+// I7
+result<chunk_map> chunk_map::read(os::file& file, const format::superblock& super) {
     chunk_map map;
+    const format::map_reference& where = super.map;
+    const std::uint64_t chunk_count = super.image_bytes / super.chunk_bytes;
     if (where.count == 0)
         return map;
     std::uint64_t offset = where.area_offset + where.slot * where.slot_bytes;
@@ -36,87 +92,96 @@ result<chunk_map> chunk_map::read(os::file& file, const format::map_reference& w
     if (map_checksum(map.exceptions_) != where.checksum)
         return damaged_map(file, offset, "its checksum is wrong");
     std::uint64_t next = 0;
-    for (const chunk_exception& e : map.exceptions_) { // I7
+    for (const chunk_exception& e : map.exceptions_) {
         std::uint64_t at = offset + static_cast<std::uint64_t>(&e - map.exceptions_.data()) * sizeof e;
         if (e.chunk < next || e.run_length == 0 || e.run_length > chunk_count || e.chunk > chunk_count - e.run_length) {
             return damaged_map(file, at, "an entry is out of order or bounds");
         }
-        if (e.encoding != format::chunk_encoding::zero)
+        switch (e.encoding) {
+        case chunk_encoding::raw:
+            if (!is_at_second_homes(e, super))
+                return damaged_map(file, at, "an entry names another place than the second home");
+            break;
+        case chunk_encoding::zero:
+            if (e.location != 0 || e.stored_bytes != 0)
+                return damaged_map(file, at, "an entry names a place for chunks that hold nothing");
+            break;
+        default:
             return damaged_map(file, at, "an entry has an unknown encoding");
-        next = e.chunk + e.run_length;
+        }
+        next = end_of(e);
     }
     return map;
 }
 
-bool chunk_map::is_zero(std::uint64_t chunk) const {
-    auto after = std::upper_bound(exceptions_.begin(), exceptions_.end(), chunk,
-                                  [](std::uint64_t c, const chunk_exception& e) { return c < e.chunk; });
-    return after != exceptions_.begin() && chunk - std::prev(after)->chunk < std::prev(after)->run_length;
+chunk_place chunk_map::place_of(std::uint64_t chunk) const {
+    auto after = std::ranges::upper_bound(exceptions_, chunk, {}, &chunk_exception::chunk);
+    if (after == exceptions_.begin() || chunk >= end_of(*std::prev(after)))
+        return chunk_place::first_home;
+    return std::prev(after)->encoding == chunk_encoding::zero ? chunk_place::nowhere : chunk_place::second_home;
 }
 
-void chunk_map::erase(std::uint64_t chunk) {
-    auto after = std::upper_bound(exceptions_.begin(), exceptions_.end(), chunk,
-                                  [](std::uint64_t c, const chunk_exception& e) { return c < e.chunk; });
-    if (after == exceptions_.begin())
-        return;
-    auto run = std::prev(after);
-    if (chunk - run->chunk >= run->run_length)
-        return;
-    changed_ = true;
-    chunk_exception rest = *run;
-    rest.chunk = chunk + 1;
-    rest.run_length = run->chunk + run->run_length - rest.chunk;
-    run->run_length = chunk - run->chunk;
-    if (run->run_length != 0 && rest.run_length != 0) {
-        if (exceptions_.size() < k_exceptions_max) {
-            exceptions_.insert(after, rest);
-        } else if (rest.run_length > run->run_length) {
-            *run = rest; // without room the shorter part counts as stored: a hole, which reads as zeros, too
-        }
-    } else if (rest.run_length != 0) {
-        *run = rest;
-    } else if (run->run_length == 0) {
-        exceptions_.erase(run);
-    }
-}
-
-void chunk_map::append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
-    if (count == 0 || exceptions_.size() == k_exceptions_max)
-        return;
-    REM_CHECK(exceptions_.empty() || exceptions_.back().chunk + exceptions_.back().run_length <= first);
-    changed_ = true;
-    exceptions_.push_back({first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0});
-}
-
-bool chunk_map::add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
-    const auto after = std::ranges::lower_bound(exceptions_, first, {}, &chunk_exception::chunk);
-    REM_CHECK(after == exceptions_.end() || first + count <= after->chunk);
-    const bool joins_after = after != exceptions_.end() && after->chunk == first + count;
-    const bool joins_before =
-        after != exceptions_.begin() && std::prev(after)->chunk + std::prev(after)->run_length == first;
-    if (!joins_before && !joins_after && exceptions_.size() == k_exceptions_max)
+bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::optional<chunk_exception>& by) {
+    auto begin = std::ranges::upper_bound(exceptions_, first, {}, end_of);
+    auto end = std::lower_bound(begin, exceptions_.end(), first + count,
+                                [](const chunk_exception& e, std::uint64_t chunk) { return e.chunk < chunk; });
+    if (begin == end && !by)
+        return true;
+    std::vector<chunk_exception> now;
+    if (begin != exceptions_.begin())
+        now.push_back(*--begin); // it may be continued
+    if (auto touched = begin + static_cast<std::ptrdiff_t>(now.size()); touched != end && touched->chunk < first)
+        now.push_back(part_of(*touched, touched->chunk, first));
+    if (by)
+        now.push_back(*by);
+    if (end != begin && end_of(*std::prev(end)) > first + count)
+        now.push_back(part_of(*std::prev(end), first + count, end_of(*std::prev(end))));
+    if (end != exceptions_.end())
+        now.push_back(*end++); // it may continue
+    join(now);
+    const auto replaced = static_cast<std::size_t>(end - begin);
+    if (exceptions_.size() - replaced + now.size() > std::max(k_exceptions_max, exceptions_.size()))
         return false;
     changed_ = true;
-    chunk_exception joined{first, count, 0, birth_version, format::chunk_encoding::zero, 0, 0};
-    if (joins_after)
-        joined.run_length += after->run_length;
-    if (joins_before) {
-        const auto before = std::prev(after);
-        joined.chunk = before->chunk;
-        joined.run_length += before->run_length;
-        *before = joined;
-        if (joins_after)
-            exceptions_.erase(after);
-    } else if (joins_after) {
-        *after = joined;
-    } else {
-        exceptions_.insert(after, joined);
-    }
+    const auto kept = static_cast<std::ptrdiff_t>(std::min(replaced, now.size()));
+    std::copy_n(now.begin(), kept, begin);
+    if (now.size() < replaced)
+        exceptions_.erase(begin + kept, end);
+    else
+        exceptions_.insert(begin + kept, now.begin() + kept, now.end());
     return true;
 }
 
+// Without room the shorter part of the run that is split counts as stored: a hole, which reads as zeros, too.
+void chunk_map::erase(std::uint64_t chunk) {
+    if (replace(chunk, 1, std::nullopt))
+        return;
+    const chunk_exception run = *std::ranges::upper_bound(exceptions_, chunk, {}, end_of);
+    const bool is_nearer_to_begin = chunk - run.chunk < end_of(run) - chunk;
+    const bool is_done = is_nearer_to_begin ? replace(run.chunk, chunk + 1 - run.chunk, std::nullopt)
+                                            : replace(chunk, end_of(run) - chunk, std::nullopt);
+    REM_CHECK(is_done);
+}
+
+void chunk_map::append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
+    if (count == 0)
+        return;
+    REM_CHECK(exceptions_.empty() || end_of(exceptions_.back()) <= first);
+    (void)replace(first, count, zero_run(first, count, birth_version));
+}
+
+bool chunk_map::add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version) {
+    return replace(first, count, zero_run(first, count, birth_version));
+}
+
+bool chunk_map::move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
+                                    std::uint64_t birth_version) {
+    return replace(chunk, 1, chunk_exception{chunk, 1, location, birth_version, chunk_encoding::raw, 0, chunk_bytes});
+}
+
 std::uint64_t chunk_map::without_zeros_at_end(std::uint64_t chunk_count) {
-    while (!exceptions_.empty() && exceptions_.back().chunk + exceptions_.back().run_length == chunk_count) {
+    while (!exceptions_.empty() && exceptions_.back().encoding == chunk_encoding::zero &&
+           end_of(exceptions_.back()) == chunk_count) {
         chunk_count = exceptions_.back().chunk;
         exceptions_.pop_back();
         changed_ = true;

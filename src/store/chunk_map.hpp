@@ -1,8 +1,8 @@
-// Which chunks are not at home: a sorted list of exceptions. May use: base, os, format.
+// Which chunks are not at their first home: a sorted list of exceptions. May use: base, os, format.
 //
-// So far the only exceptions are chunks that hold nothing although the heap extends beyond them: they were never
-// committed, or given back. Exceptions are bounded by the mappings a process may have (65,530), so the list is one array, written whole to the other one
-// of two places by a checkpoint (I1), and its checksum stands in the superblock.
+// They are chunks that hold nothing although the heap extends beyond them (they were never committed, or given back), and
+// chunks at their second home. Exceptions are bounded by the mappings a process may have (65,530), so the list is one
+// array, written whole to the other one of two places by a checkpoint (I1), and its checksum stands in the superblock.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,26 +11,38 @@
 #include "store/planned_write.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace remanence::store {
 
+/// Where a chunk lies.
+enum class chunk_place { first_home, second_home, nowhere };
+
 class chunk_map {
 public:
-    /// Reads and validates the map that a superblock names; `chunk_count` bounds its chunks.
-    static result<chunk_map> read(os::file& file, const format::map_reference& where, std::uint64_t chunk_count);
+    /// Reads and validates the map that a superblock names.
+    static result<chunk_map> read(os::file& file, const format::superblock& super);
 
-    [[nodiscard]] bool is_zero(std::uint64_t chunk) const;
-    /// Chunk was committed: its exception, if any, goes.
+    [[nodiscard]] chunk_place place_of(std::uint64_t chunk) const;
+    /// Chunk, which holds nothing, was committed at its first home.
     void erase(std::uint64_t chunk);
     /// [first, first+count), beyond every other exception, was skipped. Without room for another exception the chunks
     /// count as stored: they are holes in the file, which read as zeros, too.
     void append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
 
-    /// [first, first+count), which is stored, is not any more. False, and nothing changed, without room for another exception.
+    // False, and nothing changed, without room for another exception.
+
+    /// [first, first+count), which is stored, is not any more.
     bool add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
-    /// Forgets exceptions at the end of so many chunks, and returns how many are left.
+    /// Chunk, which is stored, is at its second home now, which lies at `location` of the file.
+    bool move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
+                             std::uint64_t birth_version);
+    /// Chunk is at its first home again.
+    bool move_to_first_home(std::uint64_t chunk) { return replace(chunk, 1, std::nullopt); }
+
+    /// Forgets zero runs at the end of so many chunks, and returns how many are left.
     std::uint64_t without_zeros_at_end(std::uint64_t chunk_count);
 
     [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
@@ -46,10 +58,13 @@ public:
     };
     placed place(format::map_reference area);
 
-    static constexpr std::size_t k_exceptions_max = 16384; // leaves three quarters of the mappings to others
+    static constexpr std::size_t k_exceptions_max = 16384; // two mappings each at worst: half of a process's
 
 private:
-    std::vector<format::chunk_exception> exceptions_; // sorted by chunk, not overlapping
+    /// Makes [first, first+count) this exception, or none. False, and nothing changed, without room.
+    bool replace(std::uint64_t first, std::uint64_t count, const std::optional<format::chunk_exception>& by);
+
+    std::vector<format::chunk_exception> exceptions_; // sorted by chunk, not overlapping, none that continues another
     bool changed_ = false;
 };
 

@@ -46,31 +46,42 @@ public:
             return to_.write(at_, into);
         });
     }
-    result<void> copy_homes(const format::region& r) {
-        return copy(r.home_offset + r.bytes, [&](std::span<std::byte> into) -> result<void> {
-            const std::uint64_t first = (r.heap_offset + (at_ - r.home_offset)) / k_page_bytes;
+    /// Zeros where a chunk is in its other home.
+    result<void> copy_homes(const heap_file::homes& homes) {
+        return copy(homes.file.end(), [&](std::span<std::byte> into) -> result<void> {
+            const std::uint64_t first = (homes.heap_offset + (at_ - homes.file.offset)) / k_page_bytes;
             const std::size_t count = into.size() / k_page_bytes;
             for (std::size_t i = 0; i < count;) {
+                const bool is_here = is_at_home(first + i, at_ + i * k_page_bytes);
                 std::size_t end = i;
-                for (; end < count; ++end) { // the pages that are wanted
-                    auto checksum = heap_.checksum_of(first + end);
+                for (; end < count && is_at_home(first + end, at_ + end * k_page_bytes) == is_here; ++end) {
+                    auto checksum = is_here ? heap_.checksum_of(first + end) : result<std::uint32_t>(0U);
                     if (!checksum)
                         return checksum.error();
                     if (to_.has(at_ + end * k_page_bytes, *checksum))
-                        break;
+                        break; // it is not wanted
                 }
                 const auto wanted = into.subspan(i * k_page_bytes, (end - i) * k_page_bytes);
-                if (!wanted.empty()) {
-                    REM_TRY(heap_.read_pages(first + i, wanted));
-                    REM_TRY(to_.write(at_ + i * k_page_bytes, wanted));
+                if (wanted.empty()) {
+                    ++i;
+                    continue;
                 }
-                i = end + 1;
+                if (is_here)
+                    REM_TRY(heap_.read_pages(first + i, wanted));
+                else
+                    std::ranges::fill(wanted, std::byte{0});
+                REM_TRY(to_.write(at_ + i * k_page_bytes, wanted));
+                i = end;
             }
             return {};
         });
     }
 
 private:
+    [[nodiscard]] bool is_at_home(std::uint64_t page, std::uint64_t at) const {
+        return heap_.home_of(page * k_page_bytes) == at;
+    }
+
     template <class F>
     result<void> copy(std::uint64_t end, F&& copy_piece) {
         for (end = std::min(end, end_); at_ < end;) {
@@ -102,9 +113,9 @@ result<void> copy_all(heap_file& heap, std::uint64_t end, target& to, const copy
     if (progress)
         progress(0, end);
     copier all(heap, end, to, progress);
-    for (std::size_t i = 0; i < heap.super().region_count; ++i) {
-        REM_TRY(all.copy_as_it_is(heap.super().regions[i].home_offset));
-        REM_TRY(all.copy_homes(heap.super().regions[i]));
+    for (const heap_file::homes& each : heap.all_homes()) {
+        REM_TRY(all.copy_as_it_is(each.file.offset));
+        REM_TRY(all.copy_homes(each));
     }
     return all.copy_as_it_is(heap.layout_end());
 }

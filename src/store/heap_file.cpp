@@ -14,7 +14,9 @@ using format::superblock;
 
 namespace {
 
-constexpr std::size_t k_exceptions_to_forget = 4096; // two mappings each at worst; a process has 65,530
+// Two mappings each at worst; a process has 65,530.
+constexpr std::size_t k_exceptions_to_forget = 4096;
+constexpr std::size_t k_exceptions_to_move = 8192;
 
 /// Whether a log lies beside the file, by how it begins. When in doubt it does not.
 bool has_redo_log(os::file_system& files, const std::string& path) {
@@ -103,7 +105,11 @@ heap_file::heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, c
 result<void> heap_file::check_length() const {
     if (image_bytes_ == 0)
         return {};
-    const std::uint64_t needed = home_of(image_bytes_ - 1) + 1;
+    std::uint64_t needed = 0;
+    for (const extent& e : extents()) {
+        if (e.stored)
+            needed = std::max(needed, e.file_offset + e.heap.bytes);
+    }
     if (file_bytes_ >= needed)
         return {};
     return fail(errc::truncated,
@@ -113,7 +119,7 @@ result<void> heap_file::check_length() const {
 }
 
 result<void> heap_file::read_map() {
-    auto map = chunk_map::read(*file_, super_.map, image_bytes_ / super_.chunk_bytes);
+    auto map = chunk_map::read(*file_, super_);
     if (!map)
         return map.error();
     map_ = std::move(*map);
@@ -141,15 +147,45 @@ std::uint64_t heap_file::region_bytes() const {
     return last.heap_offset + last.bytes;
 }
 
+std::uint64_t heap_file::home_in(chunk_place place, std::uint64_t heap_offset) const {
+    const std::size_t index = region_index(heap_offset);
+    const region& r = super_.regions[index];
+    const std::uint64_t begin = place == chunk_place::second_home ? super_.second_homes[index] : r.home_offset;
+    return begin + (heap_offset - r.heap_offset);
+}
+
 std::uint64_t heap_file::home_of(std::uint64_t heap_offset) const {
-    const region& r = region_of(heap_offset);
-    return r.home_offset + (heap_offset - r.heap_offset);
+    REM_ASSERT(heap_offset < region_bytes());
+    return home_in(map_.place_of(heap_offset / super_.chunk_bytes), heap_offset);
+}
+
+std::vector<heap_file::homes> heap_file::all_homes() const {
+    std::vector<homes> found;
+    for (std::size_t i = 0; i < super_.region_count; ++i) {
+        const region& r = super_.regions[i];
+        found.push_back({{r.home_offset, r.bytes}, r.heap_offset, chunk_place::first_home});
+        if (super_.second_homes[i] != 0)
+            found.push_back({{super_.second_homes[i], r.bytes}, r.heap_offset, chunk_place::second_home});
+    }
+    std::ranges::sort(found, {}, [](const homes& each) { return each.file.offset; });
+    return found;
+}
+
+std::optional<std::uint64_t> heap_file::heap_offset_at(std::uint64_t file_offset) const {
+    for (const homes& each : all_homes()) {
+        if (file_offset < each.file.offset || file_offset >= each.file.end())
+            continue;
+        const std::uint64_t heap_offset = each.heap_offset + (file_offset - each.file.offset);
+        if (home_of(heap_offset) == file_offset)
+            return heap_offset;
+    }
+    return {};
 }
 
 std::uint64_t heap_file::layout_end() const {
     std::uint64_t end = format::k_first_table_offset;
-    for (std::size_t i = 0; i < super_.region_count; ++i)
-        end = std::max(end, super_.regions[i].home_offset + super_.regions[i].bytes);
+    for (const homes& each : all_homes())
+        end = std::max(end, each.file.end());
     for (const auto& area : {super_.map, next_map_area_})
         end = std::max(end, area.area_offset + 2 * area.slot_bytes);
     return end;
@@ -159,36 +195,45 @@ std::uint64_t heap_file::needed_end() const {
     std::uint64_t end = format::k_first_table_offset;
     for (std::size_t i = 0; i < super_.region_count; ++i)
         end = std::max(end, super_.regions[i].table_offset + checksum_table::file_bytes(super_.regions[i].bytes));
-    if (image_bytes_ != 0)
-        end = std::max(end, home_of(image_bytes_ - 1) + 1);
+    for (const extent& e : extents()) {
+        if (e.stored)
+            end = std::max(end, e.file_offset + e.heap.bytes);
+    }
+    for (const auto& [chunk, home] : retired_)
+        end = std::max(end, other_home_of(chunk) + super_.chunk_bytes);
     for (const auto& area : {super_.map, next_map_area_})
         end = std::max(end, area.area_offset + 2 * area.slot_bytes);
     return end;
 }
 
 bool heap_file::is_stored(std::uint64_t chunk) const {
-    return chunk * super_.chunk_bytes < image_bytes_ && !map_.is_zero(chunk);
+    return chunk * super_.chunk_bytes < image_bytes_ && map_.place_of(chunk) != chunk_place::nowhere;
 }
 
 std::vector<extent> heap_file::extents() const {
     std::vector<extent> found;
     const std::uint64_t chunk = super_.chunk_bytes;
     // A stored stretch falls into pieces at the regions' borders.
-    auto add_stored = [&](std::uint64_t from, std::uint64_t to) {
+    auto add_stored = [&](std::uint64_t from, std::uint64_t to, chunk_place place) {
         while (from < to) {
             const region& r = region_of(from);
             std::uint64_t end = std::min(to, r.heap_offset + r.bytes);
-            found.push_back({{from, end - from}, true, home_of(from)});
+            found.push_back({{from, end - from}, true, home_in(place, from)});
             from = end;
         }
     };
     std::uint64_t at = 0;
-    for (const format::chunk_exception& zero : map_.exceptions()) {
-        add_stored(at, zero.chunk * chunk);
-        found.push_back({{zero.chunk * chunk, zero.run_length * chunk}, false, 0});
-        at = (zero.chunk + zero.run_length) * chunk;
+    for (const format::chunk_exception& e : map_.exceptions()) {
+        const std::uint64_t begin = e.chunk * chunk;
+        const std::uint64_t end = (e.chunk + e.run_length) * chunk;
+        add_stored(at, begin, chunk_place::first_home);
+        if (e.encoding == format::chunk_encoding::zero)
+            found.push_back({{begin, end - begin}, false, 0});
+        else
+            add_stored(begin, end, chunk_place::second_home);
+        at = end;
     }
-    add_stored(at, image_bytes_);
+    add_stored(at, image_bytes_, chunk_place::first_home);
     return found;
 }
 
@@ -268,14 +313,20 @@ result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
         return exhausted();
     superblock next = super_;
     next.regions[next.region_count++] = r;
+    REM_TRY(publish_layout(next));
+    tables_.emplace_back(*file_, r);
+    return {};
+}
+
+// I3: it names nothing new that exists.
+result<void> heap_file::publish_layout(const superblock& next) {
     REM_CHECK(!is_publishing_);
-    REM_TRY(confirm()); // I3: the one that stays must be durable before the other is overwritten
+    REM_TRY(confirm()); // the one that stays must be durable before the other is overwritten
     auto sealed = numbered(next);
     if (!sealed)
         return sealed.error();
-    REM_TRY(write_superblock(*file_, syncs_, *sealed)); // I3: it names nothing new that exists
+    REM_TRY(write_superblock(*file_, syncs_, *sealed));
     super_ = *sealed;
-    tables_.emplace_back(*file_, r);
     return {};
 }
 
@@ -307,9 +358,8 @@ result<void> heap_file::reserve_checksums(std::uint64_t page) {
     return tables_[index].reserve(page - super_.regions[index].heap_offset / k_page_bytes);
 }
 
-result<void> heap_file::reserve_map(std::uint64_t fresh_runs) {
-    // Each parts a run in two at most, or leaves one behind.
-    std::uint64_t bytes = (map_.exceptions().size() + fresh_runs) * sizeof(format::chunk_exception);
+result<void> heap_file::reserve_map(std::uint64_t more) {
+    std::uint64_t bytes = (map_.exceptions().size() + more) * sizeof(format::chunk_exception);
     bytes = std::min(bytes, align_up(chunk_map::k_exceptions_max * sizeof(format::chunk_exception), k_page_bytes));
     if (bytes <= next_map_area_.slot_bytes)
         return {};
@@ -324,16 +374,19 @@ result<void> heap_file::reserve_map(std::uint64_t fresh_runs) {
     return {};
 }
 
+result<void> heap_file::extend_to(std::uint64_t end) {
+    if (file_bytes_ >= end)
+        return {};
+    REM_TRY(file_->resize("store: extend", end));
+    file_bytes_ = end;
+    return {};
+}
+
 result<void> heap_file::write_fresh(std::uint64_t first_page, std::span<const std::byte> pages) {
-    std::uint64_t home = home_of(first_page * k_page_bytes);
     // The whole chunk will be mapped, so the file must extend to its end.
     std::uint64_t last = first_page * k_page_bytes + pages.size() - 1;
-    std::uint64_t chunk_end = home_of(align_down(last, super_.chunk_bytes)) + super_.chunk_bytes;
-    if (file_bytes_ < chunk_end) {
-        REM_TRY(file_->resize("store: extend", chunk_end));
-        file_bytes_ = chunk_end;
-    }
-    return file_->write_direct("store: fresh pages", home, pages);
+    REM_TRY(extend_to(home_of(align_down(last, super_.chunk_bytes)) + super_.chunk_bytes));
+    return file_->write_direct("store: fresh pages", home_of(first_page * k_page_bytes), pages);
 }
 
 result<void> heap_file::sync_fresh() { return syncs_.sync("store: sync fresh pages"); }
@@ -386,7 +439,10 @@ result<void> heap_file::take_fresh_checksums() {
         std::size_t index = region_index(first * k_page_bytes);
         std::uint64_t in_region = first - super_.regions[index].heap_offset / k_page_bytes;
         for (std::size_t i = 0; i < checksums.size(); ++i) {
-            if (checksums[i] != 0)
+            auto before = tables_[index].get(in_region + i);
+            if (!before)
+                return before.error();
+            if (checksums[i] != *before)
                 REM_TRY(tables_[index].set(in_region + i, checksums[i]));
         }
     }
@@ -443,6 +499,8 @@ void heap_file::adopt(const publication& done) {
     if (next_map_area_.area_offset == done.next().map.area_offset)
         next_map_area_ = done.next().map;
     super_ = done.next();
+    newly_retired_ = static_cast<std::uint64_t>(std::ranges::count_if(
+        retired_, [&](const auto& each) { return each.second.version > super_.checkpoint_version; }));
 }
 
 result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
@@ -503,13 +561,14 @@ result<std::vector<byte_range>> heap_file::forget(byte_range stretch, std::uint6
         while (chunk < end && is_stored(chunk))
             ++chunk;
         auto reserved = reserve_to_forget(first, chunk);
-        if (!reserved && reserved.why().code != errc::no_space && reserved.why().code != errc::exhausted)
+        if (!reserved && reserved.why().code == errc::io)
             return reserved.error();
         if (!reserved || map_.exceptions().size() >= k_exceptions_to_forget ||
             !map_.add_zero_run(first, chunk - first, version))
             break; // I8
         for (std::uint64_t each = first; each < chunk; ++each) {
             fresh_.erase(each);
+            retired_.erase(each); // both its homes are given back
             REM_TRY(clear_checksums(each));
         }
         forgotten.push_back({first * chunk_bytes, (chunk - first) * chunk_bytes});
@@ -546,22 +605,179 @@ result<void> heap_file::discard_unstored() {
         REM_TRY(file_->resize("store: cut off unstored", end));
         file_bytes_ = end;
     }
-    auto discard = [&](std::uint64_t from, std::uint64_t to) -> result<void> {
-        while (from < to) {
-            const region& r = region_of(from);
-            std::uint64_t end = std::min(to, r.heap_offset + r.bytes);
-            std::uint64_t home = home_of(from);
-            if (home < file_bytes_)
-                REM_TRY(file_->punch("store: punch unstored", home, std::min(end - from, file_bytes_ - home)));
-            from = end;
-        }
-        return {};
-    };
+    REM_TRY(discard_retired());
+    REM_TRY(discard_dead_homes());
     for (const extent& e : extents()) {
         if (!e.stored)
-            REM_TRY(discard(e.heap.offset, e.heap.end()));
+            REM_TRY(discard_first_homes(e.heap));
     }
-    return discard(image_bytes_, region_bytes());
+    return discard_first_homes({image_bytes_, region_bytes() - image_bytes_});
+}
+
+// Fresh chunks rely on zeros there.
+result<void> heap_file::discard_first_homes(byte_range heap) {
+    for (std::uint64_t from = heap.offset; from < heap.end();) {
+        const region& r = region_of(from);
+        const std::uint64_t end = std::min(heap.end(), r.heap_offset + r.bytes);
+        const std::uint64_t home = home_in(chunk_place::first_home, from);
+        if (home < file_bytes_)
+            REM_TRY(file_->punch("store: punch unstored", home, std::min(end - from, file_bytes_ - home)));
+        from = end;
+    }
+    return {};
+}
+
+// Homes in which a chunk is not, of regions that have two. What moves there is written whole.
+result<void> heap_file::discard_dead_homes() {
+    if (!has_second_homes())
+        return {};
+    for (const extent& e : extents()) {
+        const bool is_at_first = e.stored && e.file_offset == home_in(chunk_place::first_home, e.heap.offset);
+        REM_TRY(discard_homes(e.stored && !is_at_first ? chunk_place::first_home : chunk_place::second_home, e.heap));
+    }
+    return discard_homes(chunk_place::second_home, {image_bytes_, region_bytes() - image_bytes_});
+}
+
+// But for those that chunks left, and that something durable may name.
+result<void> heap_file::discard_homes(chunk_place place, byte_range heap) {
+    const std::uint64_t chunk_bytes = super_.chunk_bytes;
+    for (std::uint64_t from = heap.offset; from < heap.end();) {
+        const region& r = region_of(from);
+        std::uint64_t end = std::min(heap.end(), r.heap_offset + r.bytes);
+        const auto left = retired_.lower_bound(from / chunk_bytes);
+        std::uint64_t next = end;
+        if (left != retired_.end() && left->first * chunk_bytes < end) {
+            end = left->first * chunk_bytes;
+            next = end + chunk_bytes;
+        }
+        if (from < end && has_second_home(from / chunk_bytes))
+            REM_TRY(punch_homes(home_in(place, from), end - from));
+        from = next;
+    }
+    return {};
+}
+
+result<void> heap_file::punch_homes(std::uint64_t home, std::uint64_t bytes) {
+    if (home >= file_bytes_)
+        return {};
+    return file_->punch("store: punch former homes", home, std::min(bytes, file_bytes_ - home), os::unpunchable::stays);
+}
+
+// R3
+bool heap_file::may_move(std::uint64_t chunk) const {
+    const auto left = retired_.find(chunk);
+    return is_stored(chunk) && (left == retired_.end() || left->second.version <= super_.checkpoint_version) &&
+           (has_second_home(chunk) || layout_end() <= k_heap_bytes_max);
+}
+
+bool heap_file::can_move(std::uint64_t chunk, chunk_place to) const {
+    return may_move(chunk) && has_second_home(chunk) && map_.place_of(chunk) != to;
+}
+
+std::size_t heap_file::room_to_move(std::span<const std::uint64_t> chunks) const {
+    const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
+    chunk_map after = map_;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        if (!move(after, chunks[i], 0) || after.exceptions().size() > limit)
+            return i;
+    }
+    return chunks.size();
+}
+
+bool heap_file::move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const {
+    if (map.place_of(chunk) == chunk_place::second_home)
+        return map.move_to_first_home(chunk);
+    const std::uint64_t location = home_in(chunk_place::second_home, chunk * super_.chunk_bytes);
+    return map.move_to_second_home(chunk, location, super_.chunk_bytes, version);
+}
+
+bool heap_file::needs_second_homes(std::span<const std::uint64_t> chunks) const {
+    return !std::ranges::all_of(chunks, [&](std::uint64_t chunk) { return has_second_home(chunk); });
+}
+
+result<void> heap_file::add_second_homes(std::span<const std::uint64_t> chunks) {
+    superblock next = super_;
+    std::uint64_t end = layout_end();
+    for (const std::uint64_t chunk : chunks) {
+        const std::size_t index = region_index(chunk * super_.chunk_bytes);
+        if (next.second_homes[index] != 0)
+            continue;
+        next.second_homes[index] = align_up(end, format::k_home_alignment);
+        end = next.second_homes[index] + next.regions[index].bytes;
+        if (next.second_homes[index] > k_heap_bytes_max)
+            return exhausted();
+    }
+    if (next.second_homes == super_.second_homes)
+        return {};
+    next.features_incompat |= format::k_feature_second_homes;
+    return publish_layout(next);
+}
+
+chunk_place heap_file::other_place_of(std::uint64_t chunk) const {
+    return map_.place_of(chunk) == chunk_place::second_home ? chunk_place::first_home : chunk_place::second_home;
+}
+
+std::uint64_t heap_file::other_home_of(std::uint64_t chunk) const {
+    return home_in(other_place_of(chunk), chunk * super_.chunk_bytes);
+}
+
+result<void> heap_file::reserve_move(std::uint64_t first_chunk, std::uint64_t count) {
+    const std::uint64_t home = other_home_of(first_chunk);
+    const std::uint64_t bytes = count * super_.chunk_bytes;
+    REM_TRY(file_->reserve("store: reserve moved chunks", home, bytes));
+    file_bytes_ = std::max(file_bytes_, home + bytes);
+    for (std::uint64_t chunk = first_chunk; chunk < first_chunk + count; ++chunk)
+        REM_TRY(reserve_checksums(chunk * chunk_pages())); // one node has those of all its pages
+    return {};
+}
+
+result<void> heap_file::write_moved(std::uint64_t first_chunk, std::span<const std::byte> chunks) {
+    const std::uint64_t home = other_home_of(first_chunk);
+    REM_TRY(extend_to(home + chunks.size()));
+    return file_->write_direct("store: moved chunks", home, chunks);
+}
+
+void heap_file::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
+                             bool maps_former_home) {
+    REM_CHECK(checksums.size() == chunk_pages());
+    const bool has_room = move(map_, chunk, version);
+    REM_CHECK(has_room); // room_to_move() said so
+    retired_[chunk] = {version, maps_former_home};
+    ++newly_retired_; // may_move(): it was not one of them
+    fresh_.insert_or_assign(chunk, std::move(checksums));
+}
+
+void heap_file::left_former_home(std::uint64_t chunk) {
+    if (const auto left = retired_.find(chunk); left != retired_.end())
+        left->second.is_mapped = false;
+}
+
+void heap_file::left_all_former_homes() {
+    for (auto& [chunk, home] : retired_)
+        home.is_mapped = false;
+}
+
+result<void> heap_file::discard_retired() {
+    const auto is_free = [&](const auto& each) {
+        return !each.second.is_mapped && each.second.version <= super_.checkpoint_version;
+    };
+    for (auto first = retired_.begin(); first != retired_.end();) {
+        if (!is_free(*first)) {
+            ++first;
+            continue;
+        }
+        const std::uint64_t home = other_home_of(first->first);
+        std::uint64_t count = 1;
+        auto end = std::next(first);
+        while (end != retired_.end() && is_free(*end) &&
+               other_home_of(end->first) == home + count * super_.chunk_bytes) {
+            ++count;
+            ++end;
+        }
+        REM_TRY(punch_homes(home, count * super_.chunk_bytes));
+        first = retired_.erase(first, end);
+    }
+    return {};
 }
 
 } // namespace remanence::store

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -86,8 +87,18 @@ public:
     /// Whether the chunk has a place in the file.
     [[nodiscard]] bool is_stored(std::uint64_t chunk) const;
     [[nodiscard]] std::vector<extent> extents() const;
-    /// Where a heap offset of a region lies in the file. Precondition: covered by a region.
+    /// Where a heap offset of a region lies in the file: in the home where its chunk is, or was last, or will be first.
+    /// Precondition: covered by a region.
     [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const;
+    /// The heap offset whose home, the one where its chunk is, lies at this place of the file.
+    [[nodiscard]] std::optional<std::uint64_t> heap_offset_at(std::uint64_t file_offset) const;
+    /// The regions' homes, both where there are two, in the order of the file.
+    struct homes {
+        byte_range file;
+        std::uint64_t heap_offset;
+        chunk_place place;
+    };
+    [[nodiscard]] std::vector<homes> all_homes() const;
     /// Number of bytes of the heap that have a home.
     [[nodiscard]] std::uint64_t region_bytes() const;
     /// Where the last part of the file ends, whether or not the file reaches as far.
@@ -117,8 +128,8 @@ public:
     result<void> reserve_places();
     /// Room for another checksum of a page that has its own place already. errc::no_space.
     result<void> reserve_checksums(std::uint64_t page);
-    /// Room for the chunk map after up to so many more runs of fresh chunks.
-    result<void> reserve_map(std::uint64_t fresh_runs);
+    /// Room for the chunk map with up to so many more exceptions.
+    result<void> reserve_map(std::uint64_t more);
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
     result<void> sync_fresh();
@@ -128,6 +139,42 @@ public:
     /// The log has the record that names this chunk, which had no contents yet. `checksums`: one for each page, 0 for zeros
     /// that were not written.
     void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
+
+    // A chunk that was rewritten is written whole to that of its two homes where it is not, and moves there with its record.
+    // Nothing that a durable superblock names, or a record after it, is there (R3): a home that was left may be moved to
+    // only after the checkpoint that ends its log window.
+
+    /// Whether a commit may move it, once add_second_homes() was called for it.
+    [[nodiscard]] bool may_move(std::uint64_t chunk) const;
+    /// Whether a record may say that it moves there.
+    [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
+    /// For how many of these chunks, from the first one on, the chunk map has room when they move.
+    [[nodiscard]] std::size_t room_to_move(std::span<const std::uint64_t> chunks) const;
+    /// For each of these chunks. May write a superblock, which must not be while a publication is under way:
+    /// needs_second_homes() tells.
+    result<void> add_second_homes(std::span<const std::uint64_t> chunks);
+    [[nodiscard]] bool needs_second_homes(std::span<const std::uint64_t> chunks) const;
+    /// The home where it is not, and where that lies in the file. Precondition: its region has two.
+    [[nodiscard]] chunk_place other_place_of(std::uint64_t chunk) const;
+    [[nodiscard]] std::uint64_t other_home_of(std::uint64_t chunk) const;
+    /// Room at the other homes, which must follow each other, and for the checksums. errc::no_space.
+    result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
+    /// Writes chunks, which follow each other there too, to their other homes. Durable after sync_fresh().
+    result<void> write_moved(std::uint64_t first_chunk, std::span<const std::byte> chunks);
+    /// The log has the record that names this chunk. `maps_former_home`: somebody maps the home that it leaves, so that its
+    /// space is not to be given back before left_former_home().
+    void accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
+                      bool maps_former_home);
+    void left_former_home(std::uint64_t chunk);
+    /// Bytes of homes that were left since the last checkpoint, which cannot be moved to before the next one.
+    [[nodiscard]] std::uint64_t retired_bytes() const { return newly_retired_ * super_.chunk_bytes; }
+    [[nodiscard]] bool has_second_homes() const {
+        return (super_.features_incompat & format::k_feature_second_homes) != 0;
+    }
+    /// Nobody maps a home that was left.
+    void left_all_former_homes();
+    /// Gives back the space of homes that were left, as far as nothing durable names them and nobody maps them.
+    result<void> discard_retired();
 
     // Space is given back by a checkpoint that comes after this, and discard_unstored() after that.
 
@@ -169,6 +216,17 @@ private:
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock);
     result<void> read_map();
+    [[nodiscard]] std::uint64_t home_in(chunk_place place, std::uint64_t heap_offset) const;
+    [[nodiscard]] bool has_second_home(std::uint64_t chunk) const {
+        return super_.second_homes[region_index(chunk * super_.chunk_bytes)] != 0;
+    }
+    bool move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const;
+    result<void> publish_layout(const format::superblock& next);
+    result<void> extend_to(std::uint64_t end);
+    result<void> discard_first_homes(byte_range heap);
+    result<void> discard_dead_homes();
+    result<void> discard_homes(chunk_place place, byte_range heap);
+    result<void> punch_homes(std::uint64_t home, std::uint64_t bytes);
     /// With the next sequence number, and sealed; errc::corrupt when there is none.
     result<format::superblock> numbered(format::superblock next) const;
     result<void> take_fresh_checksums();
@@ -191,8 +249,14 @@ private:
     bool confirmed_ = false; // the superblock is known to be durable
     bool places_reserved_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
-    chunk_checksums fresh_;      // of chunks accepted since the last compose()
-    bool is_publishing_ = false; // composed, and not adopted
+    chunk_checksums fresh_; // of chunks accepted since the last compose()
+    struct retired {
+        std::uint64_t version; // of the commit that moved the chunk
+        bool is_mapped;
+    };
+    std::map<std::uint64_t, retired> retired_; // homes that chunks left, and that may still have bytes, by chunk
+    std::uint64_t newly_retired_ = 0;          // of these, since the last checkpoint
+    bool is_publishing_ = false;               // composed, and not adopted
     bool is_ahead_of_file_ = false;
 };
 

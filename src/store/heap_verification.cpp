@@ -57,7 +57,7 @@ private:
 
     void check_map() {
         const format::superblock& super = heap_.super();
-        auto map = chunk_map::read(heap_.file(), super.map, super.image_bytes / super.chunk_bytes);
+        auto map = chunk_map::read(heap_.file(), super);
         if (!map)
             tell({map.why().message, map.why().offset});
     }
@@ -85,7 +85,8 @@ private:
                 }
                 check_gap(first + page);
                 next = first + page + 1;
-                check_page(first + page, checksum);
+                if (!heap_.unpublished().contains((first + page) / heap_.chunk_pages())) // it has moved since
+                    check_page(first + page, checksum);
             });
         check_run();
         check_gap(end);
@@ -111,7 +112,10 @@ private:
             found_in_pages(page, 1, "there is a checksum, but according to the chunk map no place");
             return;
         }
-        if (run_first_ + run_.size() != page || run_.size() * k_page_bytes >= k_run_bytes) {
+        const std::uint64_t run_bytes = run_.size() * k_page_bytes;
+        if (run_first_ + run_.size() != page || run_bytes >= k_run_bytes ||
+            (!run_.empty() &&
+             heap_.home_of(page * k_page_bytes) != heap_.home_of(run_first_ * k_page_bytes) + run_bytes)) {
             check_run();
             run_first_ = page;
         }
@@ -173,9 +177,9 @@ private:
             const std::uint64_t chunk = first_page / heap_.chunk_pages();
             const std::uint64_t end = std::min(end_page, (chunk + 1) * heap_.chunk_pages());
             const std::uint64_t home = heap_.home_of(first_page * k_page_bytes);
-            if (home >= file_bytes_) // and so are all that follow
-                return found_missing(first_page, end_page - first_page);
-            if (!heap_.unpublished().contains(chunk))
+            if (home >= file_bytes_)
+                found_missing(first_page, end - first_page);
+            else if (!heap_.unpublished().contains(chunk))
                 check_zeros_at(home, first_page, end - first_page);
             first_page = end;
         }
@@ -243,7 +247,7 @@ private:
     std::vector<std::byte> scratch_;
     std::uint64_t checked_ = 0;
     std::uint64_t run_first_ = 0;
-    std::vector<std::uint32_t> run_; // checksums of consecutive pages of a region
+    std::vector<std::uint32_t> run_; // checksums of pages that follow each other in heap and file
     struct {
         std::uint64_t first = 0;
         std::uint64_t count = 0;

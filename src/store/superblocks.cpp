@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace remanence::store {
 
@@ -98,7 +99,7 @@ result<void> check(const superblock& s, const std::string& path) {
     auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
     if (s.format_version != format::k_format_version)
         return other_format(path, s.format_version, at);
-    if (s.endianness != format::k_endianness || s.features_incompat != 0 ||
+    if (s.endianness != format::k_endianness || (s.features_incompat & ~format::k_feature_second_homes) != 0 ||
         s.checksum_algorithm != format::k_checksum_xxh3 || s.features_ro_compat != 0 || s.versions.count != 0) {
         return fail(errc::unsupported_format,
                     path + " uses features that this release lacks (endianness " + std::to_string(s.endianness) +
@@ -130,7 +131,7 @@ result<void> check(const superblock& s, const std::string& path) {
         s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
         return bad("chunk map");
     }
-    const byte_range map_area{s.map.area_offset, 2 * s.map.slot_bytes}; // a checkpoint writes to it
+    std::vector<byte_range> areas{{s.map.area_offset, 2 * s.map.slot_bytes}}; // that something is written to
     std::uint64_t heap_end = 0;
     std::uint64_t file_end = format::k_first_table_offset;
     for (std::size_t i = 0; i < s.region_count; ++i) {
@@ -144,8 +145,22 @@ result<void> check(const superblock& s, const std::string& path) {
         }
         heap_end += r.bytes;
         file_end = r.home_offset + r.bytes;
-        if (map_area.offset < file_end && r.table_offset < map_area.end())
-            return bad("chunk map");
+        areas.push_back({r.table_offset, file_end - r.table_offset});
+    }
+    for (std::size_t i = 0; i < s.second_homes.size(); ++i) {
+        const std::uint64_t home = s.second_homes[i];
+        if (home == 0)
+            continue;
+        if (i >= s.region_count || (s.features_incompat & format::k_feature_second_homes) == 0 ||
+            home < format::k_first_table_offset || home > k_heap_bytes_max ||
+            !is_aligned(home, format::k_home_alignment))
+            return bad("second homes");
+        areas.push_back({home, s.regions[i].bytes});
+    }
+    std::ranges::sort(areas, {}, &byte_range::offset);
+    for (std::size_t i = 1; i < areas.size(); ++i) {
+        if (areas[i].offset < areas[i - 1].end())
+            return bad("chunk map or homes lie over each other");
     }
     if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
         return bad("image size");

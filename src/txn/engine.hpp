@@ -223,7 +223,7 @@ private:
     void accept(const view::change_set& changes, commit_scope scope);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
-    result<void> write_fresh(const view::change_set& changes);
+    result<void> write_whole_chunks(const view::change_set& changes);
     /// Whether log or twins have reached so many times their limit.
     [[nodiscard]] bool is_checkpoint_due(std::uint64_t times) const;
     result<void> checkpoint_if_due(commit_scope scope);
@@ -231,9 +231,11 @@ private:
     result<void> fold(bool clean);
     /// Stretches of whole chunks in which no block lies, but something is stored. Of memory as it is, committed or not.
     [[nodiscard]] std::vector<byte_range> unused_chunks();
-    /// So that the next fold, and discard_unstored() after it, gives their space back. Whether there are any.
-    result<bool> forget_unused();
-    result<bool> forget(const std::vector<byte_range>& stretches);
+    /// So that the next fold, and discard_owed() after it, gives their space back. Memory must hold what is committed.
+    result<void> forget_unused();
+    result<void> forget_unused_if_committed();
+    result<void> discard_owed();
+    void discard_former_homes();
     result<void> fold_and_settle(commit_scope scope);
     result<void> begin_run();
     result<void> step(checkpoint_run& run, std::uint64_t bytes_max);
@@ -260,6 +262,8 @@ private:
     std::optional<failure> poisoned_;         // I5; guarded by health_
     std::atomic<bool> lacked_memory_ = false; // likewise, when not even the reason could be kept
     engine_stats stats_;
+    bool owes_former_homes_ = false;      // since the last checkpoint space of theirs was not given back
+    bool owes_discard_ = false;           // chunks were forgotten, and their space was not given back yet
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too
     mutable std::mutex running_;          // guards run_ for who has not the section lock

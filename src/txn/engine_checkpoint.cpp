@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 namespace remanence::txn {
 
@@ -15,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t k_limits_waited_for = 2; // so many times its limit, and a commit waits for the checkpoint
 constexpr std::uint64_t k_pages_settled = 512;   // by each commit; a microsecond or two each
+constexpr std::uint64_t k_retired_bytes_max = 256 * MiB; // homes that chunks moved out of, before a checkpoint
 
 } // namespace
 
@@ -24,78 +24,18 @@ result<void> engine::checkpoint() {
         return {};
     return poisoning_without_memory([&]() -> result<void> {
         REM_TRY(finish_run());
-        auto forgets = forget_unused();
-        if (!forgets)
-            return forgets.error();
-        if (log_->used_bytes() == 0 && !*forgets)
+        REM_TRY(forget_unused_if_committed());
+        if (log_->used_bytes() == 0 && !owes_discard_)
             return {};
         auto folded = [&]() -> result<void> {
             REM_TRY(view_->settle_rest());
-            REM_TRY(fold(false));
-            return *forgets ? store_->discard_unstored() : result<void>();
+            return fold(false);
         }();
         if (!folded)
             return poison(folded.error());
         view_->drop_twins();
-        return {};
+        return discard_owed();
     });
-}
-
-std::vector<byte_range> engine::unused_chunks() {
-    const std::uint64_t chunk = store_->chunk_bytes();
-    std::vector<byte_range> found = allocator_->free_stretches(chunk, store_->image_bytes());
-    for (byte_range& each : found) {
-        const std::uint64_t end = align_down(each.end(), chunk);
-        each.offset = align_up(each.offset, chunk);
-        each.bytes = end - std::min(end, each.offset);
-    }
-    std::erase_if(found, [&](const byte_range& each) {
-        for (std::uint64_t at = each.offset; at < each.end(); at += chunk) {
-            if (store_->is_stored(at / chunk))
-                return false;
-        }
-        return true;
-    });
-    return found;
-}
-
-// I8: it is left for another time when something uncommitted lies in memory, whose structures of the allocator say what is
-// unused.
-result<bool> engine::forget_unused() {
-    const std::lock_guard allocation(allocation_);
-    if (unused_chunks().empty())
-        return false;
-    if (auto settled = view_->settle_rest(); !settled)
-        return poison(settled.error());
-    auto changes = collect(commit_scope::everything);
-    if (!changes)
-        return changes.error();
-    if (!changes->empty())
-        return false;
-    std::vector<byte_range> unused = unused_chunks();
-    std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor
-        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes; ++page) {
-            if (!allocator_->is_free_page(page))
-                return true;
-        }
-        return false;
-    });
-    return forget(unused);
-}
-
-result<bool> engine::forget(const std::vector<byte_range>& stretches) {
-    bool has_forgotten = false;
-    for (const byte_range& stretch : stretches) {
-        auto forgotten = store_->forget(stretch, version_);
-        if (!forgotten)
-            return poison(forgotten.error());
-        for (const byte_range& chunks : *forgotten) {
-            if (auto mapped = view_->forget(chunks); !mapped)
-                return poison(mapped.error());
-            has_forgotten = true;
-        }
-    }
-    return has_forgotten;
 }
 
 result<void> engine::fold_and_settle(commit_scope scope) {
@@ -117,6 +57,7 @@ result<void> engine::fold(bool clean) {
     while (!all.is_done())
         REM_TRY(step(all, store::publication::k_step_bytes));
     store_->adopt(all.what());
+    owes_former_homes_ = true;
     log_->restart();
     stats_.image_bytes += all.total_bytes();
     ++stats_.checkpoints;
@@ -130,31 +71,26 @@ result<void> engine::close() {
         return {}; // nothing was committed: the file is as it was
     return poisoning_without_memory([&]() -> result<void> {
         REM_TRY(finish_run());
-        bool forgets = false;
         if (!unused_chunks().empty()) {
             REM_TRY(rollback()); // what is not committed may use some of them, or have freed others
-            auto forgotten = forget_unused();
-            if (!forgotten)
-                return forgotten.error();
-            forgets = *forgotten;
+            REM_TRY(forget_unused());
         }
         if (auto folded = fold(true); !folded)
             return poison(folded.error());
-        REM_TRY(log::remove_log(files_, path()));
-        // All is durable, and the heap is closed: what is left of this, the first commit of the next session does.
-        auto discarded = forgets ? store_->discard_unstored() : result<void>();
-        if (!discarded && discarded.why().code == errc::no_space) {
-            auto why = discarded.error();
-            why.why().code = errc::io; // it says that the heap is still open
-            return why;
+        if (auto removed = log::remove_log(files_, path()); !removed)
+            return poison(removed.error());
+        if (store_->has_second_homes()) {
+            store_->left_all_former_homes();
+            owes_discard_ = true; // for the end of the file may be one of theirs
         }
-        return discarded;
+        return discard_owed();
     });
 }
 
 bool engine::is_checkpoint_due(std::uint64_t times) const {
     return log_->used_bytes() >= times * options_.log_limit_bytes ||
-           view_->twin_bytes() >= times * options_.twin_limit_bytes;
+           view_->twin_bytes() >= times * options_.twin_limit_bytes ||
+           store_->retired_bytes() >= times * k_retired_bytes_max;
 }
 
 result<void> engine::checkpoint_if_due(commit_scope scope) {
@@ -162,6 +98,8 @@ result<void> engine::checkpoint_if_due(commit_scope scope) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
         return {};
     }
+    if (!view_->has_chunks_to_map())
+        discard_former_homes();
     if (!is_checkpoint_due(run_ ? k_limits_waited_for : 1))
         return {};
     REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
@@ -243,6 +181,7 @@ void engine::adopt_run_if_done() noexcept {
 
 void engine::adopt_run() noexcept {
     store_->adopt(run_->what());
+    owes_former_homes_ = true;
     log_->release(run_->log_begin());
     view_->thaw();
     stats_.image_bytes += run_->total_bytes();

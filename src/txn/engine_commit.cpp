@@ -39,19 +39,35 @@ private:
     std::vector<stretch> all_;
 };
 
-std::uint64_t runs_of(const std::vector<view::fresh_chunk>& sorted) {
-    std::uint64_t runs = 0;
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        if (i == 0 || sorted[i].chunk != sorted[i - 1].chunk + 1)
-            ++runs;
+/// Chunks that follow each other, as far as `continues` says of two neighbours.
+template <class F>
+std::vector<stretch> runs_of(const std::vector<view::whole_chunk>& sorted, F&& continues) {
+    std::vector<stretch> runs;
+    for (const view::whole_chunk& each : sorted) {
+        if (!runs.empty() && runs.back().first + runs.back().count == each.chunk &&
+            continues(each.chunk - 1, each.chunk))
+            ++runs.back().count;
+        else
+            runs.push_back({each.chunk, 1});
     }
     return runs;
+}
+
+std::vector<stretch> fresh_runs(const view::change_set& changes) {
+    return runs_of(changes.fresh, [](std::uint64_t, std::uint64_t) { return true; });
+}
+
+/// That follow each other in the homes they move to, too.
+std::vector<stretch> moved_runs(const store::heap_file& store, const view::change_set& changes) {
+    return runs_of(changes.moved, [&](std::uint64_t before, std::uint64_t chunk) {
+        return store.other_home_of(chunk) == store.other_home_of(before) + store.chunk_bytes();
+    });
 }
 
 /// The pages that fresh chunks have contents for, once they have a home.
 stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
     stretches found(store);
-    for (const view::fresh_chunk& fresh : changes.fresh) {
+    for (const view::whole_chunk& fresh : changes.fresh) {
         for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
             if (fresh.checksums[i] != 0)
                 found.add(fresh.chunk * store.chunk_pages() + i);
@@ -117,8 +133,12 @@ result<std::uint64_t> engine::submit(commit_scope scope) {
         REM_TRY(options_.inspect(*this, *changes, *allocator_));
 
     log::record_builder record;
-    for (const view::fresh_chunk& fresh : changes->fresh)
-        record.add_fresh(fresh.chunk, fresh.checksums);
+    for (const view::whole_chunk& fresh : changes->fresh)
+        record.add_chunk(fresh.chunk, false, fresh.checksums);
+    for (const view::whole_chunk& moved : changes->moved) {
+        const bool to_second_home = store_->other_place_of(moved.chunk) == store::chunk_place::second_home;
+        record.add_chunk(moved.chunk, to_second_home, moved.checksums);
+    }
     for (const view::changed_page& page : changes->pages) {
         record.add_page(page.page, page.checksum, changes->ranges_of(page), view_->base() + page.page * k_page_bytes);
     }
@@ -140,7 +160,7 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     REM_TRY(prepare(changes, record));
 
     // From here on a failure poisons: what reached the disk is unknown (I5).
-    if (auto written = write_fresh(changes); !written)
+    if (auto written = write_whole_chunks(changes); !written)
         return poison(written.error());
     std::uint64_t image_bytes = store_->image_bytes();
     if (!changes.fresh.empty())
@@ -155,7 +175,9 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     ++stats_.commits;
     stats_.logged_bytes += bytes;
     stats_.changed_bytes += changes.changed_bytes();
-    for (view::fresh_chunk& fresh : changes.fresh)
+    for (view::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
+        store_->accept_moved(moved.chunk, std::move(moved.checksums), version_, view_->maps_home(moved.chunk));
+    for (view::whole_chunk& fresh : changes.fresh)
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     accept(changes, scope);
     return {};
@@ -190,19 +212,29 @@ std::uint64_t engine::durable_through() const {
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
-        if (!log_) {
+        if (!log_ || owes_discard_) {
             // What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody
             // else's hand, has bytes there, and they may have rotted.
             REM_TRY(store_->confirm());
             REM_TRY(store_->discard_unstored());
+            owes_discard_ = false;
         }
         const std::uint64_t heap_bytes =
             changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_->chunk_bytes();
+        std::vector<std::uint64_t> moved;
+        for (const view::whole_chunk& each : changes.moved)
+            moved.push_back(each.chunk);
         // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
-        if (store_->needs_regions(heap_bytes) || (log_ && !log_->has_room(record.record_bytes())))
+        if (store_->needs_regions(heap_bytes) || store_->needs_second_homes(moved) ||
+            (log_ && !log_->has_room(record.record_bytes())))
             REM_TRY(finish_run());
         REM_TRY(store_->add_regions(heap_bytes));
-        REM_TRY(store_->reserve_map(runs_of(changes.fresh)));
+        REM_TRY(store_->add_second_homes(moved));
+        const std::vector<stretch> moves = moved_runs(*store_, changes);
+        // A run of fresh chunks parts one of zeros in two at most, or leaves one behind; one that moves has two ends.
+        REM_TRY(store_->reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
+        for (const stretch& run : moves)
+            REM_TRY(store_->reserve_move(run.first, run.count));
         stretches places = fresh_stretches(*store_, changes);
         for (const view::changed_page& page : changes.pages) {
             auto checksum = store_->checksum_of(page.page);
@@ -250,9 +282,15 @@ result<void> engine::begin_session() {
     return {};
 }
 
-result<void> engine::write_fresh(const view::change_set& changes) {
-    if (changes.fresh.empty())
+result<void> engine::write_whole_chunks(const view::change_set& changes) {
+    if (changes.fresh.empty() && changes.moved.empty())
         return {};
+    const std::uint64_t chunk_bytes = store_->chunk_bytes();
+    for (const stretch& run : moved_runs(*store_, changes)) {
+        const auto bytes = static_cast<std::size_t>(run.count * chunk_bytes);
+        REM_TRY(store_->write_moved(run.first, {view_->base() + run.first * chunk_bytes, bytes}));
+        stats_.image_bytes += bytes;
+    }
     const stretches places = fresh_stretches(*store_, changes);
     for (const stretch& place : places.all()) {
         const auto bytes = static_cast<std::size_t>(place.count * k_page_bytes);

@@ -89,6 +89,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->log_.record_bytes = recovered->bytes;
     opened->log_.totals = recovered->totals;
     opened->changes_ = std::move(recovered->changes);
+    opened->births_ = std::move(recovered->births);
     if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
         const format::superblock& super = opened->store_->super();
         REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true,
@@ -118,7 +119,9 @@ result<void> inspection::expect_same_superblocks(os::file_system& files) {
 
 std::uint64_t inspection::last_change_of(std::uint64_t page) const {
     const auto found = std::ranges::lower_bound(changes_, page, {}, &log::last_change::page);
-    return found != changes_.end() && found->page == page ? found->version : 0;
+    const auto birth = births_.find(page / store_->chunk_pages());
+    return std::max(found != changes_.end() && found->page == page ? found->version : 0,
+                    birth != births_.end() ? birth->second : 0);
 }
 
 void inspection::note_misfit(const failure& damage, std::uint64_t bytes) {

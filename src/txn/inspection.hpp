@@ -67,7 +67,7 @@ public:
     [[nodiscard]] const inspected_log& log() const { return log_; }
     /// Number of the last commit, or of the last one before the damage.
     [[nodiscard]] std::uint64_t version() const { return log_.commits + super_.checkpoint_version; }
-    /// Version of the last record in the log that changes the page; 0: there is none.
+    /// Version of the last record in the log that changes the page, or places its chunk; 0: there is none.
     [[nodiscard]] std::uint64_t last_change_of(std::uint64_t page) const;
     /// Where the other superblock lies, if it is damaged as a power loss damages one: beside a log. Then it is no problem:
     /// the one that rules counts, and the next open for writing mends the other.
@@ -133,6 +133,7 @@ private:
     std::uint64_t file_bytes_ = 0;
     inspected_log log_;
     std::vector<log::last_change> changes_; // sorted by page
+    log::chunk_births births_;
     bool live_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
     std::optional<std::uint64_t> torn_superblock_;

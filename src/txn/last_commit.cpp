@@ -22,13 +22,8 @@ constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
 std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
     if (which.path != heap.path() || which.code == errc::truncated)
         return {};
-    const format::superblock& super = heap.store().super();
-    for (std::size_t i = 0; i < super.region_count; ++i) {
-        const format::region& r = super.regions[i];
-        if (which.offset >= r.home_offset && which.offset - r.home_offset < r.bytes) // not if there is no offset
-            return (r.heap_offset + (which.offset - r.home_offset)) / k_page_bytes;
-    }
-    return {};
+    const auto offset = heap.store().heap_offset_at(which.offset); // none if there is no offset
+    return offset ? std::optional(*offset / k_page_bytes) : std::nullopt;
 }
 
 /// What did not fit in one look, taken apart.

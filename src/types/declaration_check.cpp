@@ -71,7 +71,7 @@ result<void> refuse_unannounced(txn::engine& engine, const view::change_set& mis
                                 const alloc::block_allocator& blocks) {
     search found(engine, blocks);
     const std::uint64_t chunk_pages = engine.chunk_bytes() / k_page_bytes;
-    for (const view::fresh_chunk& fresh : missed.fresh) {
+    for (const view::whole_chunk& fresh : missed.fresh) {
         for (std::uint64_t i = 0; i < chunk_pages; ++i) {
             // Never committed, so all of the page is new; but only what is not zero was written.
             if (fresh.checksums[i] != 0)

@@ -118,10 +118,12 @@ public:
 
     result<void> run(const view::change_set& changes) {
         const std::uint64_t chunk_pages = engine_.chunk_bytes() / k_page_bytes;
-        for (const view::fresh_chunk& fresh : changes.fresh) {
-            for (std::uint64_t i = 0; i < chunk_pages; ++i) {
-                if (fresh.checksums[i] != 0)
-                    scan((fresh.chunk * chunk_pages + i) * k_page_bytes, k_page_bytes);
+        for (const auto* chunks : {&changes.fresh, &changes.moved}) {
+            for (const view::whole_chunk& whole : *chunks) {
+                for (std::uint64_t i = 0; i < chunk_pages; ++i) {
+                    if (whole.checksums[i] != 0)
+                        scan((whole.chunk * chunk_pages + i) * k_page_bytes, k_page_bytes);
+                }
             }
         }
         for (const view::changed_page& page : changes.pages) {

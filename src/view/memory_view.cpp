@@ -17,6 +17,8 @@ constexpr std::uint64_t k_huge_pages_from = 2 * MiB;   // smaller heaps stay sma
 constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
 constexpr std::uint64_t k_chunks_looked_at = 16384;    // by one commit, whether they are to be mapped
 constexpr std::uint64_t k_read_bytes = 256 * KiB;      // of the image at one go
+constexpr std::size_t k_moved_chunks_min = 4;          // by one commit: fewer are better off in the log
+constexpr std::uint64_t k_pages_for_each_sampled = 7; // odd, since every other page is a common pattern
 
 unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
     std::string reason = why.message;
@@ -44,15 +46,26 @@ std::vector<byte_range> pieces_of(const std::vector<os::page_run>& runs, std::ui
     return pieces;
 }
 
+/// The pieces that lie in the same chunk as `first`, which is the first of them.
+std::span<const byte_range> pieces_in(std::span<const byte_range> pieces, const byte_range* first,
+                                      std::uint64_t chunk_bytes) {
+    const byte_range* end = first;
+    while (end != pieces.data() + pieces.size() && end->offset / chunk_bytes == first->offset / chunk_bytes)
+        ++end;
+    return {first, end};
+}
+
 } // namespace
 
 std::uint64_t change_set::changed_bytes() const {
     std::uint64_t bytes = 0;
     for (const format::change_range& range : ranges)
         bytes += range.bytes;
-    for (const fresh_chunk& chunk : fresh)
-        bytes += static_cast<std::uint64_t>(std::ranges::count_if(chunk.checksums, [](auto sum) { return sum != 0; })) *
-                 k_page_bytes;
+    for (const auto* chunks : {&fresh, &moved}) {
+        for (const whole_chunk& chunk : *chunks)
+            bytes += k_page_bytes * static_cast<std::uint64_t>(
+                                        std::ranges::count_if(chunk.checksums, [](auto sum) { return sum != 0; }));
+    }
     return bytes;
 }
 
@@ -97,11 +110,13 @@ result<void> memory_view::map_image(os::access protection) {
 
 result<void> memory_view::map_file(byte_range heap, std::uint64_t file_offset, os::access protection) {
     const std::uint64_t chunk = store_.chunk_bytes();
-    if (maps_file_.size() < heap.end() / chunk)
-        maps_file_.resize(static_cast<std::size_t>(heap.end() / chunk));
+    if (mappings_.size() < heap.end() / chunk)
+        mappings_.resize(static_cast<std::size_t>(heap.end() / chunk));
     REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
-    std::fill(maps_file_.begin() + static_cast<std::ptrdiff_t>(heap.offset / chunk),
-              maps_file_.begin() + static_cast<std::ptrdiff_t>(heap.end() / chunk), true);
+    for (std::uint64_t each = heap.offset / chunk; each < heap.end() / chunk; ++each) {
+        if (std::exchange(mappings_[static_cast<std::size_t>(each)], mapping::home) == mapping::former_home)
+            store_.left_former_home(each);
+    }
     return scanner_ ? scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file) : result<void>();
 }
 
@@ -157,7 +172,7 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
             return false;
     }
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
-    if (store_.is_stored(chunk) && !maps_file(chunk)) {
+    if (store_.is_stored(chunk) && !maps_home(chunk)) {
         if (scattered_chunks_ == k_scattered_chunks_max)
             return false;
         ++scattered_chunks_;
@@ -191,7 +206,19 @@ result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<
 
 result<change_set> memory_view::collect(const page_predicate& is_unused) {
     REM_TRY(gather_written());
-    return changes_in(written_, is_unused, kept_bytes::usable);
+    return changes_in(written_, is_unused, kept_bytes::usable, moving::allowed);
+}
+
+result<bool> memory_view::holds_changes(const page_predicate& is_unused) {
+    REM_TRY(gather_written());
+    for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
+        auto changes = changes_in({{piece.offset, piece.bytes}}, is_unused, kept_bytes::usable);
+        if (!changes)
+            return changes.error();
+        if (!changes->empty())
+            return true;
+    }
+    return false;
 }
 
 result<change_set> memory_view::collect_announced(const page_predicate& is_unused) {
@@ -205,14 +232,23 @@ result<change_set> memory_view::collect_unannounced(const page_predicate& is_unu
 }
 
 result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
-                                           kept_bytes kept) {
+                                           kept_bytes kept, moving move) {
     auto used = set_unused_aside(runs, is_unused);
     if (!used)
         return used.error();
     change_set changes;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    auto to_move =
+        chunks_to_move(move == moving::allowed ? std::span<const byte_range>(*used) : std::span<const byte_range>());
+    if (!to_move)
+        return to_move.error();
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
+        if (std::ranges::binary_search(*to_move, chunk)) {
+            if (changes.moved.empty() || changes.moved.back().chunk != chunk)
+                REM_TRY(collect_moved(pieces_in(*used, &piece, chunk_bytes), changes));
+            continue;
+        }
         if (store_.is_stored(chunk)) {
             REM_TRY(collect_stored(piece, kept, changes));
             continue;
@@ -303,7 +339,91 @@ result<void> memory_view::compare(std::uint64_t page, const std::byte* committed
     return {};
 }
 
+// Sorted. One alone is not worth the sync that it takes.
+result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const byte_range> written) {
+    std::vector<std::uint64_t> found;
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    for (std::size_t i = 0; i < written.size();) {
+        const auto pieces = pieces_in(written, &written[i], chunk_bytes);
+        i += pieces.size();
+        const std::uint64_t chunk = pieces[0].offset / chunk_bytes;
+        std::uint64_t bytes = 0;
+        for (const byte_range& piece : pieces)
+            bytes += piece.bytes;
+        if (2 * bytes <= chunk_bytes || !store_.may_move(chunk) || frozen_.has_any_in(chunk))
+            continue;
+        auto is_cheaper = is_cheaper_whole(pieces);
+        if (!is_cheaper)
+            return is_cheaper.error();
+        if (*is_cheaper)
+            found.push_back(chunk);
+    }
+    if (found.size() >= k_moved_chunks_min)
+        found.resize(store_.room_to_move(found));
+    if (found.size() < k_moved_chunks_min)
+        found.clear();
+    return found;
+}
+
+// Than the log, and the fold after it: by a sample of the pages that were written.
+result<bool> memory_view::is_cheaper_whole(std::span<const byte_range> written) {
+    change_set sample;
+    std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
+    std::uint64_t pages = 0;
+    std::uint64_t sampled = 0;
+    for (const byte_range& piece : written) {
+        for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
+            if (pages++ % k_pages_for_each_sampled != 0)
+                continue;
+            ++sampled;
+            const std::byte* committed = committed_copy(at / k_page_bytes);
+            if (committed == nullptr) {
+                REM_TRY(store_.read_pages(at / k_page_bytes, image));
+                committed = image.data();
+            }
+            REM_TRY(compare(at / k_page_bytes, committed, sample));
+        }
+    }
+    const std::uint64_t bytes = sample.changed_bytes() + sample.ranges.size() * sizeof(format::change_range) +
+                                sample.pages.size() * (sizeof(format::page_change) + k_page_bytes);
+    return bytes * pages / sampled > store_.chunk_bytes();
+}
+
+// Pages that were not written come from the file, and must be what is committed before they get another checksum.
+result<void> memory_view::collect_moved(std::span<const byte_range> written, change_set& changes) {
+    const std::uint64_t chunk = written[0].offset / store_.chunk_bytes();
+    whole_chunk moved{chunk, {}};
+    auto piece = written.begin();
+    for (std::uint64_t page = chunk * store_.chunk_pages(); page < (chunk + 1) * store_.chunk_pages(); ++page) {
+        const std::uint64_t at = page * k_page_bytes;
+        const std::span<const std::byte> bytes(base() + at, k_page_bytes);
+        const std::uint32_t checksum = is_all_zeros(bytes) ? 0 : page_checksum(bytes);
+        moved.checksums.push_back(checksum);
+        while (piece != written.end() && piece->end() <= at)
+            ++piece;
+        if ((piece != written.end() && piece->offset <= at) || committed_copy(page) != nullptr)
+            continue;
+        auto committed = store_.checksum_of(page);
+        if (!committed)
+            return committed.error();
+        if (*committed != checksum) {
+            std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
+            REM_TRY(store_.read_pages(page, image)); // it says what is wrong
+        }
+    }
+    changes.moved.push_back(std::move(moved));
+    return {};
+}
+
 void memory_view::accept(const change_set& changes) {
+    for (const whole_chunk& moved : changes.moved) {
+        twins_.forget(moved.chunk);
+        if (moved.chunk >= mappings_.size())
+            continue;
+        mapping& now = mappings_[static_cast<std::size_t>(moved.chunk)];
+        if (now != mapping::anonymous) // its former home is where it is again, and has just what the view has
+            now = now == mapping::home ? mapping::former_home : mapping::home;
+    }
     renew_twins(changes);
     announced_.clear();
     written_.clear();
@@ -340,7 +460,7 @@ result<void> memory_view::rollback() {
 
 // Pages of one stored chunk.
 result<void> memory_view::restore(byte_range range) {
-    bool from_file = maps_file(range.offset / store_.chunk_bytes());
+    bool from_file = maps_home(range.offset / store_.chunk_bytes());
     for (std::uint64_t at = range.offset; at < range.end();) {
         if (const std::byte* copy = committed_copy(at / k_page_bytes)) {
             if (std::memcmp(base() + at, copy, k_page_bytes) != 0)
@@ -370,8 +490,8 @@ result<void> memory_view::map_stored_chunks() {
         const std::uint64_t chunk = store_.chunk_bytes();
         for (std::uint64_t from = e.heap.offset; from < e.heap.end();) {
             std::uint64_t to = from + chunk;
-            bool mapped = maps_file(from / chunk);
-            while (to < e.heap.end() && maps_file(to / chunk) == mapped)
+            bool mapped = maps_home(from / chunk);
+            while (to < e.heap.end() && maps_home(to / chunk) == mapped)
                 to += chunk;
             if (!mapped)
                 REM_TRY(map_file_again({from, to - from}, e.file_offset + (from - e.heap.offset)));
@@ -394,6 +514,8 @@ void memory_view::drop_twins() {
     settled_ = 0;
     twins_.clear();
     twin_memory_.trim();
+    chunk_to_map_ = 0;
+    has_left_chunks_ = false;
 }
 
 result<std::span<const store::folded_page>> memory_view::freeze() {
@@ -431,7 +553,7 @@ result<void> memory_view::settle_pages(std::uint64_t pages) {
     for (; settled_ < end; ++settled_) {
         const store::folded_page& frozen = to_settle_[settled_];
         const std::uint64_t at = frozen.page * k_page_bytes;
-        if (twins_.find(frozen.page) == nullptr && maps_file(frozen.page / store_.chunk_pages()) &&
+        if (twins_.find(frozen.page) == nullptr && maps_home(frozen.page / store_.chunk_pages()) &&
             std::memcmp(base() + at, frozen.bytes, k_page_bytes) == 0)
             copies.push_back({at, k_page_bytes});
     }
@@ -459,7 +581,7 @@ result<void> memory_view::map_some_chunks(std::uint64_t pages) {
     for (std::uint64_t looked = 0; chunk_to_map_ < end && mapped < chunks_max && looked < k_chunks_looked_at;
          ++looked) {
         const std::uint64_t first = chunk_to_map_++;
-        if (maps_file(first) || !store_.is_stored(first))
+        if (maps_home(first) || !store_.is_stored(first))
             continue;
         if (has_newer(first)) { // between others it costs mappings
             has_left_chunks_ = true;
@@ -471,7 +593,7 @@ result<void> memory_view::map_some_chunks(std::uint64_t pages) {
         std::uint64_t count = 1;
         for (; count < chunks_max && chunk_to_map_ < end; ++count, ++chunk_to_map_) {
             const std::uint64_t next = chunk_to_map_;
-            if (maps_file(next) || !store_.is_stored(next) || has_newer(next) ||
+            if (maps_home(next) || !store_.is_stored(next) || has_newer(next) ||
                 store_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
                 break;
         }
@@ -491,8 +613,8 @@ result<void> memory_view::forget(byte_range chunks) {
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk) {
         twins_.forget(chunk);
-        if (chunk < maps_file_.size())
-            maps_file_[static_cast<std::size_t>(chunk)] = false;
+        if (chunk < mappings_.size())
+            mappings_[static_cast<std::size_t>(chunk)] = mapping::anonymous;
     }
     return map_zeros(chunks.offset, std::min(chunks.end(), accessible_));
 }
@@ -504,7 +626,7 @@ result<void> memory_view::settle(commit_scope committed) {
     for (const store::folded_page& twin : twins_.sorted()) {
         const std::uint64_t at = twin.page * k_page_bytes;
         if (committed == commit_scope::everything ||
-            (maps_file(twin.page / store_.chunk_pages()) && std::memcmp(base() + at, twin.bytes, k_page_bytes) == 0))
+            (maps_home(twin.page / store_.chunk_pages()) && std::memcmp(base() + at, twin.bytes, k_page_bytes) == 0))
             copies.push_back({at, k_page_bytes});
     }
     sort_and_merge(copies);

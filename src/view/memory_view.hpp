@@ -36,20 +36,21 @@ struct changed_page {
     std::size_t first_range; // in change_set::ranges
 };
 
-/// A chunk that has no place in the file yet.
-struct fresh_chunk {
+/// A chunk that is to be written whole.
+struct whole_chunk {
     std::uint64_t chunk;
     std::vector<std::uint32_t> checksums; // one for each page; 0: all zeros
 };
 
 /// What a commit has to make durable.
 struct change_set {
-    std::vector<fresh_chunk> fresh;
+    std::vector<whole_chunk> fresh; // that have no place in the file yet
+    std::vector<whole_chunk> moved; // that were rewritten so far that writing them whole to their other home is cheaper
     std::vector<changed_page> pages;
     std::vector<format::change_range> ranges;
 
-    [[nodiscard]] bool empty() const { return fresh.empty() && pages.empty(); }
-    /// Of ranges, and of the pages that fresh chunks have contents for.
+    [[nodiscard]] bool empty() const { return fresh.empty() && moved.empty() && pages.empty(); }
+    /// Of ranges, and of the pages that whole chunks have contents for.
     [[nodiscard]] std::uint64_t changed_bytes() const;
     [[nodiscard]] std::span<const format::change_range> ranges_of(const changed_page& page) const {
         return std::span(ranges).subspan(page.first_range, page.range_count);
@@ -91,7 +92,13 @@ public:
     /// lost when no accept() follows: the next collect() reports it again. Chunks that hold nothing, as `is_unused` says
     /// of all their pages, are no changes: their memory goes back to the kernel and reads as it was committed last.
     result<change_set> collect(const page_predicate& is_unused);
-    /// The changes are durable: they are committed content now. Precondition: the store has accepted the fresh chunks.
+    /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
+    result<bool> holds_changes(const page_predicate& is_unused);
+    /// Whether the chunk is mapped from the home where it is.
+    [[nodiscard]] bool maps_home(std::uint64_t chunk) const {
+        return chunk < mappings_.size() && mappings_[static_cast<std::size_t>(chunk)] == mapping::home;
+    }
+    /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
     void accept(const change_set& changes);
     /// Memory becomes the committed content again.
     result<void> rollback();
@@ -148,6 +155,8 @@ public:
     result<void> settle_some(commit_scope committed, std::uint64_t pages);
     /// All that is left, but for chunks.
     result<void> settle_rest();
+    /// Whether chunks are left to be looked at by settle_some().
+    [[nodiscard]] bool has_chunks_to_map() const { return chunk_to_map_ != k_no_chunk; }
 
     /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and twins go. Precondition: nothing
     /// uncommitted lies there, and no twin is frozen.
@@ -172,8 +181,13 @@ private:
     result<void> gather_written();
     /// What a tracker has kept counts as committed content only after its collect().
     enum class kept_bytes { usable, not_usable };
+    /// Whether chunks may be written whole although the file has them.
+    enum class moving { allowed, not_allowed };
     result<change_set> changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
-                                  kept_bytes kept);
+                                  kept_bytes kept, moving move = moving::not_allowed);
+    result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written);
+    result<bool> is_cheaper_whole(std::span<const byte_range> written);
+    result<void> collect_moved(std::span<const byte_range> written, change_set& changes);
     result<std::vector<byte_range>> set_unused_aside(const std::vector<os::page_run>& runs,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
@@ -195,9 +209,6 @@ private:
     void renew_twins(const change_set& changes);
     result<void> map_stored_chunks();
     result<void> restore(byte_range range);
-    [[nodiscard]] bool maps_file(std::uint64_t chunk) const {
-        return chunk < maps_file_.size() && maps_file_[static_cast<std::size_t>(chunk)];
-    }
 
     static constexpr std::uint64_t k_no_chunk = ~std::uint64_t{0};
 
@@ -220,7 +231,9 @@ private:
     announced_pages announced_;          // likewise; by whoever writes
     bool notes_announcements_ = false;
     std::vector<std::byte*> unchanged_; // scratch of collect_stored()
-    std::vector<bool> maps_file_;       // for each chunk: a file mapping, else anonymous memory
+    /// What the memory of a chunk is: anonymous, or mapped from the file, where it is or where it was before it moved.
+    enum class mapping : std::uint8_t { anonymous, home, former_home };
+    std::vector<mapping> mappings_;
 };
 
 } // namespace remanence::view

@@ -66,6 +66,12 @@ void content::write(std::uint64_t offset, std::span<const std::byte> bytes) {
             return;
         }
     }
+    const auto covered = pieces_.lower_bound(offset + bytes.size());
+    if (covered != pieces_.begin()) {
+        const auto& last = *std::prev(covered);
+        REM_CHECK(last.first + last.second->size() <= std::max(offset, last.first) + bytes.size());
+    }
+    erase(pieces_.lower_bound(offset), covered);
     at = pieces_.emplace(offset, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end())).first;
     fingerprint_ += fingerprint_of(*at);
 }

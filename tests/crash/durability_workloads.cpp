@@ -13,7 +13,8 @@ void grow_log(session& program, std::uint64_t rounds, durability of_long, durabi
     program.add_block(800 * KiB);
     program.commit();
     for (std::uint64_t i = 0; i < rounds; i++) {
-        program.poke(0, 5000 + i, 330 * KiB - 70 * KiB * (i % 3));
+        for (std::uint64_t chunk = 0; chunk < 12 - 3 * (i % 3); chunk++)
+            program.poke(0, 5000 + i + chunk * 64 * KiB, 28 * KiB); // less than what makes it move
         program.commit(i % 3 == 0 ? of_short : of_long);
         program.poke(0, 100 + 20000 * i, 40);
         program.commit(of_short);

@@ -126,10 +126,26 @@ TEST(call_sites, have_names_of_their_own) {
 /// The workloads whose states tell when something is left out, one or another of them.
 std::vector<workload> telling_workloads() {
     std::vector<workload> found;
-    for (const char* name : {"create", "checkpoints", "bulk_commits", "free_and_reuse", "log_growth",
-                             "many_skipped_chunks", "free_what_was_changed", "killed", "debris", "debris_in_gaps",
-                             "copied", "replaced", "failing_device_xfs", "failing_growth_xfs", "durabilities",
-                             "failing_lazy_xfs", "background", "background_growth", "background_failing_xfs"})
+    for (const char* name : {"create",
+                             "checkpoints",
+                             "bulk_commits",
+                             "free_and_reuse",
+                             "log_growth",
+                             "many_skipped_chunks",
+                             "free_what_was_changed",
+                             "killed",
+                             "debris",
+                             "debris_in_gaps",
+                             "copied",
+                             "replaced",
+                             "failing_device_xfs",
+                             "failing_growth_xfs",
+                             "durabilities",
+                             "failing_lazy_xfs",
+                             "background",
+                             "background_growth",
+                             "background_failing_xfs",
+                             "moves"})
         found.push_back(named(name));
     return found;
 }

@@ -93,6 +93,12 @@ private:
     std::unique_ptr<store> heap_;
 };
 
+/// Of each chunk less than what makes it move: 28 KiB of 64 go into the log.
+void fill_parts(std::byte* block, std::uint64_t bytes, int value) {
+    for (std::uint64_t at = 0; at + 64 * KiB <= bytes; at += 64 * KiB)
+        std::fill_n(block + at, 28 * KiB, static_cast<std::byte>(value));
+}
+
 // Room is reserved before a commit writes anything (I5).
 
 class program_on_full_disk : public program {
@@ -140,10 +146,14 @@ void work_on_full_disk(const std::string& dropped) {
     at_work.open();
     sparse[20 * KiB] = std::byte{1};
     at_work.commit_and_fold("a page that was a hole");
-    std::byte* rewritten = at_work.add(1536 * KiB);
+    std::byte* rewritten = at_work.add(3 * MiB);
     at_work.commit_and_fold("more fresh chunks");
-    std::fill_n(rewritten, 1536 * KiB, std::byte{8});
+    fill_parts(rewritten, 3 * MiB, 8);
     at_work.commit_and_fold("a record longer than the log");
+    std::fill_n(rewritten, 600 * KiB, std::byte{9});
+    at_work.commit_and_fold("chunks that move");
+    rewritten[100 * KiB] = std::byte{10};
+    at_work.commit_and_fold("a small commit to one that has moved");
     block[5000] = std::byte{3};
     at_work.commit();
     at_work.die();
@@ -156,6 +166,23 @@ void work_on_full_disk(const std::string& dropped) {
     block[5000] = std::byte{4};
     at_work.commit_and_fold("another to the copy");
     at_work.close();
+}
+
+/// Of chunks that move, and stay away.
+void give_former_homes_back(const std::string& dropped) {
+    program at_work(dropped);
+    at_work.disk().limit_space(GiB); // so that it counts what is used
+    at_work.open();
+    std::byte* block = at_work.add(MiB);
+    at_work.commit();
+    at_work.close();
+    const std::uint64_t before = at_work.disk().space_used();
+    at_work.open();
+    std::fill_n(block, MiB, std::byte{8});
+    at_work.commit();
+    at_work.close();
+    if (at_work.disk().space_used() > before + 256 * KiB)
+        throw violation("the homes that chunks left are still there");
 }
 
 // What failed leaves nothing behind, and nor does what is done.
@@ -212,12 +239,12 @@ void leave_nothing_behind(const std::string& dropped) {
 void overwrite_what_was_written(const std::string& dropped) {
     program at_work(dropped);
     at_work.open();
-    std::byte* block = at_work.add(2 * MiB);
+    std::byte* block = at_work.add(3 * MiB);
     at_work.commit();
-    std::fill_n(block, 1200 * KiB, std::byte{1});
+    fill_parts(block, 3 * MiB, 1);
     at_work.commit(); // makes the log longer
     const std::size_t before = at_work.disk().trace().size();
-    std::fill_n(block, 600 * KiB, std::byte{2});
+    fill_parts(block, 1400 * KiB, 2);
     at_work.commit();
     const auto& trace = at_work.disk().trace();
     for (std::size_t i = before; i < trace.size(); i++) {
@@ -261,13 +288,13 @@ void put(os::file_system& files, const std::string& path, const std::vector<std:
 void begin_log_in_spite_of_old_one(const std::string& dropped) {
     program at_work(dropped);
     at_work.open();
-    std::byte* block = at_work.add(1 * MiB);
+    std::byte* block = at_work.add(2 * MiB);
     at_work.commit();
     at_work.close();
     const auto heap_before = bytes_of(at_work.disk(), k_heap);
     at_work.open();
     for (unsigned value = 1; value < 4; value++) { // more than one segment
-        std::fill_n(block, 900 * KiB, static_cast<std::byte>(value));
+        fill_parts(block, 2 * MiB, static_cast<int>(value));
         at_work.commit();
     }
     at_work.die();
@@ -335,11 +362,15 @@ const std::map<std::string, purpose>& other_purposes() {
                                              broken_without<begin_log_in_spite_of_old_one>};
     static const purpose nothing_copied{"what an interrupted copy left is no part of the next one",
                                         broken_without<copy_where_one_was_cut_short>};
+    static const purpose space{"the space of homes that chunks left goes back to the file system",
+                               broken_without<give_former_homes_back>};
     static const std::map<std::string, purpose> all = {
         {"store: reserve superblocks", room},
         {"store: reserve chunk map again", room},
         {"store: reserve pages", room},
         {"store: reserve checksums", room},
+        {"store: reserve moved chunks", room},
+        {"store: punch former homes", space},
         {"log: reserve segments", room},
         {"store: remove file not emptied", nothing_left},
         {"store: remove failed heap", nothing_left},

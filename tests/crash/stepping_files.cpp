@@ -31,9 +31,9 @@ public:
         owner_.come_to(where);
         return below_->reserve(where, offset, bytes);
     }
-    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override {
         owner_.come_to(where);
-        return below_->punch(where, offset, bytes);
+        return below_->punch(where, offset, bytes, otherwise);
     }
 
     result<void> sync(os::site where) override { return below_->sync(where); }

@@ -159,7 +159,7 @@ private:
                 sums.push_back(page_checksum({memory_ + page * k_page_bytes, k_page_bytes}));
             REM_TRY(store_->write_fresh(chunk * store_->chunk_pages(),
                                         {memory_ + chunk * k_chunk_bytes, static_cast<std::size_t>(k_chunk_bytes)}));
-            record.add_fresh(chunk, sums);
+            record.add_chunk(chunk, false, sums);
         }
         return store_->sync_fresh();
     }

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 namespace remanence::faults {
 namespace {
@@ -53,6 +54,8 @@ int strike(const char* call, bool can_be_short = false) {
     return plan.code;
 }
 
+bool is_longer(int fd, off_t bytes) { return ::lseek(fd, 0, SEEK_END) > bytes; } // all else is by pread and pwrite
+
 } // namespace
 } // namespace remanence::faults
 
@@ -76,8 +79,10 @@ REM_WRAP_AS(madvise, advice == MADV_DONTNEED ? "madvise to drop pages" : "madvis
             (void* where, std::size_t bytes, int advice), (where, bytes, advice))
 REM_WRAP(fsync, int, (int fd), (fd))
 REM_WRAP(fdatasync, int, (int fd), (fd))
-REM_WRAP(ftruncate, int, (int fd, off_t bytes), (fd, bytes))
-REM_WRAP(fallocate, int, (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes))
+REM_WRAP_AS(ftruncate, remanence::faults::is_longer(fd, bytes) ? "ftruncate to cut off" : "ftruncate", int,
+            (int fd, off_t bytes), (fd, bytes))
+REM_WRAP_AS(fallocate, (mode & FALLOC_FL_PUNCH_HOLE) != 0 ? "fallocate to punch" : "fallocate", int,
+            (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes))
 REM_WRAP(fcntl, int, (int fd, int command, void* argument), (fd, command, argument))
 REM_WRAP(fstat, int, (int fd, struct stat* into), (fd, into))
 REM_WRAP(stat, int, (const char* path, struct stat* into), (path, into))
@@ -160,6 +165,11 @@ constexpr silence k_silent[] = {
     {"pread", EINTR, "repeated"},
     {"pwrite", EINTR, "repeated"},
     {"fallocate", EINTR, "repeated"},
+    {"fallocate to punch", EINTR, "repeated"},
+    {"fallocate to punch", ENOSPC, "what no block needs goes back to the file system another time"},
+    {"fallocate to punch", EDQUOT, "the same"},
+    {"ftruncate to cut off", ENOSPC, "the same"},
+    {"ftruncate to cut off", EDQUOT, "the same"},
     {"fdatasync", EINTR, "repeated: it was interrupted, and has reported no write as failed yet"},
     {"pread", k_short, "the rest is read"},
     {"pwrite", k_short, "the rest is written"},

@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::vector<std::uint8_t> record(input.begin() + static_cast<std::ptrdiff_t>(at), input.end());
         const auto page = std::make_unique<std::byte[]>(k_page_bytes);
         static_cast<void>(log::for_each_part(
-            std::as_bytes(std::span(record)), 16, [](std::uint64_t, const std::vector<std::uint32_t>&) {},
+            std::as_bytes(std::span(record)), 16, [](const log::placed_chunk&) {},
             [&](const log::page_entry& entry) { log::apply_ranges(entry, page.get()); }));
     }
     files().reset();

@@ -82,8 +82,9 @@ private:
         result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
             return call<void>("reserve", [&] { return below_->reserve(where, offset, bytes); });
         }
-        result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
-            return call<void>("punch", [&] { return below_->punch(where, offset, bytes); });
+        result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes,
+                       os::unpunchable otherwise) override {
+            return call<void>("punch", [&] { return below_->punch(where, offset, bytes, otherwise); });
         }
         result<bool> try_lock(os::lock_kind kind) override {
             return call<bool>("try_lock", [&] { return below_->try_lock(kind); });

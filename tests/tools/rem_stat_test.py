@@ -15,7 +15,7 @@ class stat(RemTest):
         info = self.json("info", "--json", "book.rem")["log"]
         self.assertEqual({key: log[key] for key in info}, info)
         self.assertEqual(log["commits"], 10)
-        self.assertGreater(log["fresh_pages"] * 4096, 40_000 * 8)  # of the numbers
+        self.assertGreater(log["whole_pages"] * 4096, 40_000 * 8)  # of the numbers
         self.assertGreater(log["changed_pages"], 3)
         self.assertLess(log["changed_bytes"], log["record_bytes"])
 

@@ -26,8 +26,8 @@ void add_log(std::string& text, const txn::inspected_log& log) {
     };
     line("commits", fmt::format("{} that the image lacks", grouped(log.commits)));
     line("records", fmt::format("{} of {} used", size_text(log.record_bytes), size_text(log.file_bytes)));
-    line("changed", fmt::format("{} on {}, {} committed first", counted(log.totals.changed_bytes, "byte"),
-                                counted(log.totals.changed_pages, "page"), counted(log.totals.fresh_pages, "page")));
+    line("changed", fmt::format("{} on {}, {} written whole", counted(log.totals.changed_bytes, "byte"),
+                                counted(log.totals.changed_pages, "page"), counted(log.totals.whole_pages, "page")));
     line("per commit",
          fmt::format("{} bytes of records, {} bytes changed on {} pages", per(log.record_bytes, log.commits),
                      per(log.totals.changed_bytes, log.commits), per(log.totals.changed_pages, log.commits)));
@@ -81,7 +81,7 @@ json_object log_object(const txn::inspected_log& log) {
         .add("record_bytes", log.record_bytes)
         .add("changed_pages", log.totals.changed_pages)
         .add("changed_bytes", log.totals.changed_bytes)
-        .add("fresh_pages", log.totals.fresh_pages);
+        .add("whole_pages", log.totals.whole_pages);
     return all;
 }
 

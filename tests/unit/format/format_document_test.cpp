@@ -57,8 +57,8 @@ std::vector<layout> all_layouts() {
                FIELD(superblock, base), FIELD(superblock, epoch), FIELD(superblock, checkpoint_version),
                FIELD(superblock, chain), FIELD(superblock, image_bytes), FIELD(superblock, map),
                FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
-               FIELD(superblock, regions), FIELD(superblock, log_begin), FIELD(superblock, zero),
-               FIELD(superblock, checksum)),
+               FIELD(superblock, regions), FIELD(superblock, log_begin), FIELD(superblock, second_homes),
+               FIELD(superblock, zero), FIELD(superblock, checksum)),
         LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset),
                FIELD(region, home_offset), FIELD(region, root)),
         LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot),
@@ -75,9 +75,9 @@ std::vector<layout> all_layouts() {
         LAYOUT(record_header, FIELD(record_header, magic), FIELD(record_header, uuid), FIELD(record_header, epoch),
                FIELD(record_header, version), FIELD(record_header, predecessor), FIELD(record_header, durable_through),
                FIELD(record_header, payload_bytes), FIELD(record_header, image_bytes),
-               FIELD(record_header, fresh_count), FIELD(record_header, page_count), FIELD(record_header, features),
+               FIELD(record_header, chunk_count), FIELD(record_header, page_count), FIELD(record_header, features),
                FIELD(record_header, checksum)),
-        LAYOUT(fresh_chunk, FIELD(fresh_chunk, chunk)),
+        LAYOUT(whole_chunk, FIELD(whole_chunk, chunk_and_home)),
         LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high),
                FIELD(page_change, range_count), FIELD(page_change, checksum)),
         LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
@@ -291,7 +291,7 @@ TEST(format_document, shows_a_record_that_is_intact_and_changes_one_word) {
     std::size_t changed = 0;
     EXPECT_TRUE(log::for_each_part(
         std::span(bytes).first(sizeof header + header.payload_bytes), block.chunk_bytes / k_page_bytes,
-        [&](std::uint64_t, const std::vector<std::uint32_t>&) { ADD_FAILURE() << "a fresh chunk"; },
+        [&](const log::placed_chunk&) { ADD_FAILURE() << "a whole chunk"; },
         [&](const log::page_entry& entry) { changed += entry.data.size(); }));
     EXPECT_EQ(changed, sizeof(std::uint64_t));
 }

@@ -42,7 +42,7 @@ protected:
             ASSERT_TRUE(store_->write_fresh(*fresh * k_chunk_pages, page.span()));
             ASSERT_TRUE(store_->sync_fresh());
             sums[0] = page.checksum();
-            builder.add_fresh(*fresh, sums);
+            builder.add_chunk(*fresh, false, sums);
             memory_[*fresh * k_chunk_pages].assign(page.span().begin(), page.span().end());
             image_bytes = std::max(image_bytes, (*fresh + 1) * k_chunk);
         }

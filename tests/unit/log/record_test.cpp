@@ -29,7 +29,7 @@ parts build(record_builder& builder, std::mt19937_64& random, const std::vector<
         std::vector<std::uint32_t> sums(k_pages_of_chunk);
         for (auto& sum : sums)
             sum = static_cast<std::uint32_t>(random());
-        builder.add_fresh(i * 7, sums);
+        builder.add_chunk(i * 7, false, sums);
         wanted.fresh.emplace_back(i * 7, sums);
     }
     for (std::uint64_t i = 0; i < random() % 5; ++i) {
@@ -52,7 +52,7 @@ std::optional<parts> read_back(std::span<const std::byte> record, const std::vec
     parts got;
     const bool sound = for_each_part(
         record, k_pages_of_chunk,
-        [&](std::uint64_t chunk, std::vector<std::uint32_t> sums) { got.fresh.emplace_back(chunk, std::move(sums)); },
+        [&](placed_chunk placed) { got.fresh.emplace_back(placed.chunk, std::move(placed.checksums)); },
         [&](const page_entry& entry) {
             auto page = before;
             apply_ranges(entry, page.data());
@@ -132,11 +132,11 @@ TEST(record, hostile_contents_stay_within_bounds) {
             bytes.resize(sizeof(format::record_header) + random() % (bytes.size() - sizeof(format::record_header) + 1));
         for_each_part(
             bytes, k_pages_of_chunk,
-            [&](std::uint64_t chunk, const std::vector<std::uint32_t>& sums) {
+            [&](const placed_chunk& placed) {
                 format::record_header header{};
                 std::memcpy(&header, bytes.data(), sizeof header);
-                EXPECT_LT(chunk, header.image_bytes / k_page_bytes / k_pages_of_chunk);
-                EXPECT_EQ(sums.size(), k_pages_of_chunk);
+                EXPECT_LT(placed.chunk, header.image_bytes / k_page_bytes / k_pages_of_chunk);
+                EXPECT_EQ(placed.checksums.size(), k_pages_of_chunk);
             },
             [&](const page_entry& entry) {
                 std::vector<std::byte> page(k_page_bytes);
@@ -147,13 +147,13 @@ TEST(record, hostile_contents_stay_within_bounds) {
 
 TEST(record, what_is_none_or_has_features_is_not_taken_apart) {
     record_builder builder;
-    builder.add_fresh(1, std::vector<std::uint32_t>(k_pages_of_chunk));
+    builder.add_chunk(1, false, std::vector<std::uint32_t>(k_pages_of_chunk));
     const auto bytes = without_padding(builder.finish(identity(), k_image_bytes));
     std::vector<std::byte> record(bytes.begin(), bytes.end());
     const auto parts_of = [&] {
         std::size_t parts = 0;
         const bool sound = for_each_part(
-            record, k_pages_of_chunk, [&](std::uint64_t, const std::vector<std::uint32_t>&) { ++parts; },
+            record, k_pages_of_chunk, [&](const placed_chunk&) { ++parts; },
             [&](const page_entry&) { ++parts; });
         return std::pair(sound, parts);
     };

@@ -16,7 +16,7 @@ TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_appli
     ASSERT_TRUE(store_->write_fresh(k_chunk_pages, page.span()));
     std::vector<std::uint32_t> sums(k_chunk_pages);
     sums[0] = page.checksum();
-    builder.add_fresh(1, sums);
+    builder.add_chunk(1, false, sums);
     std::uint64_t stale = 12345;
     std::vector<std::byte> other(k_page_bytes);
     std::memcpy(other.data(), &stale, sizeof stale);
@@ -85,7 +85,7 @@ TEST_F(log_replay, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_pla
         begin();
         record_builder builder;
         if (fresh)
-            builder.add_fresh(0, std::vector<std::uint32_t>(k_chunk_pages));
+            builder.add_chunk(0, false, std::vector<std::uint32_t>(k_chunk_pages));
         else
             add_change(builder, 0);
         append(builder, k_chunk);
@@ -138,11 +138,11 @@ TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
         {"an image larger than the regions", 1 * TiB, [&](record_builder& b) { add_change(b, 0); }, true},
         {"an image of half a chunk more", image + k_chunk / 2, [&](record_builder& b) { add_change(b, 0); }, true},
         {"an image that no chunk explains", image + k_chunk, [&](record_builder& b) { add_change(b, 0); }, true},
-        {"a chunk that has contents", image, [&](record_builder& b) { b.add_fresh(0, sums); }, true},
+        {"a chunk that has contents", image, [&](record_builder& b) { b.add_chunk(0, false, sums); }, true},
         {"a chunk twice", image,
          [&](record_builder& b) {
-             b.add_fresh(1, sums);
-             b.add_fresh(1, sums);
+             b.add_chunk(1, false, sums);
+             b.add_chunk(1, false, sums);
          },
          true},
         {"a page beyond the image", image, [&](record_builder& b) { add_change(b, 4 * k_chunk_pages); }, true},

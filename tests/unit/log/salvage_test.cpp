@@ -21,7 +21,7 @@ TEST_F(log_salvage, passes_over_a_record_that_does_not_fit) {
     commit({}, {0}, 2);
     record_builder builder;
     std::vector<std::uint32_t> sums(k_chunk_pages, 7);
-    builder.add_fresh(0, sums); // a chunk that is there already
+    builder.add_chunk(0, false, sums); // a chunk that is there already
     const auto ours = memory_.at(0);
     std::vector<std::byte> page(k_page_bytes, std::byte{9});
     format::change_range range{8, 16};
@@ -56,8 +56,8 @@ TEST_F(log_salvage, applies_nothing_of_a_record_of_which_a_part_fits) {
     ASSERT_TRUE(store_->add_regions(3 * k_chunk));
     const std::vector<std::uint32_t> sums(k_chunk_pages, 7);
     record_builder builder;
-    builder.add_fresh(2, sums);
-    builder.add_fresh(0, sums); // a chunk that is there already
+    builder.add_chunk(2, false, sums);
+    builder.add_chunk(0, false, sums); // a chunk that is there already
     append(builder, 3 * k_chunk);
     crash();
     auto outcome = salvage();
@@ -172,7 +172,7 @@ TEST_F(log_salvage, passes_over_a_damaged_table_of_checksums_and_keeps_what_othe
     begin();
     commit({}, {0, 80 * k_chunk_pages}, 3);
     record_builder builder;
-    builder.add_fresh(1, std::vector<std::uint32_t>(k_chunk_pages, 7)); // nobody can tell that it has contents
+    builder.add_chunk(1, false, std::vector<std::uint32_t>(k_chunk_pages, 7)); // nobody can tell that it has contents
     append(builder, 81 * k_chunk);
     log_.reset();
     const format::region& region = store_->super().regions[0];

@@ -108,6 +108,26 @@ TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_f
     EXPECT_TRUE(reopen());
 }
 
+TEST_F(heap_file_contents, chunks_are_forgotten_as_long_as_there_are_mappings_for_the_gaps) {
+    constexpr std::uint64_t k_gaps = 4096;
+    ASSERT_TRUE(store_->add_regions((2 * k_gaps + 10) * k_chunk));
+    for (std::uint64_t chunk = 0; chunk < 2 * k_gaps + 10; ++chunk)
+        store_->accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
+    std::uint64_t gaps = 0;
+    for (std::uint64_t chunk = 1; chunk < 2 * k_gaps + 9; chunk += 2) {
+        auto forgotten = store_->forget({chunk * k_chunk, k_chunk}, version_);
+        ASSERT_TRUE(forgotten) << forgotten.why().message;
+        gaps += forgotten->size();
+        EXPECT_EQ(store_->is_stored(chunk), forgotten->empty());
+    }
+    EXPECT_EQ(gaps, k_gaps);
+    publish();
+    ASSERT_TRUE(reopen());
+    EXPECT_FALSE(store_->is_stored(1));
+    EXPECT_TRUE(store_->is_stored(2));
+    EXPECT_TRUE(store_->is_stored(2 * k_gaps + 3));
+}
+
 TEST_F(heap_file_contents, a_heap_whose_file_has_no_more_offsets_is_exhausted_and_stays_valid) {
     commit_fresh(0, 1);
     publish();

@@ -1,5 +1,6 @@
 // Space that no block needs goes back to the file system: when, and that nothing else does.
 
+#include "alloc/sections.hpp"
 #include "os/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
@@ -185,6 +186,76 @@ TEST_P(space_given_back, what_fails_on_the_way_is_told_and_loses_nothing) {
         }
         EXPECT_GT(failures, 5U);
     }
+}
+
+// Some file systems need room for a hole. What should be one is then not used again before it is.
+TEST_P(space_given_back, later_when_there_is_no_room_for_holes) {
+    allocate(30 * KiB, 1);
+    std::byte* const freed = allocate(500 * KiB, 2);
+    allocate(100 * KiB, 3); // so that the file does not end before
+    commit();
+    engine_.reset();
+    const auto start = disk_.now();
+    for (const bool closes : {false, true}) {
+        std::uint64_t without_room = 0;
+        for (std::uint64_t n = 0;; ++n) {
+            SCOPED_TRACE(std::to_string(n) + (closes ? " of close" : " of checkpoint"));
+            open();
+            deallocate(freed, 500 * KiB);
+            commit();
+            disk_.take_trace();
+            disk_.fail_at(n, errc::no_space);
+            const auto done = closes ? engine_->close() : engine_->checkpoint();
+            const bool failed = !disk_.failure_is_ahead();
+            disk_.work_again();
+            if (!done) {
+                EXPECT_EQ(done.why().code, errc::io) << "the heap is poisoned or closed, so nothing may be repeated";
+            }
+            const bool no_hole = std::ranges::any_of(disk_.trace(), [](const os::disk_operation& each) {
+                return each.failed && each.what == os::disk_operation::kind::punch;
+            });
+            if (no_hole) {
+                ++without_room;
+                EXPECT_TRUE(done);
+                if (closes)
+                    open();
+                std::byte* const again = allocate(400 * KiB, 0); // zeros, where the file has none
+                ASSERT_EQ(again, freed);
+                for (std::uint64_t at = 0; at < 400 * KiB; at += k_space_chunk_bytes)
+                    again[at] = std::byte{7};
+                commit();
+                expect_sound();
+                open();
+                for (std::uint64_t at = 0; at < 400 * KiB; ++at)
+                    ASSERT_EQ(again[at], std::byte(at % k_space_chunk_bytes == 0 ? 7 : 0)) << at;
+                expect_sound();
+            }
+            engine_.reset();
+            disk_.rewind(start);
+            if (!failed)
+                break;
+        }
+        EXPECT_GT(without_room, 0U);
+    }
+}
+
+// A descriptor that says that more is free than is, and was committed.
+TEST_P(space_given_back, not_where_the_allocator_contradicts_itself) {
+    std::byte* const freed = allocate(300 * KiB, 1);
+    std::byte* const kept = allocate(300 * KiB, 2);
+    ASSERT_GT(kept, freed);
+    commit();
+    deallocate(freed, 300 * KiB);
+    commit();
+    const auto page = static_cast<std::uint32_t>(engine_->offset_of(freed) / k_page_bytes);
+    auto* const run =
+        reinterpret_cast<format::page_descriptor*>(engine_->base() + alloc::section_of(page).descriptor_offset(page));
+    ASSERT_EQ(run->kind, format::page_kind::free_run);
+    run->count += 64;
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    open();
+    EXPECT_TRUE(holds(kept, 300 * KiB, 2));
 }
 
 TEST_P(space_given_back, a_superblock_damaged_later_does_not_bring_the_former_one_back_unnoticed) {

@@ -1,0 +1,175 @@
+// Chunks that are rewritten, and move to their other home.
+#include "workload_parts.hpp"
+
+#include <algorithm>
+
+namespace remanence::crash {
+
+namespace {
+
+using log::durability;
+
+constexpr std::uint64_t k_block = 6 * 64 * KiB; // more than the chunks that must move at once, wherever it begins
+
+/// All of it but its header.
+void rewrite_largest(session& program) { program.poke(largest(program), 64, k_block - 64); }
+
+/// Chunks move, are changed where they are then, move back, and are rewritten when they may not move.
+void moves(session& program) {
+    begin(program);
+    program.add_block(k_block);
+    program.commit();
+    rewrite_largest(program); // fresh ones of the same log
+    program.commit();
+    program.poke(largest(program), 70 * KiB, 300);
+    program.poke(64);
+    program.commit();
+    rewrite_largest(program); // in the log, since they have moved in it
+    program.poke(40);
+    program.commit();
+    program.checkpoint();
+    program.poke(largest(program), 100 * KiB, 3000);
+    program.commit();
+    rewrite_largest(program); // back, with changes behind the checkpoint
+    program.add_block(20 * KiB);
+    program.commit();
+    program.poke(largest(program), 100 * KiB, 5000);
+    program.add_block(500);
+    program.commit();
+    program.checkpoint();
+    program.verify();
+    rewrite_largest(program);
+    program.rollback();
+    program.change_serial();
+    program.commit();
+    rewrite_largest(program);
+    program.poke(largest(program), 30, 50 * KiB);
+    program.commit(durability::lazy);
+    program.poke(600);
+    program.commit();
+    program.close();
+    program.open();
+    program.poke(largest(program), 10 * KiB, 7000);
+    program.commit();
+    rewrite_largest(program); // mapped from the file
+    program.commit();
+    program.die();
+    program.open();
+    rewrite_largest(program);
+    program.commit();
+    program.poke(9000);
+    program.commit();
+}
+
+/// Chunks that have moved are freed and given back, and fresh ones take their place.
+void moved_and_given_back(session& program) {
+    begin(program);
+    program.add_block(10 * KiB);
+    program.add_block(k_block);
+    program.commit();
+    rewrite_largest(program);
+    program.commit();
+    program.checkpoint();
+    program.remove_largest();
+    program.commit();
+    program.checkpoint();
+    program.add_sparse_block(k_block, 70 * KiB, 2000); // where nothing is written, holes
+    program.commit();
+    program.poke(largest(program), 50 * KiB, 300);
+    program.commit();
+    rewrite_largest(program);
+    program.commit();
+    program.remove_largest();
+    program.add_block(k_block);
+    program.commit();
+    program.checkpoint();
+    rewrite_largest(program);
+    program.commit();
+    program.remove_largest();
+    program.commit();
+    program.close();
+    program.open();
+    program.add_block(k_block);
+    program.commit();
+    rewrite_largest(program);
+    program.commit();
+    program.close();
+}
+
+/// Moves, and checkpoints after them, end at each of their operations.
+void moves_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(k_block);
+    program.commit();
+    program.checkpoint();
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            rewrite_largest(program);
+            return program.try_commit(n, how);
+        },
+        [&] {
+            program.poke(largest(program), 40 * KiB, 100 * KiB);
+            program.commit();
+        });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        rewrite_largest(program);
+        program.commit();
+        program.poke(500);
+        program.commit();
+        return program.try_checkpoint(n, how);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        rewrite_largest(program);
+        program.commit();
+        return program.try_close(n, how);
+    });
+    program.open();
+    rewrite_largest(program);
+    program.commit();
+}
+
+void move_and_go_on(session& program) {
+    program.open();
+    program.change_anything();
+    const auto& blocks = program.current().blocks();
+    if (std::ranges::none_of(blocks, [](const content::block& each) { return each.bytes >= k_block; }))
+        program.add_block(k_block);
+    program.commit();
+    for (int i = 0; i < 2; i++) {
+        rewrite_largest(program);
+        program.add_block(50);
+        program.commit();
+        program.poke(largest(program), 100 * KiB, 900);
+        program.add_block(60);
+        program.commit();
+    }
+}
+
+} // namespace
+
+std::vector<workload> move_workloads() {
+    return {
+        {.name = "moves", .open = engine_with(k_roomy), .phases = {moves}},
+        {.name = "declared_moves", .open = engine_with(k_roomy, sections::declared), .phases = {moves}},
+        {.name = "background_moves", .open = background_engine(k_tight), .phases = {moves}},
+        {.name = "moves_without_durable_writes",
+         .open = background_engine(k_tight),
+         .phases = {moves},
+         .durable_writes = false},
+        {.name = "moved_and_given_back", .open = engine_with(k_roomy), .phases = {moved_and_given_back}},
+        {.name = "background_moved_and_given_back",
+         .open = background_engine(k_tight),
+         .phases = {moved_and_given_back}},
+        {.name = "move_and_go_on",
+         .open = engine_with(k_roomy),
+         .phases = {move_and_go_on, move_and_go_on, move_and_go_on},
+         .restarts = 2},
+        killed("killed_moving", engine_with(k_roomy), moves_cut_short, 2),
+        failing("failing_moves_ext4", engine_with(k_roomy), moves_cut_short, os::failed_sync::ext4, 2),
+        failing("failing_moves_xfs", background_engine(k_tight), moves_cut_short, os::failed_sync::xfs, 2),
+        failing("failing_moves_btrfs", engine_with(k_roomy), moves_cut_short, os::failed_sync::btrfs, 2),
+    };
+}
+
+} // namespace remanence::crash

@@ -1,0 +1,304 @@
+// Chunks that a commit rewrote are written whole to their other home: when, what that costs, and that nothing is lost.
+
+#include "os/simulated_disk.hpp"
+#include "txn/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remanence::txn {
+namespace {
+
+constexpr const char* k_moved_path = "dir/heap";
+constexpr std::uint64_t k_moved_chunk_bytes = 64 * KiB;
+constexpr std::uint64_t k_block_bytes = 16 * k_moved_chunk_bytes;
+
+class moved_chunks : public testing::TestWithParam<os::tracker_choice> {
+protected:
+    void SetUp() override {
+        disk_.limit_space(GiB); // so that it counts what is used
+        empty_ = disk_.now();
+        open();
+    }
+    void open() {
+        engine_.reset();
+        auto opened = engine::open(disk_, k_moved_path, open_mode::open_or_create,
+                                   {.reserve_bytes = 64 * MiB,
+                                    .chunk_bytes = k_moved_chunk_bytes,
+                                    .log_limit_bytes = 256 * MiB,
+                                    .tracker = GetParam()},
+                                   "abi");
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine_ = std::move(*opened);
+        if (begins_checkpoints_)
+            engine_->let_checkpoints_be_carried_out([] { return true; });
+    }
+    std::byte* allocate(std::uint64_t bytes, int filling) {
+        std::optional<failure> why;
+        void* const got = engine_->allocate(bytes, 16, why);
+        EXPECT_NE(got, nullptr);
+        std::memset(got, filling, bytes);
+        return static_cast<std::byte*>(got);
+    }
+    void commit() {
+        auto done = engine_->commit();
+        ASSERT_TRUE(done) << done.why().message;
+    }
+    [[nodiscard]] std::uint64_t logged_by_commit() {
+        const std::uint64_t before = engine_->stats().logged_bytes;
+        commit();
+        return engine_->stats().logged_bytes - before;
+    }
+    static bool holds(const std::byte* block, std::uint64_t bytes, int filling) {
+        return std::all_of(block, block + bytes, [&](std::byte each) { return each == std::byte(filling); });
+    }
+    void expect_sound() {
+        auto report = engine_->verify();
+        ASSERT_TRUE(report) << report.why().message;
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    }
+
+    os::simulated_disk disk_;
+    os::simulated_disk::savepoint empty_{};
+    std::unique_ptr<engine> engine_;
+    bool begins_checkpoints_ = false;
+};
+
+INSTANTIATE_TEST_SUITE_P(trackers, moved_chunks,
+                         testing::Values(os::tracker_choice::automatic, os::tracker_choice::trap,
+                                         os::tracker_choice::fallback));
+
+TEST_P(moved_chunks, a_block_that_is_rewritten_is_not_logged) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(block, 2, k_block_bytes);
+    EXPECT_LT(logged_by_commit(), k_block_bytes / 4); // the chunks at its ends are shared with others
+    EXPECT_TRUE(holds(block, k_block_bytes, 2));
+    expect_sound();
+    open(); // as after a kill
+    EXPECT_TRUE(holds(block, k_block_bytes, 2));
+    expect_sound();
+    ASSERT_TRUE(engine_->close());
+    open();
+    EXPECT_TRUE(holds(block, k_block_bytes, 2));
+    expect_sound();
+}
+
+TEST_P(moved_chunks, few_chunks_or_few_changed_bytes_are_logged) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(block + k_moved_chunk_bytes, 2, 2 * k_moved_chunk_bytes);
+    EXPECT_GT(logged_by_commit(), 2 * k_moved_chunk_bytes);
+    for (std::uint64_t at = 0; at + k_page_bytes <= k_block_bytes; at += 3 * k_page_bytes)
+        std::memset(block + at, 3, k_page_bytes);
+    EXPECT_GT(logged_by_commit(), k_block_bytes / 3);
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        block[at] = std::byte{4};
+    const std::uint64_t logged = logged_by_commit(); // a word of each page costs more than its share of the fold
+    EXPECT_LT(logged, k_block_bytes / 16);
+    expect_sound();
+}
+
+// R3: the home that was left may be needed by whoever recovers from the last superblock.
+TEST_P(moved_chunks, they_move_again_only_after_a_checkpoint) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(block, 2, k_block_bytes);
+    EXPECT_LT(logged_by_commit(), k_block_bytes / 4);
+    std::memset(block, 3, k_block_bytes);
+    EXPECT_GT(logged_by_commit(), k_block_bytes / 2);
+    ASSERT_TRUE(engine_->checkpoint());
+    std::memset(block, 4, k_block_bytes);
+    EXPECT_LT(logged_by_commit(), k_block_bytes / 4);
+    EXPECT_TRUE(holds(block, k_block_bytes, 4));
+    ASSERT_TRUE(engine_->checkpoint());
+    block[k_block_bytes / 2] = std::byte{5};
+    ASSERT_TRUE(engine_->rollback());
+    EXPECT_TRUE(holds(block, k_block_bytes, 4));
+    expect_sound();
+    open();
+    EXPECT_TRUE(holds(block, k_block_bytes, 4));
+    expect_sound();
+}
+
+TEST_P(moved_chunks, the_homes_they_left_go_back_to_the_file_system) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    const std::uint64_t before = disk_.space_used();
+    std::memset(block, 2, k_block_bytes);
+    commit();
+    EXPECT_GT(disk_.space_used(), before + k_block_bytes / 2);
+    ASSERT_TRUE(engine_->checkpoint());
+    for (int i = 0; i < 4; ++i) { // they map the chunks anew
+        block[0] = std::byte(i);
+        commit();
+    }
+    EXPECT_LT(disk_.space_used(), before + k_block_bytes / 4);
+    std::memset(block, 3, k_block_bytes);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    EXPECT_LT(disk_.space_used(), before + k_block_bytes / 4);
+    open();
+    EXPECT_TRUE(holds(block, k_block_bytes, 3));
+    expect_sound();
+}
+
+// A home may hold what a commit left there that never was.
+TEST_P(moved_chunks, whatever_lies_in_their_other_homes) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    const auto start = disk_.now();
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE(std::to_string(n));
+        open();
+        std::memset(block, 2, k_block_bytes);
+        disk_.fail_at(n, errc::io);
+        const bool done = static_cast<bool>(engine_->commit());
+        const bool failed = !disk_.failure_is_ahead();
+        disk_.work_again();
+        EXPECT_TRUE(done || failed);
+        open();
+        EXPECT_TRUE(holds(block, k_block_bytes, 1) || holds(block, k_block_bytes, 2));
+        expect_sound();
+        std::memset(block, 3, k_block_bytes);
+        std::memset(block + 5 * k_moved_chunk_bytes + 100, 0, 6 * k_moved_chunk_bytes);
+        commit();
+        expect_sound();
+        open();
+        EXPECT_TRUE(holds(block, 5 * k_moved_chunk_bytes, 3));
+        EXPECT_TRUE(holds(block + 5 * k_moved_chunk_bytes + 100, 6 * k_moved_chunk_bytes, 0));
+        expect_sound();
+        engine_.reset();
+        disk_.rewind(start);
+        if (!failed)
+            break;
+    }
+}
+
+TEST_P(moved_chunks, without_room_on_the_disk_nothing_is_committed_and_it_may_be_repeated) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(block, 2, k_block_bytes);
+    disk_.limit_space(disk_.space_used() + k_block_bytes / 2);
+    auto done = engine_->commit();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.why().code, errc::no_space);
+    EXPECT_TRUE(holds(block, k_block_bytes, 2));
+    disk_.limit_space(GiB);
+    commit();
+    expect_sound();
+    open();
+    EXPECT_TRUE(holds(block, k_block_bytes, 2));
+    expect_sound();
+}
+
+TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    const std::uint64_t page = align_up(engine_->offset_of(block) + 4 * k_moved_chunk_bytes, k_moved_chunk_bytes);
+    engine_.reset();
+    {
+        auto heap = store::heap_file::open(disk_, k_moved_path, os::access::read_write);
+        ASSERT_TRUE(heap);
+        const std::byte rotten{77};
+        ASSERT_TRUE((*heap)->file().write("test", (*heap)->home_of(page) + 100, {&rotten, 1}));
+    }
+    open();
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes) {
+        if (engine_->offset_of(block) + at + k_page_bytes <= page ||
+            engine_->offset_of(block) + at >= page + k_page_bytes)
+            std::memset(block + at, 2, k_page_bytes);
+    }
+    auto done = engine_->commit();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.why().code, errc::corrupt);
+}
+
+TEST_P(moved_chunks, agree_with_a_model_whatever_is_done) {
+    constexpr std::size_t k_blocks = 4;
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (const bool beside : {false, true}) {
+        engine_.reset();
+        disk_.rewind(empty_);
+        begins_checkpoints_ = beside;
+        open();
+        std::vector<std::byte*> blocks;
+        for (std::size_t i = 0; i < k_blocks; ++i)
+            blocks.push_back(allocate(k_block_bytes, static_cast<int>(i)));
+        std::vector<std::vector<std::byte>> committed;
+        const auto note = [&] {
+            committed.clear();
+            for (const std::byte* block : blocks)
+                committed.emplace_back(block, block + k_block_bytes);
+        };
+        const auto expect_committed = [&] {
+            for (std::size_t i = 0; i < k_blocks; ++i)
+                ASSERT_EQ(std::memcmp(blocks[i], committed[i].data(), k_block_bytes), 0) << i;
+        };
+        commit();
+        note();
+        std::uint64_t moved = 0;
+        for (int step = 0; step < 150; ++step) {
+            SCOPED_TRACE("step " + std::to_string(step));
+            std::byte* const block = blocks[random() % k_blocks];
+            switch (random() % 9) {
+            case 0:
+            case 1:
+            case 2: {
+                const std::uint64_t from = random() % 3 * k_moved_chunk_bytes;
+                std::memset(block + from, static_cast<int>(random() % 3), k_block_bytes - from - random() % 1000);
+                break;
+            }
+            case 3:
+                block[random() % k_block_bytes] = std::byte(random());
+                break;
+            case 4: {
+                const std::uint64_t logged = engine_->stats().logged_bytes;
+                const std::uint64_t changed = engine_->stats().changed_bytes;
+                commit();
+                moved += engine_->stats().changed_bytes - changed > engine_->stats().logged_bytes - logged ? 1U : 0U;
+                note();
+                break;
+            }
+            case 5:
+                ASSERT_TRUE(engine_->rollback());
+                expect_committed();
+                break;
+            case 6:
+                ASSERT_TRUE(engine_->checkpoint());
+                break;
+            case 7:
+                for (std::uint64_t steps = random() % 4; steps > 0; --steps)
+                    ASSERT_TRUE(engine_->step_checkpoint(64 * KiB));
+                break;
+            default:
+                if (random() % 2 == 0) {
+                    ASSERT_TRUE(engine_->close());
+                }
+                open();
+                expect_committed();
+                break;
+            }
+            if (step % 10 == 0)
+                expect_sound();
+        }
+        EXPECT_GT(moved, 0U);
+    }
+}
+
+} // namespace
+} // namespace remanence::txn
