@@ -136,7 +136,7 @@ endfunction()
 # Every .cpp under tests/ must belong to a target; else it would look like a test and never run.
 function(remanence_require_all_tests_registered)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
-    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(package|fuzz)/")
+    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(package|fuzz|persistable)/")
     remanence_sources_below("${PROJECT_SOURCE_DIR}/tests" registered)
     if(registered)
         list(REMOVE_ITEM found ${registered})

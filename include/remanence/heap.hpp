@@ -8,6 +8,7 @@
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
+#include <remanence/persistable.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -144,6 +145,20 @@ struct verify_report {
     std::uint64_t blocks_checked = 0;
     std::vector<problem> problems;
     [[nodiscard]] bool clean() const noexcept { return problems.empty(); }
+};
+
+/// What check_pointers() found. A heap all of whose pointers stay in it has an empty list.
+struct pointer_report {
+    struct pointer {
+        std::string root;     ///< that leads to it; empty when none does
+        std::string type;     ///< of that root
+        std::uint64_t offset; ///< of the word, from the heap's base
+        std::string what;     ///< where it leads, and what to do instead
+    };
+    std::uint64_t blocks_checked = 0;
+    std::uint64_t pointers_found = 0;
+    std::vector<pointer> pointers; ///< the first thousand
+    [[nodiscard]] bool clean() const noexcept { return pointers_found == 0; }
 };
 
 namespace detail {
@@ -330,12 +345,14 @@ public:
     /// Ends the read section.
     void unlock_shared() noexcept;
 
-    /// The object named `name`, constructed from `args` (uses-allocator) when there is none. Outside a section this
+    /// The object named `name`, constructed from `args` (uses-allocator) when there is none. A type that is not `persistable`
+    /// does not compile. Outside a section this
     /// commits its creation; inside one it is undone with the section, and the reference then dangles.
     /// Throws errc::type_mismatch naming both types, errc::unnameable_type for local types and those of anonymous
     /// namespaces, errc::corrupt when the directory is damaged, and what write() and T's constructor throw.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
+        detail::require_persistable<T>();
         if (T* found = find_root<T>(name))
             return *found;
         return write_in(detail::section_kind::joining, {}, [&]() -> T& {
@@ -368,9 +385,11 @@ public:
     /// All roots by name, in a read section. errc::corrupt when the directory is damaged.
     [[nodiscard]] std::vector<root_info> roots() const;
 
-    /// A new object in this heap, for plain pointers to reach. Uses-allocator construction.
+    /// A new object in this heap, for plain pointers to reach. Uses-allocator construction. A type that is not
+    /// `persistable` does not compile.
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
+        detail::require_persistable<T>();
         allocator<T> where(detail::header_of(detail::checked(impl_)));
         T* object = where.allocate(1);
         try {
@@ -410,6 +429,12 @@ public:
     /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing, but carries out the checkpoint
     /// that is under way; errc::poisoned when that has failed.
     [[nodiscard]] verify_report verify() const;
+    /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
+    /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types
+    /// that have plain pointers, or are vouched for. A word is taken for a pointer by its value, if it is aligned; so a
+    /// number may be, and bytes that were copied from a stack without ever being set. In a read section; nobody may change
+    /// memory outside of sections meanwhile. O(heap).
+    [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
     /// Address of the heap's first byte, the same at every open.

@@ -9,6 +9,7 @@
 #include <remanence/hash_map.hpp>
 #include <remanence/hash_set.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/persistable.hpp>
 #include <remanence/seeded_hash.hpp>
 #include <remanence/string_pi.hpp>
 #include <remanence/vector_pi.hpp>

@@ -159,7 +159,7 @@ std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
     return {};
 }
 
-std::vector<process_memory> memory_of_process() {
+std::vector<process_memory> memory_of_process(bool with_files) {
     using memory_kind = process_memory::kind;
     constexpr std::uint64_t k_shadow_bytes_min = std::uint64_t{1} << 40;
     constexpr std::uint64_t k_guard_bytes_max = 64 * KiB;
@@ -180,7 +180,14 @@ std::vector<process_memory> memory_of_process() {
         const bool guarded = guard_end == begin;
         guard_end = rights[0] == '-' && end - begin <= k_guard_bytes_max ? end : 0;
         const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';
-        if (!is_private || end - begin >= k_shadow_bytes_min || (!name.empty() && !name.starts_with('[')))
+        if (end - begin >= k_shadow_bytes_min)
+            continue;
+        if (!name.empty() && !name.starts_with('[')) {
+            if (with_files && rights[0] == 'r')
+                found.push_back({begin, end, memory_kind::file});
+            continue;
+        }
+        if (!is_private)
             continue;
         memory_kind what = memory_kind::other;
         if (begin <= here && here < end) {

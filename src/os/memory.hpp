@@ -56,16 +56,17 @@ void will_read(std::byte* where, std::uint64_t bytes);
 /// The line of /proc/self/maps that covers an address of [where, where+bytes); empty when none does.
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
 
-/// Memory that ends with the process: its stacks, malloc's, and what else is private, writable and of no file.
+/// Memory that ends with the process: its stacks, malloc's, what else is private, writable and of no file; and `file`: what
+/// is mapped of files, as code, constants and most static objects are.
 struct process_memory {
-    enum class kind { stack_of_this_thread, stack, malloc, other };
+    enum class kind { stack_of_this_thread, stack, malloc, other, file };
     std::uint64_t begin;
     std::uint64_t end;
     kind what; // a thread's stack is known by the guard page below it: an educated guess
 };
-/// All of it by address, views of heaps included, as /proc/self/maps tells; empty when that cannot be read. Mappings of
-/// 1 TiB and more are left out: those are the shadow memory of sanitizers. O(mappings).
-std::vector<process_memory> memory_of_process();
+/// All of it by address, views of heaps included, as /proc/self/maps tells; empty when that cannot be read. Files only if
+/// `with_files`. Mappings of 1 TiB and more are left out: those are the shadow memory of sanitizers. O(mappings).
+std::vector<process_memory> memory_of_process(bool with_files = false);
 
 /// Fills `bytes` from the kernel's random source.
 result<void> random_bytes(void* into, std::size_t bytes);

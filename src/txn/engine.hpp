@@ -29,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace remanence::txn {
@@ -139,6 +140,12 @@ public:
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why);
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
+    /// Calls f with the allocator, which nobody uses meanwhile.
+    template <class F>
+    auto with_allocator(const F& f) const {
+        const std::scoped_lock lock(allocation_);
+        return f(std::as_const(*allocator_));
+    }
     /// For a handler of a signal: the allocator, unless a thread is changing it.
     [[nodiscard]] const alloc::block_allocator* quiet_allocator() const;
 

@@ -27,10 +27,94 @@ word value_at(const std::byte* where) {
 
 const void* pointer(word address) { return reinterpret_cast<const void*>(address); }
 
+/// Tells addresses outside of a heap from other numbers.
+class outside {
+public:
+    outside(const txn::engine& engine, const heap_finder& heap_at, bool with_files)
+        : base_(reinterpret_cast<word>(engine.base())),
+          reserved_bytes_(engine.reserved_bytes()),
+          heap_at_(heap_at),
+          with_files_(with_files) {}
+
+    [[nodiscard]] bool is_address(word value) {
+        if (value < k_lowest_address || value >= os::k_address_end || value - base_ < reserved_bytes_) // P2
+            return false;
+        return !heap_at_(pointer(value)).empty() ||
+               (!is_aligned(value, k_page_bytes) && memory_at(value) != nullptr); // P3, P4
+    }
+
+    [[nodiscard]] std::string describe(word value) {
+        std::string heap = heap_at_(pointer(value));
+        if (!heap.empty())
+            return "into another heap, " + heap;
+        const process_memory* memory = memory_at(value);
+        switch (memory != nullptr ? memory->what : process_memory::kind::other) {
+        case process_memory::kind::stack_of_this_thread:
+            return with_files_ ? "to the stack of this thread" : "to the stack of the committing thread";
+        case process_memory::kind::stack:
+            return "to the stack of a thread";
+        case process_memory::kind::malloc:
+            return "to malloc memory";
+        case process_memory::kind::file:
+            return "to code, a constant or a static object of the program";
+        case process_memory::kind::other:
+            break;
+        }
+        return "to memory of the process (malloc's, a thread's stack or static data)";
+    }
+
+private:
+    const process_memory* memory_at(word address) {
+        if (!memory_)
+            memory_ = os::memory_of_process(with_files_);
+        auto after = std::upper_bound(memory_->begin(), memory_->end(), address,
+                                      [](word a, const process_memory& m) { return a < m.begin; });
+        if (after == memory_->begin())
+            return nullptr;
+        const process_memory& candidate = *std::prev(after);
+        return address < candidate.end ? &candidate : nullptr;
+    }
+
+    word base_;
+    word reserved_bytes_;
+    const heap_finder& heap_at_;
+    bool with_files_;
+    std::optional<std::vector<process_memory>> memory_; // read when the first word looks like an address
+};
+
+/// A word that leads out of the heap.
+struct find {
+    word at; // heap offset
+    word value;
+    alloc::block block;
+};
+
+/// "at byte 40 of the block of 48 bytes at heap offset 20528, below the root …"
+std::string place_of(const find& found, word block_offset, const std::optional<owner>& root, bool complete) {
+    const std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
+                              : complete ? std::string("which no root reaches")
+                                         : std::string("in a heap too large to tell the root");
+    return "at byte " + std::to_string(found.at - block_offset) + " of the block of " +
+           std::to_string(found.block.bytes) + " bytes at heap offset " + std::to_string(block_offset) + ", " + where;
+}
+
+std::string advice_for(const std::string& target) {
+    if (target.starts_with("into"))
+        return "Copy the object into this heap, or keep both in one heap.";
+    if (target.find("stack") != std::string::npos && target.find("malloc") == std::string::npos) {
+        return "A container whose nodes lie in the heap must lie there itself: make it a root, a member of one, or "
+               "by heap.make(); and store no "
+               "pointers to local variables.";
+    }
+    return "Use the containers and the string of namespace remanence inside the heap, not those of std with their "
+           "own allocator, and make what is "
+           "pointed to by heap.make().";
+}
+
 class checker {
 public:
     checker(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at)
-        : engine_(engine), blocks_(blocks), heap_at_(heap_at), base_(reinterpret_cast<word>(engine.base())) {}
+        : engine_(engine), blocks_(blocks), outside_(engine, heap_at, false) {}
 
     result<void> run(const view::change_set& changes) {
         const std::uint64_t chunk_pages = engine_.chunk_bytes() / k_page_bytes;
@@ -52,20 +136,12 @@ public:
     }
 
 private:
-    struct find {
-        word at; // heap offset
-        word value;
-        alloc::block block;
-    };
-    [[nodiscard]] bool is_ours(word value) const { return value - base_ < engine_.reserved_bytes(); }
-    [[nodiscard]] word offset_of(const void* address) const { return reinterpret_cast<word>(address) - base_; }
-
     // Multiples of 8, as the view compares.
     void scan(word offset, word bytes) {
         for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
             const std::byte* where = engine_.base() + offset;
             const word value = value_at(where);
-            if (value < k_lowest_address || value >= os::k_address_end || is_ours(value) || !is_foreign(value)) // P2
+            if (!outside_.is_address(value))
                 continue;
             auto block = blocks_.block_of(where); // P1
             if (!block)
@@ -75,68 +151,16 @@ private:
         }
     }
 
-    bool is_foreign(word value) {
-        return !heap_at_(pointer(value)).empty() ||
-               (!is_aligned(value, k_page_bytes) && memory_at(value) != nullptr); // P3, P4
-    }
-
-    const process_memory* memory_at(word address) {
-        if (!memory_)
-            memory_ = os::memory_of_process();
-        auto after = std::upper_bound(memory_->begin(), memory_->end(), address,
-                                      [](word a, const process_memory& m) { return a < m.begin; });
-        if (after == memory_->begin())
-            return nullptr;
-        const process_memory& candidate = *std::prev(after);
-        return address < candidate.end ? &candidate : nullptr;
-    }
-
-    std::string target_of(word value) {
-        std::string heap = heap_at_(pointer(value));
-        if (!heap.empty())
-            return "into another heap, " + heap;
-        const process_memory* memory = memory_at(value);
-        switch (memory != nullptr ? memory->what : process_memory::kind::other) {
-        case process_memory::kind::stack_of_this_thread:
-            return "to the stack of the committing thread";
-        case process_memory::kind::stack:
-            return "to the stack of a thread";
-        case process_memory::kind::malloc:
-            return "to malloc memory";
-        case process_memory::kind::other:
-            break;
-        }
-        return "to memory of the process (malloc's, a thread's stack or static data)";
-    }
-
-    static std::string advice_for(const std::string& target) {
-        if (target.starts_with("into"))
-            return "Copy the object into this heap, or keep both in one heap.";
-        if (target.find("stack") != std::string::npos && target.find("malloc") == std::string::npos) {
-            return "A container whose nodes lie in the heap must lie there itself: make it a root, a member of one, or "
-                   "by heap.make(); and store no "
-                   "pointers to local variables.";
-        }
-        return "Use the containers and the string of namespace remanence inside the heap, not those of std with their "
-               "own allocator, and make what is "
-               "pointed to by heap.make().";
-    }
-
     unexpected refuse() {
         bool complete = true;
         auto root = find_owner(engine_, blocks_, first_.block.start, complete);
-        std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
-                            : complete ? std::string("which no root reaches")
-                                       : std::string("in a heap too large to tell the root");
-        std::string target = target_of(first_.value);
-        const word block = offset_of(first_.block.start);
+        const std::string target = outside_.describe(first_.value);
         std::string others =
             count_ == 1 ? ""
                         : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
         return fail(errc::foreign_pointer,
-                    "cannot commit " + engine_.path() + ": a pointer " + target + " lies at byte " +
-                        std::to_string(first_.at - block) + " of the block of " + std::to_string(first_.block.bytes) +
-                        " bytes at heap offset " + std::to_string(block) + ", " + where +
+                    "cannot commit " + engine_.path() + ": a pointer " + target + " lies " +
+                        place_of(first_, engine_.offset_of(first_.block.start), root, complete) +
                         ". It would lead nowhere once this process has ended." + others +
                         " Nothing was written, and memory keeps its changes. " + advice_for(target),
                     engine_.path());
@@ -144,9 +168,7 @@ private:
 
     txn::engine& engine_;
     const alloc::block_allocator& blocks_;
-    const heap_finder& heap_at_;
-    const word base_;
-    std::optional<std::vector<process_memory>> memory_; // read when the first word looks like an address
+    outside outside_;
     std::uint64_t count_ = 0;
     find first_{};
 };
@@ -164,6 +186,31 @@ bool checks_pointers() {
 result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
                             const heap_finder& heap_at) {
     return checker(engine, blocks, heap_at).run(changes);
+}
+
+pointer_survey survey_pointers(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at) {
+    pointer_survey all;
+    outside others(engine, heap_at, true);
+    std::optional<owner_walk> owners; // when there is something to tell
+    blocks.for_each_block([&](alloc::block block) {
+        ++all.blocks;
+        const auto* bytes = static_cast<const std::byte*>(block.start);
+        for (std::size_t i = 0; i + sizeof(word) <= block.bytes; i += sizeof(word)) {
+            const word value = value_at(bytes + i);
+            if (!others.is_address(value) || all.found++ >= k_pointers_listed_max)
+                continue;
+            if (!owners)
+                owners.emplace(engine, blocks);
+            const find found{engine.offset_of(bytes + i), value, block};
+            const std::optional<owner> root = owners->owner_of(block.start);
+            const std::string target = others.describe(value);
+            all.first.push_back({root ? root->name : "", root ? root->type : "", found.at,
+                                 "A pointer " + target + " lies " +
+                                     place_of(found, engine.offset_of(block.start), root, owners->is_complete()) +
+                                     ". " + advice_for(target)});
+        }
+    });
+    return all;
 }
 
 } // namespace remanence::types

@@ -1,15 +1,15 @@
-// The check of a commit for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a
+// The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a
 // heap would be broken for every later process, and often is only noticed there. May use: base, os, format, view,
 // alloc, txn.
 //
-// On in builds without NDEBUG, and with REMANENCE_CHECK_POINTERS. It guesses: a pointer is a word whose value is an
-// address. What it looks at is chosen so that it hardly ever takes something else for one:
+// Of commits, in builds without NDEBUG and with REMANENCE_CHECK_POINTERS; of a whole heap, when somebody asks. It guesses: a
+// pointer is a word whose value is an address. What it looks at is chosen so that it hardly ever takes something else for one:
 //
-//  P1  Only aligned words that the commit changes, within live blocks; the engine zeroes blocks as they are freed, so
+//  P1  Only aligned words within live blocks. Of a commit those that it changes; the engine zeroes blocks as they are freed, so
 //      no word is left over from an earlier block of the same transaction.
 //  P2  Only addresses from 4 GiB up: small numbers are no pointers, even where a program's data begins at 4 MiB.
 //  P3  Only memory that is private, writable and of no file (os::memory_of_process), or another heap. Not vtables,
-//      functions and constants: they are found in no such memory.
+//      functions and constants: they are found in no such memory. When a whole heap is checked, these, too.
 //  P4  Not the start of a page of the process, where hardly an object lies. A hash container's load factor, the float 1, seems to lead
 //      there when the four bytes of padding behind it are the upper half of some address.
 //
@@ -24,8 +24,11 @@
 #include "txn/engine.hpp"
 #include "view/memory_view.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace remanence::types {
 
@@ -40,5 +43,23 @@ using heap_finder = std::function<std::string(const void*)>;
 /// Complexity: O(changed bytes); reads /proc/self/maps at most once. On a find also a walk from the roots, O(heap).
 result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
                             const heap_finder& heap_at);
+
+/// A word of the heap that leads out of it.
+struct foreign_pointer {
+    std::string root;     // that reaches it; empty: none does, or that cannot be told
+    std::string type;     // of that root
+    std::uint64_t offset; // of the word, in the heap
+    std::string what;     // a sentence
+};
+struct pointer_survey {
+    std::uint64_t blocks = 0; // that were looked at
+    std::uint64_t found = 0;
+    std::vector<foreign_pointer> first; // of those, k_pointers_listed_max at most
+};
+inline constexpr std::size_t k_pointers_listed_max = 1000;
+
+/// Looks at every live block, in any build. To be called with the allocation lock held, while memory does not change.
+/// Complexity: O(heap); reads /proc/self/maps at most once.
+pointer_survey survey_pointers(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
 } // namespace remanence::types

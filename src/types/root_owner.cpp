@@ -2,10 +2,8 @@
 
 #include "types/root_directory.hpp"
 
+#include <cstdint>
 #include <cstring>
-#include <deque>
-#include <unordered_map>
-#include <vector>
 
 namespace remanence::types {
 
@@ -15,42 +13,49 @@ constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that
 
 } // namespace
 
-std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocator& blocks, const void* wanted,
-                                bool& complete) {
-    complete = true;
-    const auto base = reinterpret_cast<std::uint64_t>(engine.base());
-    std::vector<owner> owners;
-    std::unordered_map<const void*, std::size_t> owner_of; // by block
-    std::deque<alloc::block> pending;
-    auto reach = [&](const void* address, std::size_t root) {
-        auto block = blocks.block_of(address);
-        if (block && owner_of.emplace(block->start, root).second)
-            pending.push_back(*block);
-    };
-    // A damaged directory is not this function's business; what was found of it will do.
+owner_walk::owner_walk(txn::engine& engine, const alloc::block_allocator& blocks) : engine_(engine), blocks_(blocks) {
+    // A damaged directory is not this class's business; what was found of it will do.
     (void)root_directory(engine).for_each([&](const root_view& root) {
-        owners.push_back({std::string(root.name), std::string(root.type)});
-        reach(root.object, owners.size() - 1);
+        owners_.push_back({std::string(root.name), std::string(root.type)});
+        reach(root.object, owners_.size() - 1);
     });
-    for (; !pending.empty() && !owner_of.contains(wanted); pending.pop_front()) {
-        if (owner_of.size() > k_blocks_walked_max) {
-            complete = false;
-            return {};
+}
+
+void owner_walk::reach(const void* address, std::size_t root) {
+    auto block = blocks_.block_of(address);
+    if (block && owner_of_.emplace(block->start, root).second)
+        pending_.push_back(*block);
+}
+
+std::optional<owner> owner_walk::owner_of(const void* wanted) {
+    const auto base = reinterpret_cast<std::uint64_t>(engine_.base());
+    for (; !pending_.empty() && !owner_of_.contains(wanted); pending_.pop_front()) {
+        if (owner_of_.size() > k_blocks_walked_max) {
+            is_complete_ = false;
+            break;
         }
-        const alloc::block block = pending.front();
-        const std::size_t root = owner_of.at(block.start);
+        const alloc::block block = pending_.front();
+        const std::size_t root = owner_of_.at(block.start);
         const auto* bytes = static_cast<const std::byte*>(block.start);
         for (std::size_t i = 0; i + sizeof(std::uint64_t) <= block.bytes; i += sizeof(std::uint64_t)) {
             std::uint64_t value = 0;
             std::memcpy(&value, bytes + i, sizeof value);
-            if (value - base < engine.reserved_bytes())
+            if (value - base < engine_.reserved_bytes())
                 reach(reinterpret_cast<const void*>(value), root);
         }
     }
-    auto found = owner_of.find(wanted);
-    if (found == owner_of.end())
+    auto found = owner_of_.find(wanted);
+    if (found == owner_of_.end())
         return {};
-    return owners[found->second];
+    return owners_[found->second];
+}
+
+std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocator& blocks, const void* block,
+                                bool& complete) {
+    owner_walk walk(engine, blocks);
+    auto found = walk.owner_of(block);
+    complete = walk.is_complete();
+    return found;
 }
 
 } // namespace remanence::types

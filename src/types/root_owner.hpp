@@ -4,8 +4,12 @@
 #include "alloc/block_allocator.hpp"
 #include "txn/engine.hpp"
 
+#include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace remanence::types {
 
@@ -14,8 +18,30 @@ struct owner {
     std::string type;
 };
 
-/// The first root found to reach `block`. Conservative: whatever has the value of an address in a block is taken for a
-/// pointer to it. `complete` is false when the walk was given up: then nothing is known. O(blocks).
+/// A walk from the roots, as far as it is asked for. Conservative: whatever has the value of an address in a block is taken
+/// for a pointer to it. Memory must not change meanwhile.
+class owner_walk {
+public:
+    /// Both must outlive it.
+    owner_walk(txn::engine& engine, const alloc::block_allocator& blocks);
+
+    /// The first root found to reach the block that begins there. All calls together: O(blocks).
+    std::optional<owner> owner_of(const void* block);
+    /// False when the walk was given up: then nothing is known of a block without an owner.
+    [[nodiscard]] bool is_complete() const { return is_complete_; }
+
+private:
+    void reach(const void* address, std::size_t root);
+
+    txn::engine& engine_;
+    const alloc::block_allocator& blocks_;
+    std::vector<owner> owners_;
+    std::unordered_map<const void*, std::size_t> owner_of_; // by block
+    std::deque<alloc::block> pending_;
+    bool is_complete_ = true;
+};
+
+/// Of one block only. `complete`: see owner_walk::is_complete().
 std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocator& blocks, const void* block,
                                 bool& complete);
 

@@ -1,77 +1,14 @@
 #include "types/root_survey.hpp"
 
-#include "base/units.hpp"
 #include "types/root_reader.hpp"
+#include "types/root_walk.hpp"
 
-#include <bitset>
-#include <cstring>
-#include <optional>
-#include <unordered_map>
+#include <span>
 #include <utility>
 
 namespace remanence::types {
 
 namespace {
-
-constexpr std::uint64_t k_granule_bytes = 8; // blocks begin at multiples of it
-
-/// Of heap offsets of blocks. Memory: that of the parts of the heap which it has some of, not of the heap.
-class block_set {
-public:
-    /// False when it is there already.
-    bool insert(std::uint64_t offset) {
-        const std::uint64_t granule = offset / k_granule_bytes;
-        auto bit = parts_[granule / k_part][static_cast<std::size_t>(granule % k_part)];
-        const bool is_new = !bit;
-        bit = true;
-        return is_new;
-    }
-
-private:
-    static constexpr std::size_t k_part = 4096; // granules
-    std::unordered_map<std::uint64_t, std::bitset<k_part>> parts_;
-};
-
-/// Follows one root.
-class walk {
-public:
-    explicit walk(txn::inspection& heap) : heap_(heap), base_(heap.super().base) {}
-
-    /// The first damage that the root reaches; an error is one of the system.
-    result<std::optional<std::uint64_t>> run(std::uint64_t object) {
-        reach(object);
-        while (!pending_.empty()) {
-            const byte_range block = pending_.back();
-            pending_.pop_back();
-            auto done = heap_.read(block, [&](std::uint64_t, std::span<const std::byte> bytes) {
-                // Pieces begin where blocks and pages do, so words are aligned in them.
-                for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
-                    std::uint64_t value = 0;
-                    std::memcpy(&value, bytes.data() + i, sizeof value);
-                    if (value - base_ < heap_.heap_bytes_end())
-                        reach(value - base_);
-                }
-            });
-            if (!done && !is_damage(done.why().code))
-                return done.error();
-            if (!done)
-                return std::optional(done.why().offset);
-        }
-        return std::optional<std::uint64_t>();
-    }
-
-private:
-    void reach(std::uint64_t offset) {
-        const auto block = heap_.block_of(offset);
-        if (block && seen_.insert(block->offset))
-            pending_.push_back(*block);
-    }
-
-    txn::inspection& heap_;
-    std::uint64_t base_;
-    block_set seen_;
-    std::vector<byte_range> pending_;
-};
 
 result<void> survey(txn::inspection& heap, surveyed_root& root) {
     auto own = heap.read({root.object, root.bytes}, [](std::uint64_t, std::span<const std::byte>) {});
@@ -86,7 +23,7 @@ result<void> survey(txn::inspection& heap, surveyed_root& root) {
         root.state = root_state::object_whole;
         return {};
     }
-    auto damage = walk(heap).run(root.object);
+    auto damage = root_walk(heap).run(root.object);
     if (!damage)
         return damage.error();
     if (*damage) {

@@ -1,9 +1,8 @@
 // Which roots of an inspected heap are whole: for a heap that is damaged in parts. May use: base, format, txn.
 //
-// What a root reaches is not known from its type. It is guessed, generously: every aligned word of the root's object, and
-// of the blocks found so, that has the value of an address in a block of the heap is taken for a pointer there. So a root
-// that is called whole is whole with all that it reaches by plain pointers. Words that only look like pointers make the
-// answer too dark, never too bright; pointers that are packed, tagged or not aligned are not followed.
+// What a root reaches is guessed (root_walk.hpp), generously. So a root that is called whole is whole with all that it reaches
+// by plain pointers. Words that only look like pointers make the answer too dark, never too bright; pointers that are packed,
+// tagged or not aligned are not followed.
 #pragma once
 
 #include "base/result.hpp"

@@ -68,6 +68,13 @@ private:
     string text_;
 };
 
+} // namespace remanence::test
+
+template <> // it hides a string, which lies in the heap
+inline constexpr bool remanence::enable_persistable<remanence::test::fragile> = true;
+
+namespace remanence::test {
+
 /// A comparator that may throw.
 struct fragile_less {
     using is_transparent = void;

@@ -1,10 +1,10 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same|forged_header|forged_roots|forged_allocator
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same|forged_header|forged_roots|forged_allocator|stray
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
-// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. same: opens such a heap, prints its number.
+// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -27,6 +27,8 @@ constexpr std::uint64_t k_still = 0x6c6c697473; // "still"
 // Offsets in the heap's header, of docs/format.md.
 constexpr std::size_t k_root_word = 16;
 constexpr std::size_t k_allocated_bytes = 64 + 8;
+
+int somewhere_else[2] = {1, 2};
 
 void forge(rem::heap& heap, std::string_view what) {
     auto* word = static_cast<char*>(heap.base()) + (what == "forged_header"  ? 0
@@ -103,6 +105,16 @@ int main(int argc, char** argv) {
     if (end == "names") { // U+009B, an umlaut, and a byte that is no UTF-8
         heap.root<std::uint64_t>("late \xc2\x9b"
                                  "31m \xc3\xa4 \x9b");
+        heap.close();
+        return 0;
+    }
+    if (end == "stray") { // pointers to what is static, which no build refuses to commit
+        heap.root<std::array<const int*, 3>>("inside")[1] = heap.make<int>(7);
+        auto& stray = heap.root<rem::vector<const int*>>("stray", std::size_t{3});
+        stray[1] = &somewhere_else[1];
+        *heap.make<const int*>() = &somewhere_else[1];
+        heap.commit();
+        std::printf("{\"word\": %ju}\n", std::uintmax_t{offset(heap, &stray[1])});
         heap.close();
         return 0;
     }

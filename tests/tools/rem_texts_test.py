@@ -27,7 +27,7 @@ class texts(RemTest):
         for command in COMMANDS:
             text = self.help_of(command)
             self.assertIn(f"Examples:\n  rem {command} ", text)
-            for code in ("0 all is well", "1 error", "2 wrong usage", "4 the heap is damaged"):
+            for code in ("0 all is well", "1 error", "2 wrong usage", "3 whole, but", "4 the heap is damaged"):
                 self.assertIn(code, text)
             self.assertRegex(self.help_of(), rf"(?m)^  {command} ")
 

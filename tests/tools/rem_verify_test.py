@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 
-from rem_support import DAMAGE, OK, RECORDS_BEGIN, REM, ROOTS, SUPERBLOCK_BYTES, RemTest, main
+from rem_support import DAMAGE, OK, POINTERS, RECORDS_BEGIN, REM, ROOTS, SUPERBLOCK_BYTES, RemTest, main
 
 
 class verify(RemTest):
@@ -34,6 +34,38 @@ class verify(RemTest):
         before, after = (self.json("verify", "--json", name) for name in ("book.rem", "copy.rem"))
         for key in ("whole", "version", "pages_checked", "blocks_checked", "roots"):
             self.assertEqual(before[key], after[key], key)
+
+    def test_finds_no_pointer_that_leaves_a_heap_without_one(self):
+        for end in ("closed", "killed"):
+            with self.subTest(end):
+                self.make(end, end)
+                got = self.json("verify", "--pointers", "--json", end)
+                self.assertEqual((got["pointers_found"], got["pointers"]), (0, []))
+                self.assertIn("no word looks like a pointer", self.text("verify", "--pointers", end)[0])
+
+    def test_finds_pointers_that_leave_the_heap_and_names_root_type_and_place(self):
+        self.make("stray")
+        self.assertTrue(self.json("verify", "--json", "book.rem")["whole"])  # nobody asked
+        got = self.json("verify", "--pointers", "--json", "book.rem", code=POINTERS)
+        self.assertTrue(got["whole"])
+        self.assertEqual(got["pointers_found"], 2)
+        by_root = {each["root"]: each for each in got["pointers"]}
+        self.assertEqual(set(by_root), {"stray", None})
+        self.assertEqual(by_root["stray"]["type"], "rem::vector<int const*>")
+        self.assertEqual(by_root["stray"]["heap_offset"], self.places["word"])
+        text = self.text("verify", "--pointers", "book.rem", code=POINTERS)[0]
+        self.assertIn("2 words look like pointers that leave the heap", text)
+        for each in got["pointers"]:
+            self.assertIn(each["what"], text)
+        self.assertRegex(text, r'byte 8 of the block of \d+ bytes at heap offset \d+, below the root "stray" of type')
+        self.assertIn("which no root reaches", text)
+
+    def test_looks_for_pointers_in_what_of_a_damaged_heap_can_be_read(self):
+        self.make("stray")
+        self.flip(self.place_in_file(self.places["word"]))
+        got = self.json("verify", "--pointers", "--json", "book.rem", code=DAMAGE)
+        self.assertFalse(got["whole"])
+        self.assertNotIn(self.places["word"], [each["heap_offset"] for each in got.get("pointers", [])])
 
 
 

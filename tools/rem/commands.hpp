@@ -13,7 +13,7 @@
 namespace remanence::tool {
 
 // Documented in rem.1 and in the help.
-enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_damage = 4 };
+enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_pointers = 3, exit_damage = 4 };
 
 /// Ends the command: main prints the message and exits with the code that fits.
 struct failed {
@@ -43,7 +43,7 @@ constexpr std::uint64_t k_attempts_at_all = 5; // of what reads the whole heap e
 int info(const std::string& file, bool as_json);
 int ls(const std::string& file, bool as_json);
 int stat(const std::string& file, bool as_json);
-int verify(const std::string& file, bool as_json);
+int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
 
 } // namespace remanence::tool

@@ -57,7 +57,8 @@ namespace {
 constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them. Never changes the heap it is given.";
 
 constexpr const char* k_exit_codes =
-    "Exit codes: 0 all is well, 1 error, 2 wrong usage, 4 the heap is damaged.\n"
+    "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
+    "(verify), 4 the heap is damaged.\n"
     "A heap may be open for writing elsewhere: rem reads its last commit, and its program does\n"
     "not notice. While rem reads one that is not open, nobody can open it for writing.";
 
@@ -72,6 +73,7 @@ constexpr const char* k_stat_examples = "Examples:\n"
                                         "  rem stat --json book.rem | jq .memory.allocated_bytes";
 constexpr const char* k_verify_examples = "Examples:\n"
                                           "  rem verify book.rem\n"
+                                          "  rem verify --pointers book.rem\n"
                                           "  rem verify --json book.rem | jq '.roots[] | select(.state == \"whole\")'";
 constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy book.rem backup.rem\n"
@@ -90,6 +92,7 @@ int run_command(int argc, char** argv) {
     std::string to;
     bool as_json = false;
     bool force = false;
+    bool with_pointers = false;
     auto add = [&](const char* name, const char* about, const char* examples) {
         CLI::App* command = app.add_subcommand(name, about);
         command->add_option("FILE", file, "The heap")->required()->type_name("")->check(is_name);
@@ -102,6 +105,8 @@ int run_command(int argc, char** argv) {
     auto* stat_command = add("stat", "Say what the redo log holds, and how the heap's memory is used", k_stat_examples);
     auto* verify_command =
         add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
+    verify_command->add_flag("--pointers", with_pointers,
+                             "Also look for words that look like pointers out of the heap");
     for (CLI::App* command : {info_command, ls_command, stat_command, verify_command})
         add_json(command);
     auto* copy_command = add("copy", "Copy the last commit of a heap, which may be open for writing", k_copy_examples);
@@ -124,7 +129,7 @@ int run_command(int argc, char** argv) {
         return info_command->parsed()     ? info(file, as_json)
                : ls_command->parsed()     ? ls(file, as_json)
                : stat_command->parsed()   ? stat(file, as_json)
-               : verify_command->parsed() ? verify(file, as_json)
+               : verify_command->parsed() ? verify(file, with_pointers, as_json)
                                           : copy(file, to, force);
     } catch (const failed& stop) {
         if (as_json)

@@ -7,7 +7,8 @@ _rem() {
         return
     fi
     case $command in
-        info | ls | stat | verify) options="--json --help" ;;
+        info | ls | stat) options="--json --help" ;;
+        verify) options="--json --pointers --help" ;;
         copy) options="--force --help" ;;
         *) return ;;
     esac

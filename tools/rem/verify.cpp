@@ -2,6 +2,7 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
+#include "types/inspected_pointers.hpp"
 #include "types/root_survey.hpp"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ struct findings {
     std::optional<std::uint64_t> torn_superblock;
     std::vector<surveyed_root> roots;
     std::vector<txn::problem> problems;
+    std::optional<types::pointer_survey> pointers; // if they were asked for, and can be told
     bool all_checked = true;
 };
 
@@ -76,6 +78,24 @@ void add_roots(std::string& text, const findings& found) {
         "Whether the program's data make sense is not known here, nor what was committed later.\n");
 }
 
+void add_pointers(std::string& text, const types::pointer_survey& pointers) {
+    if (pointers.found == 0) {
+        text += fmt::format("  no word looks like a pointer that leaves the heap\n");
+        return;
+    }
+    text += fmt::format(
+        "\n{} like {} that {} the heap, and would lead nowhere in another process:\n",
+        coloured(colour::yellow, counted(pointers.found, "word") + (pointers.found == 1 ? " looks" : " look")),
+        pointers.found == 1 ? "a pointer" : "pointers", pointers.found == 1 ? "leaves" : "leave");
+    for (std::size_t i = 0; i < std::min(pointers.first.size(), k_problems_printed); ++i)
+        text += fmt::format("  {}\n", visible(pointers.first[i].what));
+    if (pointers.found > k_problems_printed)
+        text += fmt::format("  and {} more\n", grouped(pointers.found - k_problems_printed));
+    text += fmt::format(
+        "They are told by their value, and may be numbers. In the program itself, heap::check_pointers() knows\n"
+        "what memory there is.\n");
+}
+
 std::string as_text(const findings& found) {
     std::string text;
     if (found.problems.empty()) {
@@ -101,6 +121,8 @@ std::string as_text(const findings& found) {
             fmt::format("  It was written to while it was read. This is damage for certain; there may be more, and a\n"
                         "  root may be better than it is said to be. Verify it again when less is written.\n");
     }
+    if (found.pointers)
+        add_pointers(text, *found.pointers);
     if (!found.problems.empty())
         add_roots(text, found);
     return text;
@@ -128,10 +150,20 @@ std::string as_json_text(const findings& found) {
         .add("all_checked", found.all_checked)
         .add("problems", problems_as_json(found.problems))
         .add("roots", roots);
+    if (found.pointers) {
+        std::vector<json_object> pointers;
+        for (const types::foreign_pointer& each : found.pointers->first) {
+            json_object& one = pointers.emplace_back();
+            each.root.empty() ? one.add_null("root") : one.add("root", each.root);
+            each.root.empty() ? one.add_null("type") : one.add("type", each.type);
+            one.add("heap_offset", each.offset).add("what", each.what);
+        }
+        all.add("pointers_found", found.pointers->found).add("pointers", pointers);
+    }
     return all.text() + "\n";
 }
 
-findings look_at(const std::string& file) {
+findings look_at(const std::string& file, bool with_pointers) {
     findings found;
     try {
         const auto heap = inspect(file, k_attempts_at_all, [&](txn::inspection& now) -> result<void> {
@@ -139,6 +171,11 @@ findings look_at(const std::string& file) {
             found.parts = checked(now.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
             found.roots = checked(types::list_roots(now));
             checked(types::survey_roots(now, found.roots));
+            found.pointers.reset();
+            if (with_pointers && now.knows_blocks()) {
+                found.pointers = checked(types::survey_pointers(
+                    now, found.roots, [&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
+            }
             return {};
         });
         found.version = heap->version();
@@ -159,10 +196,12 @@ findings look_at(const std::string& file) {
 
 } // namespace
 
-int verify(const std::string& file, bool as_json) {
-    const findings found = look_at(file);
+int verify(const std::string& file, bool with_pointers, bool as_json) {
+    const findings found = look_at(file, with_pointers);
     put(as_json ? as_json_text(found) : as_text(found));
-    return found.problems.empty() ? exit_ok : exit_damage;
+    if (!found.problems.empty())
+        return exit_damage;
+    return found.pointers && found.pointers->found != 0 ? exit_pointers : exit_ok;
 }
 
 } // namespace remanence::tool

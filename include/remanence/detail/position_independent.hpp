@@ -4,15 +4,16 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/detail/aggregate.hpp>
-#include <remanence/detail/self_contained.hpp>
+#include <remanence/detail/parts.hpp>
 
-#include <optional>
-#include <tuple>
 #include <type_traits>
-#include <utility>
-#include <variant>
 
 namespace remanence {
+
+/// Specialise it as true for a class of yours that hides its members, or has plain pointers, and yet means the same at any
+/// address. It is not looked into then.
+template <class T>
+inline constexpr bool enable_position_independent = false;
 
 namespace detail {
 
@@ -22,16 +23,6 @@ consteval bool is_position_independent();
 /// Classes that are known to be: by what they are, or by their arguments.
 template <class T>
 struct is_known_position_independent : std::false_type {};
-template <class A, class B>
-struct is_known_position_independent<std::pair<A, B>>
-    : std::bool_constant<is_position_independent<A>() && is_position_independent<B>()> {};
-template <class... Ts>
-struct is_known_position_independent<std::tuple<Ts...>> : std::bool_constant<(is_position_independent<Ts>() && ...)> {};
-template <class T>
-struct is_known_position_independent<std::optional<T>> : std::bool_constant<is_position_independent<T>()> {};
-template <class... Ts>
-struct is_known_position_independent<std::variant<Ts...>> : std::bool_constant<(is_position_independent<Ts>() && ...)> {
-};
 
 /// Allocators that position-independent containers keep as a distance, or that have nothing to keep.
 template <class Alloc>
@@ -48,7 +39,9 @@ template <class T>
 consteval bool is_position_independent() {
     using type = std::remove_cv_t<T>;
     using element = typename element_of_arrays<type>::type;
-    if constexpr (!std::is_same_v<element, type>) {
+    if constexpr (enable_position_independent<type>) {
+        return true;
+    } else if constexpr (!std::is_same_v<element, type>) {
         return is_position_independent<element>();
     } else if constexpr (std::is_arithmetic_v<type> || std::is_enum_v<type> || std::is_empty_v<type>) {
         return true;
@@ -57,6 +50,8 @@ consteval bool is_position_independent() {
             return are_position_independent(member_types<type>{});
         else
             return false;
+    } else if constexpr (has_known_parts_v<type>) {
+        return are_position_independent(known_parts<type>{});
     } else {
         return is_known_position_independent<type>::value;
     }
@@ -65,9 +60,11 @@ consteval bool is_position_independent() {
 } // namespace detail
 
 /// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, hash_map, hash_set;
-/// arrays, pairs, tuples, optionals, variants and aggregates of such. False for all others, pointers and std containers
+/// arrays, pairs, tuples, optionals, variants and aggregates of such; and what enable_position_independent says. False for all others, pointers and std containers
 /// among them.
 template <class T>
 inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
+template <class T>
+concept position_independent = is_position_independent_v<T>;
 
 } // namespace remanence

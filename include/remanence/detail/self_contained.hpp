@@ -4,16 +4,11 @@
 #pragma once
 
 #include <remanence/detail/aggregate.hpp>
+#include <remanence/detail/parts.hpp>
 
-#include <array>
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
-#include <tuple>
 #include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace remanence::detail {
@@ -26,7 +21,7 @@ inline constexpr bool is_plain_bytes_v =
 template <class T>
 consteval bool is_self_contained();
 
-/// Templates that are known to be: by what they are, or by their arguments. No others with constructors of their own.
+/// Templates that are known to be. No others with constructors of their own.
 template <class T>
 struct is_known_self_contained : std::false_type {};
 template <class Char, class Traits, class Alloc>
@@ -35,22 +30,6 @@ template <class T, class Alloc>
 struct is_known_self_contained<std::vector<T, Alloc>> : std::true_type {};
 template <class T>
 struct is_known_self_contained<std::unique_ptr<T>> : std::true_type {};
-template <class A, class B>
-struct is_known_self_contained<std::pair<A, B>> : std::bool_constant<is_self_contained<A>() && is_self_contained<B>()> {
-};
-template <class... Ts>
-struct is_known_self_contained<std::tuple<Ts...>> : std::bool_constant<(is_self_contained<Ts>() && ...)> {};
-template <class T>
-struct is_known_self_contained<std::optional<T>> : std::bool_constant<is_self_contained<T>()> {};
-template <class... Ts>
-struct is_known_self_contained<std::variant<Ts...>> : std::bool_constant<(is_self_contained<Ts>() && ...)> {};
-
-template <class T>
-struct element_of_arrays : std::type_identity<T> {};
-template <class T, std::size_t N>
-struct element_of_arrays<T[N]> : element_of_arrays<T> {};
-template <class T, std::size_t N>
-struct element_of_arrays<std::array<T, N>> : element_of_arrays<T> {};
 
 template <class... Members>
 consteval bool are_self_contained(type_list<Members...>) {
@@ -80,6 +59,8 @@ consteval bool is_self_contained() {
             return are_self_contained(member_types<T>{}) && !has_own_destructor_v<T>;
         else
             return false;
+    } else if constexpr (has_known_parts_v<T>) {
+        return are_self_contained(known_parts<T>{});
     } else {
         return is_known_self_contained<T>::value;
     }

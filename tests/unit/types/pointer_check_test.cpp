@@ -39,6 +39,13 @@ struct with_pointer {
     std::uint64_t number = 2;
     const void* pointer = nullptr;
 };
+} // namespace pointer_check_test
+
+template <> // a promise that is broken, so that there is something to find
+inline constexpr bool remanence::enable_persistable<pointer_check_test::with_std_string> = true;
+
+namespace pointer_check_test {
+
 using nodes = rem::list<rem::string>;
 using book = rem::multimap<rem::string, rem::vector<rem::string>>;
 
@@ -287,6 +294,117 @@ TEST_F(pointer_check, what_was_refused_is_refused_again_until_it_is_mended) {
     EXPECT_EQ(refusal(), "");
     heap_->rollback();
     EXPECT_EQ(object.number, 4U);
+}
+
+// On demand, in any build. Nothing is committed, since builds that check commits would refuse it.
+class check_pointers : public testing::Test {
+protected:
+    /// What is said of the one pointer that leaves the heap.
+    rem::pointer_report::pointer only() {
+        const rem::pointer_report found = heap_.check_pointers();
+        EXPECT_EQ(found.pointers_found, 1U);
+        EXPECT_EQ(found.pointers.size(), 1U);
+        return found.pointers.empty() ? rem::pointer_report::pointer{} : found.pointers.front();
+    }
+    /// Where it is said to lead when it is this one.
+    std::string target_of(const void* address) {
+        object_.pointer = address;
+        const rem::pointer_report::pointer found = only();
+        EXPECT_EQ(found.root, "object");
+        EXPECT_EQ(found.type, "pointer_check_test::with_pointer");
+        EXPECT_EQ(found.offset, offset_of(&object_.pointer));
+        EXPECT_NE(found.what.find("below the root \"object\" of type pointer_check_test::with_pointer. "),
+                  std::string::npos)
+            << found.what;
+        return found.what.substr(0, found.what.find(" lies at byte 8 of the block of 16 bytes"));
+    }
+    [[nodiscard]] std::uint64_t offset_of(const void* place) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(place) -
+                                          static_cast<const std::byte*>(heap_.base()));
+    }
+
+    remanence::test::temp_dir dir_;
+    rem::heap heap_ = rem::heap::create(dir_ / "checked.rem");
+    with_pointer& object_ = heap_.root<with_pointer>("object");
+};
+
+int static_object = 7;
+
+TEST_F(check_pointers, finds_nothing_where_all_lead_to_the_heap) {
+    auto& people = heap_.root<book>("people");
+    auto& numbers = heap_.root<rem::unordered_map<int, rem::list<rem::string>>>("numbers");
+    auto& own = heap_.root<rem::hash_map<rem::string_pi, rem::btree_set<int>>>("own");
+    heap_.write([&] {
+        for (int i = 0; i < 1000; ++i) {
+            people.emplace(std::to_string(i), rem::vector<rem::string>())->second.emplace_back(k_long_text);
+            numbers[i].emplace_back(k_long_text);
+            own[rem::string_pi(std::to_string(i))].insert(i);
+        }
+        object_.pointer = &people;
+    });
+    const rem::pointer_report found = heap_.check_pointers();
+    EXPECT_TRUE(found.clean()) << found.pointers.front().what;
+    EXPECT_TRUE(found.pointers.empty());
+    EXPECT_GT(found.blocks_checked, 5000U);
+}
+
+TEST_F(check_pointers, tells_where_each_pointer_leads) {
+    const int local = 0;
+    EXPECT_EQ(target_of(&local), "A pointer to the stack of this thread");
+    const auto of_malloc = std::make_unique<int[]>(100);
+    const std::string malloc_target = target_of(of_malloc.get() + 1);
+    EXPECT_TRUE(malloc_target == "A pointer to malloc memory" ||
+                malloc_target == "A pointer to memory of the process (malloc's, a thread's stack or static data)")
+        << malloc_target;
+    EXPECT_EQ(target_of(&static_object), "A pointer to code, a constant or a static object of the program");
+    EXPECT_EQ(target_of(k_long_text), "A pointer to code, a constant or a static object of the program");
+    rem::heap other = rem::heap::create(dir_ / "other.rem");
+    EXPECT_EQ(target_of(&other.root<with_pointer>("there")),
+              "A pointer into another heap, " + (dir_ / "other.rem").string());
+    std::thread([&] { EXPECT_EQ(target_of(&local), "A pointer to the stack of a thread"); }).join();
+}
+
+TEST_F(check_pointers, tells_of_objects_that_no_root_leads_to) {
+    auto* object = heap_.make<with_pointer>();
+    object->pointer = &static_object;
+    const rem::pointer_report::pointer found = only();
+    EXPECT_EQ(found.root, "");
+    EXPECT_EQ(found.offset, offset_of(&object->pointer));
+    EXPECT_NE(found.what.find("which no root reaches"), std::string::npos) << found.what;
+    heap_.destroy(object);
+    EXPECT_TRUE(heap_.check_pointers().clean());
+}
+
+TEST_F(check_pointers, finds_a_broken_promise) {
+    auto& text = heap_.root<with_std_string>("text").text;
+    EXPECT_TRUE(heap_.check_pointers().clean()); // a short string lies in itself
+    text = k_long_text;
+    const rem::pointer_report::pointer found = only();
+    EXPECT_EQ(found.root, "text");
+    EXPECT_EQ(found.type, "pointer_check_test::with_std_string");
+    EXPECT_EQ(found.offset, offset_of(&text));
+    text.clear();
+    text.shrink_to_fit(); // gives the memory back to malloc
+    EXPECT_TRUE(heap_.check_pointers().clean());
+}
+
+TEST_F(check_pointers, counts_all_and_lists_the_first_thousand) {
+    auto& many = heap_.root<rem::vector<const void*>>("many", std::size_t{1500}, static_cast<const void*>(&object_));
+    EXPECT_TRUE(heap_.check_pointers().clean());
+    for (const void*& each : many)
+        each = &static_object;
+    const rem::pointer_report found = heap_.check_pointers();
+    EXPECT_EQ(found.pointers_found, 1500U);
+    ASSERT_EQ(found.pointers.size(), 1000U);
+    EXPECT_EQ(found.pointers.back().root, "many");
+    EXPECT_EQ(found.pointers.back().offset, offset_of(&many[999]));
+    heap_.rollback();
+    EXPECT_TRUE(heap_.check_pointers().clean());
+}
+
+TEST_F(check_pointers, is_closed_with_the_heap) {
+    heap_.close();
+    EXPECT_THROW((void)heap_.check_pointers(), rem::error);
 }
 
 } // namespace pointer_check_test

@@ -1,0 +1,351 @@
+// Which types may be stored in a heap, told when the program is compiled. Depends on the standard library only.
+//
+// What lies in a heap is found by another process, perhaps of another program: so nothing in it may lead out of it, to
+// malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
+// templates of the standard library, with all that they are made of. A container is judged by its allocator and its
+// elements. Other classes hide their members; they are taken when their bytes are all there is to them (trivially
+// copyable, and assignable), and else refused until you vouch for them:
+//
+//     template <>
+//     inline constexpr bool remanence::enable_persistable<my::account> = true;
+//
+// Plain pointers are taken: they lead to objects in the same heap, which make() gives. Whether they really do,
+// heap::check_pointers() says.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/detail/aggregate.hpp>
+#include <remanence/detail/parts.hpp>
+
+#include <any>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace remanence {
+
+/// Specialise it as true for a class of yours that hides its members, and is made of nothing but what may be stored; or
+/// for one that is refused although it does no harm. It is not looked into then. Before its first use with a heap.
+template <class T>
+inline constexpr bool enable_persistable = false;
+
+namespace detail {
+
+/// Why a type cannot be stored; k_refusals has the sentences.
+enum class unfit : std::uint8_t {
+    nothing, // it can be
+    reference,
+    code,
+    virtual_functions,
+    lock,
+    thread,
+    result_of_thread,
+    stream,
+    type_erased,
+    shared_ownership,
+    deleted_by_malloc,
+    view,
+    static_object,
+    memory_resource,
+    other_memory,
+    empty_is_static,
+    hidden,
+};
+
+/// `Part` is the type that is to blame.
+template <unfit Why, class Part>
+struct verdict {
+    static constexpr unfit k_why = Why;
+    using part = Part;
+};
+using fit = verdict<unfit::nothing, void>;
+
+template <unfit Why>
+struct refused {
+    static constexpr unfit k_why = Why;
+};
+
+/// Classes that are known by name. Members k_why or parts, or neither.
+template <class T>
+struct known_class {};
+template <class T>
+    requires has_known_parts_v<T>
+struct known_class<T> {
+    using parts = known_parts<T>;
+};
+template <class T>
+struct known_class<std::atomic<T>> {
+    using parts = type_list<T>;
+};
+template <class T>
+struct known_class<allocator<T>> {
+    using parts = type_list<>;
+};
+template <class T, class Deleter>
+struct known_class<std::unique_ptr<T, Deleter>> {
+    using parts = type_list<typename std::unique_ptr<T, Deleter>::pointer, Deleter>;
+};
+template <class T>
+struct known_class<std::default_delete<T>> : refused<unfit::deleted_by_malloc> {};
+template <class T>
+struct known_class<std::shared_ptr<T>> : refused<unfit::shared_ownership> {};
+template <class T>
+struct known_class<std::weak_ptr<T>> : refused<unfit::shared_ownership> {};
+template <class Signature>
+struct known_class<std::function<Signature>> : refused<unfit::type_erased> {};
+template <>
+struct known_class<std::atomic_flag> {
+    using parts = type_list<>;
+};
+template <>
+struct known_class<std::any> : refused<unfit::type_erased> {};
+template <class T>
+struct known_class<std::reference_wrapper<T>> : refused<unfit::reference> {};
+template <class Char, class Traits>
+struct known_class<std::basic_string_view<Char, Traits>> : refused<unfit::view> {};
+template <class T, std::size_t Extent>
+struct known_class<std::span<T, Extent>> : refused<unfit::view> {};
+template <>
+struct known_class<std::error_code> : refused<unfit::static_object> {};
+template <>
+struct known_class<std::error_condition> : refused<unfit::static_object> {};
+
+// Classes that are known by what they can do, so that their headers need not be included.
+
+template <class T>
+concept can_lock = requires(T& t) {
+    t.lock();
+    t.unlock();
+};
+template <class T>
+concept can_notify = requires(T& t) {
+    t.notify_one();
+    t.notify_all();
+};
+template <class T>
+concept can_release = requires(T& t) {
+    t.release();
+    { t.try_acquire() } -> std::same_as<bool>;
+};
+template <class T>
+concept can_count_down = requires(T& t) { t.arrive_and_wait(); };
+template <class T>
+concept can_join = requires(T& t) {
+    { t.joinable() } -> std::same_as<bool>;
+    t.join();
+};
+template <class T>
+concept has_future_result = requires(T& t) { t.get_future(); } || requires(const T& t) {
+    { t.valid() } -> std::same_as<bool>;
+    t.wait();
+};
+/// boost::any, boost::function and the like.
+template <class T>
+concept tells_type_it_holds = requires(const T& t) {
+    { t.type() } -> std::same_as<const std::type_info&>;
+} || requires(const T& t) {
+    { t.target_type() } -> std::same_as<const std::type_info&>;
+};
+
+/// Containers that point at a static of the program when they are empty: by name, since their headers need not be there.
+template <class T>
+constexpr bool is_empty_a_static() {
+    const std::string_view signature = __PRETTY_FUNCTION__;
+    std::string_view name = signature.substr(signature.find("T = ") + 4);
+    name = name.substr(0, name.find('<'));
+    const std::size_t scope = name.rfind("::");
+    const std::string_view last = scope == std::string_view::npos ? name : name.substr(scope + 2);
+    if (name.starts_with("boost::"))
+        return last.starts_with("unordered_flat_") || last.starts_with("unordered_node_");
+    if (name.starts_with("absl::"))
+        return last.ends_with("hash_map") || last.ends_with("hash_set") || last.starts_with("btree_");
+    if (name.starts_with("folly::"))
+        return last.starts_with("F14");
+    return name.starts_with("phmap::") || name.starts_with("tsl::");
+}
+
+/// Remanence's, or one with a base of that (std::scoped_allocator_adaptor), or one that somebody vouches for.
+template <class Alloc>
+concept heap_allocator = enable_persistable<Alloc> || std::is_base_of_v<allocator<typename Alloc::value_type>, Alloc>;
+
+template <class T, class... Open>
+auto judge();
+
+template <class... Open>
+fit judge_all(type_list<>, type_list<Open...>);
+/// The first of them that is not fit.
+template <class First, class... Rest, class... Open>
+auto judge_all(type_list<First, Rest...>, type_list<Open...> open) {
+    using found = decltype(judge<First, Open...>());
+    if constexpr (found::k_why != unfit::nothing)
+        return found();
+    else
+        return decltype(judge_all(type_list<Rest...>(), open))();
+}
+
+template <class T, class... Open>
+auto judge_container() {
+    using value = decltype(judge<typename T::value_type, Open...>());
+    if constexpr (is_empty_a_static<T>())
+        return verdict<unfit::empty_is_static, T>();
+    else if constexpr (requires(const typename T::allocator_type& alloc) { alloc.resource(); })
+        return verdict<unfit::memory_resource, T>();
+    else if constexpr (!heap_allocator<typename T::allocator_type>)
+        return verdict<unfit::other_memory, T>();
+    else if constexpr (value::k_why != unfit::nothing)
+        return value();
+    else if constexpr (requires { typename T::key_compare; })
+        return decltype(judge<typename T::key_compare, Open...>())();
+    else if constexpr (requires {
+                           typename T::hasher;
+                           typename T::key_equal;
+                       })
+        return decltype(judge_all(type_list<typename T::hasher, typename T::key_equal>(), type_list<Open...>()))();
+    else
+        return fit();
+}
+
+/// Members of a class that can be looked into.
+template <class T>
+consteval bool is_open_aggregate() {
+    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
+        return aggregate_shape_v<T>.obstacle == aggregate_obstacle::none;
+    else
+        return false;
+}
+
+template <class T, class... Open>
+auto judge_class() {
+    if constexpr (requires { known_class<T>::k_why; })
+        return verdict<known_class<T>::k_why, T>();
+    else if constexpr (requires { typename known_class<T>::parts; })
+        return decltype(judge_all(typename known_class<T>::parts(), type_list<Open...>()))();
+    else if constexpr (std::is_base_of_v<std::ios_base, T>)
+        return verdict<unfit::stream, T>();
+    else if constexpr (std::is_polymorphic_v<T>)
+        return verdict<unfit::virtual_functions, T>();
+    else if constexpr (requires {
+                           typename T::allocator_type;
+                           typename T::value_type;
+                       })
+        return decltype(judge_container<T, Open...>())();
+    else if constexpr (requires { typename T::container_type; }) // std::stack and its kin
+        return decltype(judge<typename T::container_type, Open...>())();
+    else if constexpr (can_lock<T> || can_notify<T> || can_release<T> || can_count_down<T>)
+        return verdict<unfit::lock, T>();
+    else if constexpr (can_join<T>)
+        return verdict<unfit::thread, T>();
+    else if constexpr (has_future_result<T>)
+        return verdict<unfit::result_of_thread, T>();
+    else if constexpr (tells_type_it_holds<T>)
+        return verdict<unfit::type_erased, T>();
+    else if constexpr (std::is_empty_v<T>)
+        return fit();
+    else if constexpr (is_open_aggregate<T>())
+        return decltype(judge_all(member_types<T>(), type_list<Open...>()))();
+    else if constexpr (std::is_trivially_copyable_v<T> && std::is_move_constructible_v<T> &&
+                       std::is_move_assignable_v<T>) // not so with a reference among its members
+        return fit();
+    else
+        return verdict<unfit::hidden, T>();
+}
+
+/// `Open`: the classes that are being looked into, since they may lead to themselves.
+template <class T, class... Open>
+auto judge() {
+    using type = std::remove_cv_t<T>;
+    using element = typename element_of_arrays<type>::type;
+    if constexpr (enable_persistable<type> || (std::is_same_v<type, Open> || ...))
+        return fit();
+    else if constexpr (std::is_reference_v<type>)
+        return verdict<unfit::reference, T>();
+    else if constexpr (!std::is_same_v<element, type>)
+        return decltype(judge<element, Open...>())();
+    else if constexpr (std::is_same_v<type, std::FILE*>)
+        return verdict<unfit::stream, T>();
+    else if constexpr (std::is_function_v<std::remove_pointer_t<type>> || std::is_member_function_pointer_v<type>)
+        return verdict<unfit::code, T>();
+    else if constexpr (std::is_scalar_v<type>)
+        return fit();
+    else if constexpr (std::is_class_v<type> || std::is_union_v<type>)
+        return decltype(judge_class<type, type, Open...>())();
+    else
+        return verdict<unfit::hidden, T>();
+}
+
+} // namespace detail
+
+/// Whether objects of this type may be stored. heap::root() and heap::make() ask it, and say why not.
+template <class T>
+concept persistable = decltype(detail::judge<T>())::k_why == detail::unfit::nothing;
+
+namespace detail {
+
+/// Does not compile unless Part may be stored, for the sake of Stored.
+template <class Stored, class Part, unfit Why>
+consteval void refuse_to_store() {
+    static_assert(Why != unfit::reference, "Remanence cannot store references: use a plain pointer to an object that "
+                                           "heap::make() made.");
+    static_assert(Why != unfit::code, "Remanence cannot store pointers to functions: the program's code lies elsewhere "
+                                      "in the next process. Store a number or a name that tells which one is meant.");
+    static_assert(Why != unfit::virtual_functions,
+                  "Remanence cannot store objects with virtual functions yet: they point into the running program.");
+    static_assert(Why != unfit::lock, "Remanence cannot store locks, condition variables, semaphores or barriers: they "
+                                      "belong to the threads of a process. Keep them outside the heap, or use "
+                                      "heap::write() and heap::read(), which lock.");
+    static_assert(Why != unfit::thread, "Remanence cannot store threads: they end with the process.");
+    static_assert(Why != unfit::result_of_thread,
+                  "Remanence cannot store futures, promises or tasks: they share malloc "
+                  "memory with threads, which end with the process.");
+    static_assert(Why != unfit::stream,
+                  "Remanence cannot store streams: an open file belongs to the process. Store its "
+                  "name.");
+    static_assert(Why != unfit::type_erased,
+                  "Remanence cannot store std::function, std::any and their like: they point "
+                  "at code of the running program, and at malloc memory. Use std::variant, or "
+                  "a number that tells what is meant.");
+    static_assert(Why != unfit::shared_ownership,
+                  "Remanence cannot store std::shared_ptr or std::weak_ptr: they count "
+                  "owners in malloc memory, by virtual functions. Use a plain pointer to "
+                  "an object that heap::make() made.");
+    static_assert(Why != unfit::deleted_by_malloc,
+                  "Remanence cannot store a std::unique_ptr with std::default_delete, which gives heap memory to the "
+                  "operator delete of malloc. Use std::optional or a plain pointer and heap::destroy(), or a deleter "
+                  "that frees in the heap.");
+    static_assert(Why != unfit::view, "Remanence cannot store std::string_view or std::span: what they show may lie "
+                                      "anywhere. Use rem::string or rem::vector, which own it.");
+    static_assert(Why != unfit::static_object, "Remanence cannot store std::error_code or std::error_condition: they "
+                                               "point at a static object of the program. Store the number.");
+    static_assert(Why != unfit::memory_resource,
+                  "Remanence cannot store std::pmr containers: they point at a memory "
+                  "resource outside the heap. Use the container of namespace remanence.");
+    static_assert(Why != unfit::other_memory,
+                  "Remanence cannot store a container that takes its memory from elsewhere, "
+                  "by std::allocator for instance (std::string, std::vector<T>). Use that of "
+                  "namespace remanence (rem::string, rem::vector<T>), or rem::allocator.");
+    static_assert(Why != unfit::empty_is_static,
+                  "Remanence cannot store this container: an empty one points at a static "
+                  "object of the program, which lies elsewhere in the next process. Use "
+                  "rem::hash_map, rem::btree_map or boost::unordered_map.");
+    static_assert(Why != unfit::hidden,
+                  "Remanence cannot see what this class is made of. If nothing in it leads out of "
+                  "the heap (no std::string, no container with std::allocator, no reference, no lock), vouch for "
+                  "it: template <> inline constexpr bool remanence::enable_persistable<T> = true;");
+}
+
+template <class T>
+consteval void require_persistable() {
+    using found = decltype(judge<T>());
+    refuse_to_store<T, typename found::part, found::k_why>();
+}
+
+} // namespace detail
+} // namespace remanence

@@ -1,0 +1,42 @@
+"""What must not be stored does not compile, and the compiler says why in a sentence of ours.
+
+usage: persistable_test.py SOURCE COMMAND...   (the compiler and its options)
+"""
+
+import re
+import subprocess
+import sys
+
+MARK = re.compile(r"^.*;\s*// (?P<part>[^|]+)\|(?P<sentence>.+)$")
+OTHER_LINES = r"(?:(?!.*error:).*\n)*?"
+
+
+def is_said(source, number, part, sentence, said):
+    """Whether one error of the compiler has the line that asked for it, the part to blame, and the sentence."""
+    place = f".*{re.escape(source)}:{number}:.*\n"
+    error = f".*error: .*Remanence cannot (?:store )?{re.escape(sentence)}.*\n"
+    part = re.escape(part)
+    by_gcc = f".*; Part = .*{part}.*\n{OTHER_LINES}{place}{OTHER_LINES}{error}"
+    by_clang = f"{error}{OTHER_LINES}.*refuse_to_store<.*{part}.*\n{OTHER_LINES}{place}"
+    return re.search(by_gcc, said) or re.search(by_clang, said)
+
+
+def main():
+    source, command = sys.argv[1], sys.argv[2:]
+    with open(source, encoding="utf-8") as file:
+        expected = {i: found for i, line in enumerate(file, 1) if (found := MARK.match(line.rstrip()))}
+    said = subprocess.run([*command, source], capture_output=True, text=True, check=False).stderr
+    missing = [
+        f'{source}:{number}: no error says "{wanted["sentence"]}" of {wanted["part"]}'
+        for number, wanted in expected.items()
+        if not is_said(source, number, wanted["part"], wanted["sentence"], said)
+    ]
+    if len(expected) < 20:
+        missing.append(f"{source} has only {len(expected)} lines to be refused")
+    if missing:
+        print(said[-6000:], *missing, sep="\n")
+    return bool(missing)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

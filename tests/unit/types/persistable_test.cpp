@@ -1,0 +1,272 @@
+// The concepts, and which reason a type is refused for; that a sentence says it is tested in tests/persistable.
+
+#include <remanence/persistable.hpp>
+
+#include <remanence/remanence.hpp>
+
+#include <gtest/gtest.h>
+
+#include <any>
+#include <barrier>
+#include <bitset>
+#include <chrono>
+#include <complex>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <regex>
+#include <scoped_allocator>
+#include <semaphore>
+#include <shared_mutex>
+#include <span>
+#include <stack>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rem = remanence;
+
+// Unsafe containers under the names that they have.
+namespace persistable_test {
+template <class T>
+struct unsafe {
+    using value_type = T;
+    using allocator_type = rem::allocator<T>;
+    allocator_type alloc;
+};
+} // namespace persistable_test
+#define UNSAFE_CONTAINER(place, name) /* NOLINT(cppcoreguidelines-macro-usage): by name */                             \
+    namespace place {                                                                                                  \
+    template <class T>                                                                                                 \
+    struct name : persistable_test::unsafe<T> {};                                                                      \
+    }
+UNSAFE_CONTAINER(boost::unordered, unordered_flat_map)
+UNSAFE_CONTAINER(boost::unordered, unordered_map) // this one is not
+UNSAFE_CONTAINER(absl::lts_1, flat_hash_set)
+UNSAFE_CONTAINER(absl::lts_1, node_hash_map)
+UNSAFE_CONTAINER(absl::lts_1, btree_map)
+UNSAFE_CONTAINER(phmap, btree_map)
+UNSAFE_CONTAINER(tsl, robin_map)
+UNSAFE_CONTAINER(folly, F14FastMap)
+
+namespace persistable_test {
+
+using rem::detail::unfit;
+
+template <class T>
+constexpr unfit why = decltype(rem::detail::judge<T>())::k_why;
+template <class T, class Part>
+constexpr bool is_to_blame = std::is_same_v<typename decltype(rem::detail::judge<T>())::part, Part>;
+
+struct address {
+    rem::string street;
+    std::array<rem::vector<rem::string>, 2> more;
+    double place[2][3];
+};
+struct directory { // of itself
+    rem::map<rem::string, directory> below;
+    rem::hash_map<int, directory> also_below;
+    directory* above = nullptr;
+};
+struct with_path {
+    int number;
+    std::pair<int, std::filesystem::path> path;
+};
+struct with_base : address {
+    int number;
+};
+union number_or_text {
+    int number;
+    char text[8];
+};
+class hides_numbers {
+public:
+    [[nodiscard]] int sum() const { return a_ + b_; }
+
+private:
+    int a_ = 1;
+    int b_ = 2;
+};
+class hides_string {
+public:
+    [[nodiscard]] std::string_view text() const { return text_; }
+
+private:
+    std::string text_;
+};
+class hides_reference {
+public:
+    explicit hides_reference(int& number) : number_(number) {}
+    [[nodiscard]] int number() const { return number_; }
+
+private:
+    int& number_;
+};
+class account { // whose author vouches for it
+public:
+    [[nodiscard]] std::string_view text() const { return text_; }
+
+private:
+    rem::string text_;
+};
+struct pooled : std::allocator<int> { // likewise
+    template <class U>
+    struct rebind {
+        using other = pooled;
+    };
+};
+struct frees_in_heap {
+    void operator()(address* object) const;
+};
+struct stateful_less {
+    std::function<bool(int, int)> less;
+    bool operator()(int a, int b) const { return less(a, b); }
+};
+
+} // namespace persistable_test
+
+template <>
+inline constexpr bool remanence::enable_persistable<persistable_test::account> = true;
+template <>
+inline constexpr bool remanence::enable_persistable<persistable_test::pooled> = true;
+template <>
+inline constexpr bool remanence::enable_position_independent<persistable_test::account> = true;
+
+namespace persistable_test {
+
+TEST(persistable, are_values_and_what_is_made_of_them) {
+    EXPECT_TRUE(rem::persistable<int>);
+    EXPECT_TRUE(rem::persistable<const double>);
+    EXPECT_TRUE(rem::persistable<std::nullptr_t>);
+    EXPECT_TRUE(rem::persistable<std::memory_order>);
+    EXPECT_TRUE(rem::persistable<number_or_text>);
+    EXPECT_TRUE(rem::persistable<int[3][4]>);
+    EXPECT_TRUE(rem::persistable<address>);
+    EXPECT_TRUE(rem::persistable<directory>);
+    EXPECT_TRUE((rem::persistable<std::variant<int, std::optional<std::tuple<rem::string, address>>>>));
+    EXPECT_TRUE(rem::persistable<std::atomic<std::uint64_t>>);
+    EXPECT_TRUE(rem::persistable<std::atomic_flag>);
+    EXPECT_TRUE(rem::persistable<std::complex<double>>);
+    EXPECT_TRUE(rem::persistable<std::bitset<100>>);
+    EXPECT_TRUE(rem::persistable<std::chrono::system_clock::time_point>);
+    EXPECT_TRUE(rem::persistable<hides_numbers>);
+}
+
+TEST(persistable, are_plain_pointers) {
+    EXPECT_TRUE(rem::persistable<address*>);
+    EXPECT_TRUE(rem::persistable<const char*>);
+    EXPECT_TRUE(rem::persistable<int address::*>);
+    EXPECT_TRUE((rem::persistable<std::unique_ptr<address, frees_in_heap>>));
+    EXPECT_EQ(why<std::unique_ptr<address>>, unfit::deleted_by_malloc);
+    EXPECT_EQ((why<std::unique_ptr<int, void (*)(int*)>>), unfit::code);
+}
+
+TEST(persistable, are_containers_that_lie_in_the_heap) {
+    EXPECT_TRUE((rem::persistable<rem::multimap<rem::string, address>>));
+    EXPECT_TRUE((rem::persistable<rem::unordered_map<rem::string, rem::list<int>>>));
+    EXPECT_TRUE((rem::persistable<rem::hash_map<rem::string_pi, rem::vector_pi<int>>>));
+    EXPECT_TRUE((rem::persistable<rem::btree_map<int, rem::deque<int>>>));
+    EXPECT_TRUE((rem::persistable<std::stack<int, rem::deque<int>>>));
+    EXPECT_TRUE((rem::persistable<std::priority_queue<int, rem::vector<int>>>));
+    using nested = std::scoped_allocator_adaptor<rem::allocator<rem::string>>;
+    EXPECT_TRUE((rem::persistable<std::vector<rem::string, nested>>));
+    EXPECT_TRUE((rem::persistable<boost::unordered::unordered_map<int>>));
+    EXPECT_TRUE((rem::persistable<std::vector<int, pooled>>));
+}
+
+TEST(persistable, are_no_containers_that_lie_elsewhere) {
+    EXPECT_EQ(why<std::string>, unfit::other_memory);
+    EXPECT_EQ(why<std::vector<int>>, unfit::other_memory);
+    EXPECT_EQ((why<std::unordered_map<int, int>>), unfit::other_memory);
+    EXPECT_EQ((why<rem::btree_map<int, int, std::less<>, std::allocator<std::pair<const int, int>>>>),
+              unfit::other_memory);
+    EXPECT_EQ(why<std::stack<int>>, unfit::other_memory);
+    EXPECT_EQ(why<std::pmr::string>, unfit::memory_resource);
+    EXPECT_EQ((why<rem::map<int, std::optional<std::string>>>), unfit::other_memory);
+    EXPECT_TRUE((is_to_blame<rem::map<int, std::optional<std::string>>, std::string>));
+    EXPECT_EQ((why<rem::set<int, stateful_less>>), unfit::type_erased);
+}
+
+TEST(persistable, are_no_containers_that_point_at_a_static_when_empty) {
+    EXPECT_EQ(why<boost::unordered::unordered_flat_map<int>>, unfit::empty_is_static);
+    EXPECT_EQ(why<absl::lts_1::flat_hash_set<int>>, unfit::empty_is_static);
+    EXPECT_EQ(why<absl::lts_1::node_hash_map<int>>, unfit::empty_is_static);
+    EXPECT_EQ(why<absl::lts_1::btree_map<int>>, unfit::empty_is_static);
+    EXPECT_EQ(why<phmap::btree_map<int>>, unfit::empty_is_static);
+    EXPECT_EQ(why<tsl::robin_map<int>>, unfit::empty_is_static);
+    EXPECT_EQ(why<folly::F14FastMap<int>>, unfit::empty_is_static);
+}
+
+TEST(persistable, are_no_locks_and_threads) {
+    EXPECT_EQ(why<std::mutex>, unfit::lock);
+    EXPECT_EQ(why<std::recursive_timed_mutex>, unfit::lock);
+    EXPECT_EQ(why<std::shared_mutex>, unfit::lock);
+    EXPECT_EQ(why<std::unique_lock<std::mutex>>, unfit::lock);
+    EXPECT_EQ(why<std::condition_variable>, unfit::lock);
+    EXPECT_EQ(why<std::counting_semaphore<3>>, unfit::lock);
+    EXPECT_EQ(why<std::latch>, unfit::lock);
+    EXPECT_EQ(why<std::barrier<>>, unfit::lock);
+    EXPECT_EQ(why<rem::heap>, unfit::lock);
+    EXPECT_EQ(why<std::thread>, unfit::thread);
+    EXPECT_EQ(why<std::jthread>, unfit::thread);
+    EXPECT_EQ(why<std::future<int>>, unfit::result_of_thread);
+    EXPECT_EQ(why<std::promise<int>>, unfit::result_of_thread);
+    EXPECT_EQ(why<std::packaged_task<int()>>, unfit::result_of_thread);
+}
+
+TEST(persistable, is_nothing_that_leads_out_of_the_heap) {
+    EXPECT_EQ(why<int&>, unfit::reference);
+    EXPECT_EQ(why<std::reference_wrapper<int>>, unfit::reference);
+    EXPECT_EQ((why<std::tuple<int, int&>>), unfit::reference);
+    EXPECT_EQ(why<void (*)()>, unfit::code);
+    EXPECT_EQ(why<int (address::*)()>, unfit::code);
+    EXPECT_EQ(why<std::fstream>, unfit::stream);
+    EXPECT_EQ(why<std::FILE*>, unfit::stream);
+    EXPECT_EQ(why<std::filebuf>, unfit::virtual_functions);
+    EXPECT_EQ(why<std::function<void()>>, unfit::type_erased);
+    EXPECT_EQ(why<std::any>, unfit::type_erased);
+    EXPECT_EQ(why<std::shared_ptr<int>>, unfit::shared_ownership);
+    EXPECT_EQ(why<std::weak_ptr<int>>, unfit::shared_ownership);
+    EXPECT_EQ(why<std::string_view>, unfit::view);
+    EXPECT_EQ(why<std::span<int>>, unfit::view);
+    EXPECT_EQ(why<std::error_code>, unfit::static_object);
+}
+
+TEST(persistable, are_classes_that_hide_more_than_bytes_only_when_vouched_for) {
+    EXPECT_EQ(why<hides_string>, unfit::hidden);
+    EXPECT_EQ(why<hides_reference>, unfit::hidden);
+    EXPECT_EQ(why<with_base>, unfit::hidden);
+    EXPECT_EQ(why<std::once_flag>, unfit::hidden);
+    EXPECT_EQ(why<std::regex>, unfit::hidden);
+    EXPECT_EQ(why<std::locale>, unfit::hidden);
+    EXPECT_EQ(why<std::exception_ptr>, unfit::hidden);
+    EXPECT_EQ(why<with_path>, unfit::hidden);
+    EXPECT_TRUE((is_to_blame<with_path, std::filesystem::path>));
+    EXPECT_TRUE(rem::persistable<account>);
+    EXPECT_TRUE((rem::persistable<rem::map<int, std::pair<account, account>>>));
+}
+
+TEST(position_independent, are_numbers_distances_and_what_is_vouched_for) {
+    EXPECT_TRUE((rem::position_independent<rem::hash_map<rem::string_pi, std::optional<rem::vector_pi<int>>>>));
+    EXPECT_TRUE((rem::position_independent<std::tuple<int, account>>));
+    EXPECT_FALSE(rem::position_independent<rem::string>);
+    EXPECT_FALSE((rem::position_independent<std::pair<int, int*>>));
+    EXPECT_FALSE(rem::position_independent<hides_numbers>);
+}
+
+} // namespace persistable_test
