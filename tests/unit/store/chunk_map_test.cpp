@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
-#include <span>
-#include <vector>
-
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace remanence::store {
@@ -185,6 +185,67 @@ TEST(chunk_map, a_run_split_at_the_bound_keeps_its_longer_part) {
                 << chunk << " without " << split.erased;
         EXPECT_TRUE(is_zero(map, 0) && is_zero(map, k_full_chunks - 6)); // the others stay
     }
+}
+
+TEST(chunk_map, moving_agrees_with_a_model) {
+    constexpr std::uint64_t k_chunk_bytes = 64 * KiB;
+    constexpr std::uint64_t k_second_home = 400 * MiB;
+    os::simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto location_of = [](std::uint64_t chunk) { return k_second_home + chunk * k_chunk_bytes; };
+    for (int repeat = 0; repeat < 20; ++repeat) {
+        chunk_map map;
+        std::vector<chunk_place> model;
+        for (int step = 0; step < 300; ++step) {
+            const std::uint64_t chunk = model.empty() ? 0 : random() % model.size();
+            if (model.empty() || random() % 8 == 0) {
+                const std::uint64_t skipped = random() % 6;
+                map.append_zero_run(model.size(), skipped, 1);
+                model.insert(model.end(), skipped, chunk_place::nowhere);
+                model.push_back(chunk_place::first_home);
+            } else if (model[chunk] == chunk_place::nowhere) {
+                map.erase(chunk);
+                model[chunk] = chunk_place::first_home;
+            } else if (random() % 6 == 0) {
+                std::uint64_t end = chunk;
+                while (end < model.size() && end < chunk + 4 && model[end] != chunk_place::nowhere)
+                    model[end++] = chunk_place::nowhere;
+                ASSERT_TRUE(map.add_zero_run(chunk, end - chunk, 1));
+            } else if (model[chunk] == chunk_place::first_home) {
+                ASSERT_TRUE(map.move_to_second_home(chunk, location_of(chunk), k_chunk_bytes, 2));
+                model[chunk] = chunk_place::second_home;
+            } else {
+                ASSERT_TRUE(map.move_to_first_home(chunk));
+                model[chunk] = chunk_place::first_home;
+            }
+            std::size_t runs = 0;
+            for (std::uint64_t c = 0; c < model.size(); ++c) {
+                ASSERT_EQ(map.place_of(c), model[c]) << c;
+                runs += model[c] != chunk_place::first_home && (c == 0 || model[c - 1] != model[c]) ? 1U : 0U;
+            }
+            ASSERT_EQ(map.exceptions().size(), runs) << "neighbours are one exception";
+        }
+        const auto where = *write(map, *file, {8192, MiB, 0, 0, 0, 0});
+        auto read = read_map(*file, where, model.size(), k_second_home);
+        ASSERT_TRUE(read) << read.why().message;
+        for (std::uint64_t c = 0; c < model.size(); ++c)
+            ASSERT_EQ(read->place_of(c), model[c]) << c;
+        if (std::ranges::count(model, chunk_place::second_home) != 0) {
+            EXPECT_EQ(read_map(*file, where, model.size(), k_second_home + 64 * KiB).why().code, errc::corrupt);
+            EXPECT_EQ(read_map(*file, where, model.size()).why().code, errc::corrupt);
+        }
+    }
+}
+
+TEST(chunk_map, without_room_nothing_moves) {
+    chunk_map map = full_map();
+    EXPECT_FALSE(map.move_to_second_home(3, MiB, 64 * KiB, 1));
+    EXPECT_EQ(map.place_of(3), chunk_place::first_home);
+    EXPECT_TRUE(map.move_to_first_home(3));
+    EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
 }
 
 } // namespace

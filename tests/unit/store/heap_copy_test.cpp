@@ -49,6 +49,21 @@ TEST_F(heap_copy, has_the_same_bytes_whether_or_not_somebody_watches) {
     EXPECT_EQ(total, original.size());
 }
 
+TEST_F(heap_copy, has_chunks_that_moved_where_the_heap_has_them) {
+    for (const std::uint64_t chunk : {2U, 3U, 4U, 40U})
+        ASSERT_NO_FATAL_FAILURE(move(chunk, 100 + chunk));
+    ASSERT_NO_FATAL_FAILURE(publish());
+    ASSERT_NO_FATAL_FAILURE(move(3, 200)); // back
+    ASSERT_NO_FATAL_FAILURE(publish());
+    ASSERT_TRUE(copy_to_new(*store_, disk_, "dir/copy", {}));
+    store_.reset();
+    auto copy = heap_file::open(disk_, "dir/copy", os::access::read_only);
+    ASSERT_TRUE(copy) << copy.why().message;
+    store_ = std::move(*copy);
+    expect_model();
+    EXPECT_TRUE(verify(*store_, [](const damage& found) { ADD_FAILURE() << found.what; }, {}));
+}
+
 TEST_F(heap_copy, that_fails_at_any_call_says_so_and_leaves_no_file) {
     const auto original = contents(k_path);
     store_.reset();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/checksum.hpp"
+#include "base/page_aligned.hpp"
 #include "os/simulated_disk.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
@@ -78,6 +79,22 @@ protected:
         sums[in_chunk] = page.checksum();
         store_->accept_fresh(chunk, std::move(sums), ++version_);
         model_[first] = seed;
+    }
+    /// Commits a chunk that is stored as one that moved, with all its pages alike.
+    void move(std::uint64_t chunk, std::uint64_t seed) {
+        page_bytes page(seed);
+        page_aligned_bytes all;
+        for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
+            all.insert(all.end(), page.span().begin(), page.span().end());
+            model_[chunk * k_chunk_pages + i] = seed;
+        }
+        ASSERT_TRUE(store_->may_move(chunk));
+        ASSERT_TRUE(store_->add_second_homes({{chunk}}));
+        ASSERT_TRUE(store_->reserve_map(2));
+        ASSERT_TRUE(store_->reserve_move(chunk, 1));
+        ASSERT_TRUE(store_->write_moved(chunk, all));
+        ASSERT_TRUE(store_->sync_fresh());
+        store_->accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()), ++version_, false);
     }
     void fold(std::uint64_t page, std::uint64_t seed) {
         page_bytes bytes(seed);

@@ -112,6 +112,37 @@ TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refuse
     EXPECT_GT(harmless, 0U);
 }
 
+TEST_F(superblock_choice, a_second_home_that_lies_over_something_else_is_refused) {
+    ASSERT_NO_FATAL_FAILURE(commit_fresh(0, 1));
+    ASSERT_NO_FATAL_FAILURE(move(0, 2));
+    ASSERT_NO_FATAL_FAILURE(publish());
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::region first = store_->super().regions[0];
+    const std::uint64_t home = store_->super().second_homes[0];
+    EXPECT_EQ(home, align_up(first.home_offset + first.bytes, format::k_home_alignment));
+    ASSERT_TRUE(reopen());
+    expect_model();
+    const auto expect_refused = [&](const std::function<void(format::superblock&)>& change) {
+        edit_superblock(place, change);
+        auto opened = reopen();
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.why().code, errc::corrupt);
+        EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
+        edit_superblock(place, [&](format::superblock& s) {
+            s.second_homes = {home};
+            s.features_incompat = format::k_feature_second_homes;
+        });
+        ASSERT_TRUE(reopen());
+    };
+    for (const std::uint64_t wrong : {first.home_offset, first.home_offset + first.bytes - format::k_home_alignment,
+                                      home + k_page_bytes, std::uint64_t{0} - format::k_home_alignment})
+        expect_refused([&](format::superblock& s) { s.second_homes[0] = wrong; });
+    expect_refused([&](format::superblock& s) { s.second_homes[1] = home + first.bytes; }); // of no region
+    expect_refused([&](format::superblock& s) { s.features_incompat = 0; });
+    edit_superblock(place, [&](format::superblock& s) { s.second_homes[0] = home + first.bytes; }); // not the map's
+    EXPECT_EQ(reopen().why().code, errc::corrupt);
+}
+
 TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_is_refused) {
     ASSERT_TRUE(store_->add_regions(k_chunk));
     const std::uint64_t place = store_->super().sequence % 2;

@@ -61,7 +61,7 @@ private:
 
 void write_something(writer& program, std::mt19937_64& random) {
     const auto some = [&](std::uint64_t below) { return random() % below; };
-    switch (some(8)) {
+    switch (some(10)) {
     case 0:
     case 1:
         EXPECT_TRUE(program.checkpoint());
@@ -77,6 +77,11 @@ void write_something(writer& program, std::mt19937_64& random) {
             EXPECT_TRUE(program.close());
             program.open();
         }
+        break;
+    case 4:
+        program.rewrite(static_cast<unsigned>(some(256)));
+        program.set(9, static_cast<unsigned>(program.begun())); // what was never the same before
+        EXPECT_TRUE(program.commit());
         break;
     default:
         for (std::uint64_t i = some(5); i < 5; ++i)

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +29,7 @@ public:
     explicit writer(os::file_system& files, checkpoints how = checkpoints::when_asked_for) : files_(files), how_(how) {
         states_.emplace_back();
         open();
-        blocks_.push_back(allocate(300 * KiB));
+        blocks_.push_back(allocate(k_first_block_pages * k_page_bytes));
         set(0, 1);
         commit();
     }
@@ -52,6 +53,14 @@ public:
     [[nodiscard]] bool is_in_checkpoint() const { return engine_->checkpoint_under_way().total_bytes != 0; }
     /// A page of the first block gets a value.
     void set(std::uint64_t page, unsigned value) { put(blocks_[0] + page * k_page_bytes, value); }
+    /// All of the first block changes, so that its chunks move.
+    void rewrite(unsigned value) {
+        std::byte* const block = engine_->base() + blocks_[0];
+        for (std::uint64_t page = 0; page < k_first_block_pages; ++page) {
+            std::memset(block + page * k_page_bytes, static_cast<int>(value + page), k_page_bytes);
+            set(page, value);
+        }
+    }
     void grow(unsigned value) {
         blocks_.push_back(allocate(70 * KiB));
         put(blocks_.back(), value);
@@ -99,6 +108,8 @@ private:
         engine_->base()[offset] = static_cast<std::byte>(value);
         next_[offset] = value % 256;
     }
+
+    static constexpr std::uint64_t k_first_block_pages = 100;
 
     os::file_system& files_;
     checkpoints how_;
