@@ -33,7 +33,7 @@ void moves(session& program) {
     rewrite_largest(program); // back, with changes behind the checkpoint
     program.add_block(20 * KiB);
     program.commit();
-    program.poke(largest(program), 100 * KiB, 5000);
+    program.poke(largest(program), 101 * KiB, 300); // in a part of what was changed before they moved
     program.add_block(500);
     program.commit();
     program.checkpoint();

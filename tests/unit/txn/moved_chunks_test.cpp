@@ -33,7 +33,7 @@ protected:
         auto opened = engine::open(disk_, k_moved_path, open_mode::open_or_create,
                                    {.reserve_bytes = 64 * MiB,
                                     .chunk_bytes = k_moved_chunk_bytes,
-                                    .log_limit_bytes = 256 * MiB,
+                                    .log_limit_bytes = log_limit_bytes_,
                                     .tracker = GetParam()},
                                    "abi");
         ASSERT_TRUE(opened) << opened.why().message;
@@ -70,6 +70,7 @@ protected:
     os::simulated_disk::savepoint empty_{};
     std::unique_ptr<engine> engine_;
     bool begins_checkpoints_ = false;
+    std::uint64_t log_limit_bytes_ = 256 * MiB;
 };
 
 INSTANTIATE_TEST_SUITE_P(trackers, moved_chunks,
@@ -224,6 +225,78 @@ TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
     auto done = engine_->commit();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.why().code, errc::corrupt);
+}
+
+// R3: what was logged before a chunk moved is no part of it.
+TEST_P(moved_chunks, with_what_was_changed_in_them_before) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        block[at + 100] = block[at + 200] = std::byte{9};
+    commit();
+    std::memset(block, 2, k_block_bytes / 2);
+    std::memset(block + k_block_bytes / 2, 0, k_block_bytes / 2);
+    commit();
+    for (std::uint64_t at = 0; at < k_block_bytes; at += 2 * k_page_bytes)
+        block[at + 100] = std::byte{3};
+    commit();
+    open(); // as after a kill
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at) {
+        const bool is_changed = at % (2 * k_page_bytes) == 100;
+        ASSERT_EQ(block[at], std::byte(is_changed ? 3 : at < k_block_bytes / 2 ? 2 : 0)) << at;
+    }
+    expect_sound();
+}
+
+TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 1;
+    open();
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        block[at] = std::byte{2};
+    commit(); // begins a checkpoint
+    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
+    std::memset(block, 3, k_block_bytes);
+    commit();
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        block[at] = std::byte{2}; // as the checkpoint has it
+    commit();
+    open();
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at)
+        ASSERT_EQ(block[at], std::byte(at % k_page_bytes == 0 ? 2 : 3)) << at;
+    expect_sound();
+}
+
+// Pages that were not written are still read from there.
+TEST_P(moved_chunks, the_homes_they_left_stay_as_long_as_memory_is_mapped_from_them) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 1;
+    open();
+    const auto is_rewritten = [](std::uint64_t at) { return at / k_page_bytes % 4 != 3; };
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes) {
+        if (is_rewritten(at))
+            std::memset(block + at, 2, k_page_bytes);
+    }
+    commit(); // begins a checkpoint
+    for (int round = 0; round < 20; ++round) {
+        for (std::uint64_t at = 0; at < k_block_bytes; at += 8 * k_page_bytes)
+            block[at] = std::byte(round); // so that chunks have twins, and are not mapped anew
+        commit();
+        for (bool is_left = true; is_left;)
+            is_left = *engine_->step_checkpoint();
+        for (std::uint64_t at = 0; at < k_block_bytes; ++at) {
+            const bool is_changed = at % (8 * k_page_bytes) == 0;
+            ASSERT_EQ(block[at], std::byte(is_changed ? round : is_rewritten(at) ? 2 : 1)) << at << " in " << round;
+        }
+    }
+    expect_sound();
 }
 
 TEST_P(moved_chunks, agree_with_a_model_whatever_is_done) {
