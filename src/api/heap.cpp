@@ -301,7 +301,7 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }
-    check(impl->engine->announce(first, bytes));
+    check(impl->engine->touch(first, bytes));
 }
 
 std::uint64_t heap::version() const {

@@ -140,6 +140,34 @@ result<void> protect_read_only(std::byte* where, std::uint64_t bytes) {
     return {};
 }
 
+result<void> protect_nothing(std::byte* where, std::uint64_t bytes) {
+    if (::mprotect(where, bytes, PROT_READ | PROT_WRITE) != 0)
+        return mapping_failure(errno, "cannot open", where, bytes);
+    return {};
+}
+
+result<moving_mapping> moving_mapping::create(std::uint64_t bytes) {
+    void* got = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED)
+        return mapping_failure(errno, "cannot reserve", nullptr, bytes);
+    return moving_mapping(static_cast<std::byte*>(got), bytes);
+}
+
+moving_mapping::moving_mapping(moving_mapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+moving_mapping::~moving_mapping() {
+    if (base_ != nullptr)
+        ::munmap(base_, bytes_);
+}
+
+result<void> moving_mapping::move_to(std::byte* where) {
+    if (::mremap(base_, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, where) == MAP_FAILED)
+        return mapping_failure(errno, "cannot move a mapping of", where, bytes_);
+    base_ = nullptr;
+    return {};
+}
+
 void exclude_from_core(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_DONTDUMP); }
 
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_HUGEPAGE); }

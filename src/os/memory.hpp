@@ -46,6 +46,28 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
 result<void> drop_pages(std::byte* where, std::uint64_t bytes);
 /// Makes memory read-only.
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
+/// Makes memory readable and writable.
+result<void> protect_nothing(std::byte* where, std::uint64_t bytes);
+
+/// Address space of its own, inaccessible until something is mapped over it, on its way to another place.
+class moving_mapping {
+public:
+    static result<moving_mapping> create(std::uint64_t bytes);
+    moving_mapping(moving_mapping&& other) noexcept;
+    moving_mapping& operator=(moving_mapping&&) = delete;
+    ~moving_mapping();
+
+    [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    /// What is mapped here, with one kind of rights, takes the place of what is mapped there, in one step. Once.
+    result<void> move_to(std::byte* where);
+
+private:
+    moving_mapping(std::byte* base, std::uint64_t bytes) : base_(base), bytes_(bytes) {}
+    std::byte* base_;
+    std::uint64_t bytes_;
+};
+
 /// Leaves the range out of core files.
 void exclude_from_core(std::byte* where, std::uint64_t bytes);
 /// Lets the kernel use huge pages here. A hint.

@@ -1,5 +1,6 @@
 #include "os/page_scan.hpp"
 
+#include "os/paused_writes.hpp"
 #include "os/private_copies.hpp"
 #include "os/trap_tracker.hpp"
 #include "os/write_protect_scanner.hpp"
@@ -14,15 +15,19 @@ namespace {
 /// The fallback: a page stays reported from its first write until it is dropped.
 class private_copy_scanner final : public page_scanner {
 public:
-    explicit private_copy_scanner(private_copies copies) : copies_(std::move(copies)) {}
+    private_copy_scanner(std::byte* base, private_copies copies) : copies_(std::move(copies)), paused_(base) {}
     result<void> mapped(std::uint64_t, std::uint64_t, page_contents) override { return {}; }
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
         return copies_.append({0, bytes}, runs);
     }
+    result<void> pause_writes(page_run where) override { return paused_.begin(where); }
+    result<void> replace_paused(moving_mapping& by) override { return paused_.replace(by); }
+    result<void> let_writes_go_on() override { return paused_.end(); }
     [[nodiscard]] const char* name() const override { return "fallback"; }
 
 private:
     private_copies copies_;
+    paused_writes paused_;
 };
 
 unexpected no_scan_tier() {
@@ -59,7 +64,7 @@ result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker
     auto copies = private_copies::create(base);
     if (!copies)
         return copies.error();
-    return std::unique_ptr<page_scanner>(new private_copy_scanner(std::move(*copies)));
+    return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(*copies)));
 }
 
 } // namespace remanence::os

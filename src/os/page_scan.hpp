@@ -2,7 +2,7 @@
 //
 // Contract of all: a page that was written since the last watch() (or since it was mapped) is reported; a page that was
 // not may be reported too, which costs its reader a comparison and nothing else. mapped(), collect() and watch() are
-// called while nobody writes.
+// called while nobody writes; announce(), and what replaces memory, also while others do.
 #pragma once
 
 #include "base/result.hpp"
@@ -31,6 +31,8 @@ using page_run = byte_range;
 /// Called in the handler of a signal, with the address of a write that is not allowed; the process dies of it afterwards.
 using stray_write_reporter = void (*)(const void* address);
 
+class moving_mapping;
+
 class page_scanner {
 public:
     page_scanner() = default;
@@ -55,6 +57,18 @@ public:
     virtual void allow_writes(bool /*allowed*/) {}
     /// A write that is not allowed is reported, and ends the process. False: this tier cannot notice one.
     virtual bool report_stray_writes(stray_write_reporter /*report*/) { return false; }
+
+    // Other memory takes the place of a range while other threads may write there: one range at a time, and no signals are
+    // to be taken by the caller meanwhile, nor may he write there.
+
+    /// Whoever writes to [base+offset, +bytes) from now on waits until they may go on; system calls that write there fail with
+    /// EFAULT.
+    virtual result<void> pause_writes(page_run where) = 0;
+    /// A private mapping of a file, in which nobody has written, takes the place of the paused range. It is as if it had been
+    /// mapped() there: what is written when they go on is reported, and what was written before is not. After a failure nothing has
+    /// changed.
+    virtual result<void> replace_paused(moving_mapping& by) = 0;
+    virtual result<void> let_writes_go_on() = 0;
 
     [[nodiscard]] virtual const char* name() const = 0;
 };

@@ -4,6 +4,7 @@
 #include "os/trap_tracker.hpp"
 
 #include "os/memory.hpp"
+#include "os/paused_writes.hpp"
 #include "os/private_copies.hpp"
 #include "os/write_traps.hpp"
 
@@ -219,6 +220,46 @@ public:
         return true;
     }
 
+    result<void> pause_writes(page_run where) override {
+        REM_TRY(put_write_traps_in_front());
+        const spin_lock::guard guard(lock_);
+        if (!protect(where, PROT_READ))
+            return tracker_failure("cannot protect pages");
+        paused_at_ = where;
+        is_replaced_ = false;
+        paused_.begin(base_ + where.offset, where.bytes); // who has trapped waits for lock_, and sees it then
+        return {};
+    }
+
+    // One page is written before, as by mapped().
+    result<void> replace_paused(moving_mapping& by) override {
+        auto* first = reinterpret_cast<volatile std::byte*>(by.base());
+        *first = *first;
+        const spin_lock::guard guard(lock_);
+        if (!all_open_ && ::mprotect(by.base(), by.bytes(), PROT_READ) != 0)
+            return tracker_failure("cannot protect pages");
+        REM_TRY(by.move_to(base_ + paused_at_.offset));
+        is_replaced_ = true;
+        // What was opened together with pages outside stays listed; private copies tell which of them were written.
+        const std::uint64_t begin = paused_at_.offset / k_page_bytes;
+        const std::uint64_t end = paused_at_.end() / k_page_bytes;
+        auto opened = opened_now();
+        opened_count_ = static_cast<std::size_t>(
+            std::remove_if(opened.begin(), opened.end(),
+                           [&](const opened_pages& o) { return o.first >= begin && o.first + o.count <= end; }) -
+            opened.begin());
+        for (std::uint64_t page = begin; page < end; ++page)
+            state(page) = page_state::clean;
+        return {};
+    }
+
+    result<void> let_writes_go_on() override {
+        const spin_lock::guard guard(lock_);
+        const bool opened = is_replaced_ || open_again(paused_at_);
+        paused_.end();
+        return opened ? result<void>() : tracker_failure("cannot open pages again");
+    }
+
     [[nodiscard]] const char* name() const override { return "trap"; }
 
 private:
@@ -249,10 +290,14 @@ private:
         const std::uint64_t page = offset / k_page_bytes;
         if (!process_.same_process()) // a forked child, and its own copy of the memory
             return protect({page * k_page_bytes, k_page_bytes}, PROT_READ | PROT_WRITE);
-        {
+        for (;;) {
+            paused_.wait_while_it_contains(address);
             const spin_lock::guard guard(lock_);
+            if (paused_.contains(address))
+                continue;
             if (report_ == nullptr || writes_allowed_)
                 return open_at_trap(page);
+            break;
         }
         report_(address);
         return false;
@@ -321,6 +366,21 @@ private:
         return {first * k_page_bytes, (end - first) * k_page_bytes};
     }
 
+    /// What is writable as far as anybody else knows becomes so.
+    [[nodiscard]] bool open_again(page_run where) const {
+        const std::uint64_t end = where.end() / k_page_bytes;
+        const auto is_open = [&](std::uint64_t page) { return all_open_ || state(page) == page_state::open; };
+        for (std::uint64_t page = where.offset / k_page_bytes; page < end;) {
+            const std::uint64_t first = page;
+            while (page < end && is_open(page) == is_open(first))
+                ++page;
+            if (is_open(first) &&
+                !protect({first * k_page_bytes, (page - first) * k_page_bytes}, PROT_READ | PROT_WRITE))
+                return false;
+        }
+        return true;
+    }
+
     void mark_opened(page_state becomes) {
         for (const opened_pages& o : opened_now()) {
             for (std::uint64_t page = o.first; page < o.first + o.count; ++page)
@@ -366,6 +426,9 @@ private:
     bool all_open_ = false;
     bool writes_allowed_ = true;
     stray_write_reporter report_ = nullptr;
+    page_run paused_at_{};
+    bool is_replaced_ = false;
+    paused_range paused_; // read before lock_ is taken, too
 };
 
 } // namespace

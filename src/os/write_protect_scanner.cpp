@@ -1,5 +1,6 @@
 #include "os/write_protect_scanner.hpp"
 
+#include "os/paused_writes.hpp"
 #include "os/private_copies.hpp"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ bool fast_path_is_right() {
 class write_protect_scanner final : public page_scanner {
 public:
     write_protect_scanner(std::byte* base, descriptor fault, descriptor pagemap)
-        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)) {}
+        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base) {}
 
     // Registration waits for the first collect(): a registered file mapping loses fault-around, and a heap that is
     // only read never needs it.
@@ -89,6 +90,14 @@ public:
         }
         return {};
     }
+
+    result<void> pause_writes(page_run where) override { return paused_.begin(where); }
+    result<void> replace_paused(moving_mapping& by) override {
+        REM_TRY(paused_.replace(by));
+        registered_ = false;
+        return {};
+    }
+    result<void> let_writes_go_on() override { return paused_.end(); }
 
     [[nodiscard]] const char* name() const override { return "scan"; }
 
@@ -142,6 +151,7 @@ private:
     std::byte* base_;
     descriptor fault_;
     descriptor pagemap_;
+    paused_writes paused_;
     bool registered_ = false;
     std::vector<page_run> unprotected_; // scratch of collect()
     std::array<kernel::page_region, 1024> regions_{};

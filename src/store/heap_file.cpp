@@ -201,9 +201,27 @@ std::uint64_t heap_file::needed_end() const {
     }
     for (const auto& [chunk, home] : retired_)
         end = std::max(end, other_home_of(chunk) + super_.chunk_bytes);
+    if (!early_.empty())
+        end = std::max(end, home_of(*early_.rbegin() * super_.chunk_bytes) + super_.chunk_bytes);
     for (const auto& area : {super_.map, next_map_area_})
         end = std::max(end, area.area_offset + 2 * area.slot_bytes);
     return end;
+}
+
+std::vector<byte_range> heap_file::without_early(byte_range heap) const {
+    std::vector<byte_range> found;
+    std::uint64_t from = heap.offset;
+    const auto add_up_to = [&](std::uint64_t to) {
+        if (from < to)
+            found.push_back({from, to - from});
+    };
+    for (auto each = early_.lower_bound(heap.offset / super_.chunk_bytes);
+         each != early_.end() && *each * super_.chunk_bytes < heap.end(); ++each) {
+        add_up_to(*each * super_.chunk_bytes);
+        from = (*each + 1) * super_.chunk_bytes;
+    }
+    add_up_to(heap.end());
+    return found;
 }
 
 bool heap_file::is_stored(std::uint64_t chunk) const {
@@ -414,6 +432,7 @@ void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> che
         image_bytes_ = (chunk + 1) * super_.chunk_bytes;
     }
     fresh_.emplace(chunk, std::move(checksums));
+    early_.erase(chunk);
 }
 
 result<void> heap_file::fold(std::span<const folded_page> pages) {
@@ -616,13 +635,15 @@ result<void> heap_file::discard_unstored() {
 
 // Fresh chunks rely on zeros there.
 result<void> heap_file::discard_first_homes(byte_range heap) {
-    for (std::uint64_t from = heap.offset; from < heap.end();) {
-        const region& r = region_of(from);
-        const std::uint64_t end = std::min(heap.end(), r.heap_offset + r.bytes);
-        const std::uint64_t home = home_in(chunk_place::first_home, from);
-        if (home < file_bytes_)
-            REM_TRY(file_->punch("store: punch unstored", home, std::min(end - from, file_bytes_ - home)));
-        from = end;
+    for (const byte_range& unused : without_early(heap)) {
+        for (std::uint64_t from = unused.offset; from < unused.end();) {
+            const region& r = region_of(from);
+            const std::uint64_t end = std::min(unused.end(), r.heap_offset + r.bytes);
+            const std::uint64_t home = home_in(chunk_place::first_home, from);
+            if (home < file_bytes_)
+                REM_TRY(file_->punch("store: punch unstored", home, std::min(end - from, file_bytes_ - home)));
+            from = end;
+        }
     }
     return {};
 }

@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -133,6 +134,10 @@ public:
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
     result<void> sync_fresh();
+    /// Pages of this chunk, which is not stored, are in its home before any commit; discard_unstored() leaves them there until
+    /// accept_fresh() or release_early().
+    void hold_early(std::uint64_t chunk) { early_.insert(chunk); }
+    void release_early(std::uint64_t chunk) noexcept { early_.erase(chunk); }
     /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
     /// not, and may still become a fresh one.
     result<bool> has_contents(std::uint64_t chunk);
@@ -233,6 +238,8 @@ private:
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const;
     /// Where the last part of the file ends that is in use.
     [[nodiscard]] std::uint64_t needed_end() const;
+    /// The parts of chunks that are not held early.
+    [[nodiscard]] std::vector<byte_range> without_early(byte_range heap) const;
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     result<void> set_checksum(std::uint64_t page, std::uint32_t checksum);
     result<void> reserve_to_forget(std::uint64_t first, std::uint64_t end);
@@ -256,7 +263,8 @@ private:
     };
     std::map<std::uint64_t, retired> retired_; // homes that chunks left, and that may still have bytes, by chunk
     std::uint64_t newly_retired_ = 0;          // of these, since the last checkpoint
-    bool is_publishing_ = false;               // composed, and not adopted
+    std::set<std::uint64_t> early_;
+    bool is_publishing_ = false; // composed, and not adopted
     bool is_ahead_of_file_ = false;
 };
 

@@ -62,8 +62,10 @@ void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::option
     std::lock_guard allocation(allocation_);
     has_other_changes_ = has_other_changes_ || !is_declared_;
     void* block = allocator_->allocate(bytes, alignment);
-    if (block != nullptr)
+    if (block != nullptr) {
+        spill_if_due(block, bytes);
         return block;
+    }
     why = allocator_->failure().why();
     if (why->path.empty()) { // the allocator knows no files
         why->path = path();
@@ -128,12 +130,20 @@ result<void> engine::announce(const void* first, std::uint64_t bytes) {
     return {};
 }
 
+result<void> engine::touch(const void* first, std::uint64_t bytes) {
+    REM_TRY(announce(first, bytes));
+    std::lock_guard allocation(allocation_);
+    view_->keep_in_memory(offset_of(first), bytes);
+    return {};
+}
+
 bool engine::contains(const void* address) const {
     auto offset = reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(base());
     return offset < view_->reserved_bytes();
 }
 
 result<verification> engine::verify() {
+    const std::lock_guard alone(at_store_);
     verification report;
     REM_TRY(carry_out_run()); // else some pages are not as the tables say
     if (store_->is_ahead_of_file() && !run_)

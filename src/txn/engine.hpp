@@ -2,8 +2,8 @@
 // rollback, checkpoint and close, and keeps the rules that span them: I2, I3, I5. May use: everything but types and
 // api. Knows nothing of containers or of exceptions.
 //
-// Not thread-safe but for allocate(), deallocate(), block_of(), announce(), await(), sync() and step_checkpoint(): the
-// section lock is held around all others.
+// Not thread-safe but for allocate(), deallocate(), block_of(), announce(), touch(), await(), sync() and
+// step_checkpoint(): the section lock is held around all others.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -18,6 +18,7 @@
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
 #include "txn/checkpoint_run.hpp"
+#include "txn/spill_pace.hpp"
 #include "view/memory_view.hpp"
 
 #include <atomic>
@@ -46,6 +47,9 @@ struct engine_options {
     std::uint64_t base = 0; // 0: random
     std::uint64_t log_limit_bytes = 64 * MiB;
     std::uint64_t twin_limit_bytes = 256 * MiB;
+    /// Bytes of fresh chunks that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
+    /// may use. Less than eight chunks are eight chunks.
+    std::uint64_t dirty_limit_bytes = 0;
     unsigned mode = 0666;
     bool read_only = false;
     bool core_dump = false;
@@ -151,6 +155,8 @@ public:
 
     /// [first, first+bytes) will be written, perhaps by system calls, until the next commit or rollback.
     result<void> announce(const void* first, std::uint64_t bytes);
+    /// The same, and system calls may rely on it: it is not spilled meanwhile.
+    result<void> touch(const void* first, std::uint64_t bytes);
 
     // A declared section: every change is made by this allocator or announced, so that the commit need not look for any.
     // Where that is known not to hold, a commit takes everything: if before the section memory was allocated, or a
@@ -185,6 +191,10 @@ public:
     [[nodiscard]] std::uint64_t syncs() const { return files_.syncs(); }
     [[nodiscard]] std::uint64_t log_limit_bytes() const { return options_.log_limit_bytes; }
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
+    /// Of fresh chunks that are in the file, as far as they were not written again, and in no commit yet.
+    [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return view_->spilled(); }
+    /// Written to the heap file before a commit took it.
+    [[nodiscard]] std::uint64_t spilled_bytes() const { return spilled_bytes_; }
     [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
     [[nodiscard]] std::uint64_t committed_bytes() const { return store_->image_bytes(); }
     [[nodiscard]] std::uint64_t chunk_bytes() const { return store_->chunk_bytes(); }
@@ -193,7 +203,8 @@ public:
     [[nodiscard]] const char* tracker_name() const { return view_->tracker_name(); }
 
 private:
-    engine(os::file_system& files, const engine_options& options) : files_(files), options_(options) {}
+    engine(os::file_system& files, const engine_options& options)
+        : files_(files), options_(options), spill_pace_(options.dirty_limit_bytes) {}
     static format::heap_header* header_at(std::byte* base) { return reinterpret_cast<format::heap_header*>(base); }
 
     result<void> open_store(const std::string& path, open_mode mode, std::string_view abi,
@@ -236,6 +247,12 @@ private:
     result<void> forget_unused_if_committed();
     result<void> discard_owed();
     void discard_former_homes();
+    result<void> discard_before_fresh();
+    [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
+    void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
+    result<void> spill(byte_range handed_out);
+    result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
+    result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
     result<void> fold_and_settle(commit_scope scope);
     result<void> begin_run();
     result<void> step(checkpoint_run& run, std::uint64_t bytes_max);
@@ -246,7 +263,7 @@ private:
     void adopt_run() noexcept;
     void adopt_run_if_done() noexcept;
 
-    os::counting_files files_; // the files below are opened by it
+    mutable os::counting_files files_; // the files below are opened by it
     engine_options options_;
     std::unique_ptr<store::heap_file> store_;
     std::unique_ptr<view::memory_view> view_;          // its mappings go before the file that holds the lock
@@ -262,8 +279,15 @@ private:
     std::optional<failure> poisoned_;         // I5; guarded by health_
     std::atomic<bool> lacked_memory_ = false; // likewise, when not even the reason could be kept
     engine_stats stats_;
-    bool owes_former_homes_ = false;      // since the last checkpoint space of theirs was not given back
-    bool owes_discard_ = false;           // chunks were forgotten, and their space was not given back yet
+    bool owes_former_homes_ = false; // since the last checkpoint space of theirs was not given back
+    bool owes_discard_ =
+        true; // what is not stored may not be holes, which fresh chunks rely on; as when the heap was opened
+    /// Of whoever uses store and view as the holder of the section lock does: a thread that spills holds only this and
+    /// allocation_, which comes after it.
+    mutable std::recursive_mutex at_store_;
+    spill_pace spill_pace_;                            // guarded by allocation_
+    mutable std::optional<std::uint64_t> dirty_limit_; // likewise; once it was asked for
+    std::atomic<std::uint64_t> spilled_bytes_ = 0;
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too
     mutable std::mutex running_;          // guards run_ for who has not the section lock

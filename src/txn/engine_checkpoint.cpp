@@ -19,6 +19,7 @@ constexpr std::uint64_t k_retired_bytes_max = 256 * MiB; // homes that chunks mo
 } // namespace
 
 result<void> engine::checkpoint() {
+    const std::lock_guard alone(at_store_);
     REM_TRY(usable());
     if (!log_)
         return {};
@@ -65,10 +66,13 @@ result<void> engine::fold(bool clean) {
 }
 
 result<void> engine::close() {
+    const std::lock_guard alone(at_store_);
     if (is_poisoned())
         return usable();
-    if (!log_)
-        return {}; // nothing was committed: the file is as it was
+    if (view_->has_spilled())
+        REM_TRY(rollback());
+    if (!log_) // nothing was committed: the file is as it was, but for what was spilled
+        return spilled_bytes_ == 0 ? result<void>() : poisoning_without_memory([&] { return discard_owed(); });
     return poisoning_without_memory([&]() -> result<void> {
         REM_TRY(finish_run());
         if (!unused_chunks().empty()) {
@@ -195,11 +199,15 @@ engine::checkpoint_progress engine::checkpoint_under_way() const {
 }
 
 result<void> engine::rollback() {
+    const std::lock_guard alone(at_store_);
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);
     return poisoning_without_memory([&]() -> result<void> {
-        if (auto restored = view_->rollback(); !restored)
+        auto restored = view_->rollback();
+        if (view_->has_left_homes())
+            owes_discard_ = true;
+        if (!restored)
             return poison(restored.error());
         has_other_changes_ = store_->image_bytes() == 0;
         if (has_other_changes_)

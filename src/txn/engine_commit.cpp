@@ -64,12 +64,12 @@ std::vector<stretch> moved_runs(const store::heap_file& store, const view::chang
     });
 }
 
-/// The pages that fresh chunks have contents for, once they have a home.
+/// The pages of fresh chunks that are to be written, once they have a home.
 stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
     stretches found(store);
     for (const view::whole_chunk& fresh : changes.fresh) {
         for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
-            if (fresh.checksums[i] != 0)
+            if (fresh.is_to_be_written(i))
                 found.add(fresh.chunk * store.chunk_pages() + i);
         }
     }
@@ -86,7 +86,7 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
 }
 
 bool engine::knows_all_changes() const {
-    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements();
+    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements() && !view_->has_spilled();
 }
 
 result<view::change_set> engine::collect(commit_scope scope) {
@@ -111,10 +111,12 @@ void engine::accept(const view::change_set& changes, commit_scope scope) {
     } else {
         view_->accept(changes);
         has_other_changes_ = false;
+        spill_pace_.committed();
     }
 }
 
 result<std::uint64_t> engine::submit(commit_scope scope) {
+    const std::lock_guard alone(at_store_);
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);
@@ -123,6 +125,8 @@ result<std::uint64_t> engine::submit(commit_scope scope) {
     if (scope == commit_scope::everything)
         has_other_changes_ = true; // until they are committed
     auto changes = collect(scope);
+    if (view_->has_left_homes())
+        owes_discard_ = true;
     if (!changes)
         return changes.error();
     if (changes->empty()) {
@@ -212,13 +216,7 @@ std::uint64_t engine::durable_through() const {
 result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
-        if (!log_ || owes_discard_) {
-            // What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody
-            // else's hand, has bytes there, and they may have rotted.
-            REM_TRY(store_->confirm());
-            REM_TRY(store_->discard_unstored());
-            owes_discard_ = false;
-        }
+        REM_TRY(discard_before_fresh());
         const std::uint64_t heap_bytes =
             changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_->chunk_bytes();
         std::vector<std::uint64_t> moved;

@@ -206,11 +206,17 @@ result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<
 
 result<change_set> memory_view::collect(const page_predicate& is_unused) {
     REM_TRY(gather_written());
-    return changes_in(written_, is_unused, kept_bytes::usable, moving::allowed);
+    REM_TRY(unspill_unused(is_unused));
+    auto changes = changes_in(written_, is_unused, kept_bytes::usable, moving::allowed);
+    if (changes)
+        add_spilled(*changes);
+    return changes;
 }
 
 result<bool> memory_view::holds_changes(const page_predicate& is_unused) {
     REM_TRY(gather_written());
+    if (has_spilled())
+        return true;
     for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
         auto changes = changes_in({{piece.offset, piece.bytes}}, is_unused, kept_bytes::usable);
         if (!changes)
@@ -253,13 +259,17 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
             REM_TRY(collect_stored(piece, kept, changes));
             continue;
         }
+        const std::vector<std::uint32_t>* const at_home = spilled_.find(chunk);
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
-            if (is_all_zeros({base() + at, k_page_bytes}))
+            const auto page = static_cast<std::size_t>(at % chunk_bytes / k_page_bytes);
+            if ((at_home == nullptr || (*at_home)[page] == 0) && is_all_zeros({base() + at, k_page_bytes}))
                 continue; // what was never written reads as zeros anyway
             if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
-                changes.fresh.push_back({chunk, std::vector<std::uint32_t>(store_.chunk_pages())});
-            changes.fresh.back().checksums[at % chunk_bytes / k_page_bytes] =
-                page_checksum({base() + at, k_page_bytes});
+                changes.fresh.push_back(as_spilled(chunk));
+            whole_chunk& fresh = changes.fresh.back();
+            fresh.checksums[page] = page_checksum({base() + at, k_page_bytes});
+            if (at_home != nullptr)
+                fresh.is_at_home[page] = false;
         }
     }
     return changes;
@@ -432,6 +442,7 @@ void memory_view::accept(const change_set& changes) {
             now = now == mapping::home ? mapping::former_home : mapping::home;
     }
     renew_twins(changes);
+    forget_spilled();
     announced_.clear();
     written_.clear();
     scanner_->watch();
@@ -459,6 +470,8 @@ result<void> memory_view::rollback() {
             REM_TRY(os::drop_pages(base() + piece.offset, piece.bytes));
         }
     }
+    REM_TRY(unspill(spilled_.chunks()));
+    kept_in_memory_.clear();
     announced_.clear();
     written_.clear();
     scanner_->watch();

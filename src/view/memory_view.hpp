@@ -10,13 +10,16 @@
 // page makes another one. While they are written, nobody reads these pages from the image.
 #pragma once
 
+#include "base/page_aligned.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "format/log_record.hpp"
 #include "os/memory.hpp"
 #include "os/page_scan.hpp"
+#include "os/private_copies.hpp"
 #include "store/heap_file.hpp"
 #include "view/announced_pages.hpp"
+#include "view/spilled_chunks.hpp"
 #include "view/twins.hpp"
 
 #include <atomic>
@@ -24,7 +27,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace remanence::view {
@@ -40,6 +45,11 @@ struct changed_page {
 struct whole_chunk {
     std::uint64_t chunk;
     std::vector<std::uint32_t> checksums; // one for each page; 0: all zeros
+    std::vector<bool> is_at_home{}; // likewise, when it was spilled: those not written since, which need not be again
+
+    [[nodiscard]] bool is_to_be_written(std::size_t page) const {
+        return checksums[page] != 0 && (is_at_home.empty() || !is_at_home[page]);
+    }
 };
 
 /// What a commit has to make durable.
@@ -142,6 +152,31 @@ public:
     /// The image holds every twin now.
     void drop_twins();
 
+    // Spilling: a fresh chunk is written to its home before any commit, and mapped from there, so that its memory goes back to
+    // the kernel. Other threads may be writing to memory meanwhile. What was spilled is part of the next commit as it is then,
+    // and gone with the next rollback(). Engines call these with nobody else at the store (spilling.cpp).
+
+    struct spillable {
+        std::uint64_t written_bytes = 0;     // of memory in use by chunks that are not stored
+        std::vector<std::uint64_t> chunks{}; // of them, what may be spilled: those that were found first come first
+    };
+    /// All but chunks of `handed_out`, which is about to be written. O(pages of chunks that are not stored).
+    result<spillable> find_spillable(byte_range handed_out);
+    /// Pages of such a chunk that are to be written, in runs.
+    result<std::vector<os::page_run>> pages_to_spill(std::uint64_t chunk);
+    /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
+    /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
+    result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    [[nodiscard]] bool has_spilled() const { return !spilled_.is_empty(); }
+    [[nodiscard]] std::vector<std::uint64_t> spilled() const { return spilled_.chunks(); }
+    /// Homes of what was spilled may have bytes that are of no use any more: asked once.
+    [[nodiscard]] bool has_left_homes() { return std::exchange(has_left_homes_, false); }
+    /// Memory that system calls were promised stays as it is until the next accept() or rollback().
+    void keep_in_memory(std::uint64_t offset, std::uint64_t bytes) noexcept {
+        if (bytes != 0)
+            (void)kept_in_memory_.add(offset, bytes);
+    }
+
     // A checkpoint beside commits: freeze, write, thaw; then settle bit by bit.
 
     /// The twins that the image does not have, sorted; valid and unchanged until thaw(), commits or not. What the last
@@ -209,6 +244,15 @@ private:
     void renew_twins(const change_set& changes);
     result<void> map_stored_chunks();
     result<void> restore(byte_range range);
+    result<void> unspill(const std::vector<std::uint64_t>& chunks);
+    result<void> unspill_unused(const page_predicate& is_unused);
+    /// As its home has it: zeros, if it was not spilled.
+    [[nodiscard]] whole_chunk as_spilled(std::uint64_t chunk) const;
+    void add_spilled(change_set& changes) const;
+    void forget_spilled() noexcept;
+    result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<os::page_run>& pages);
+    result<bool> replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages, os::moving_mapping& by,
+                                 std::vector<std::uint32_t>& checksums);
 
     static constexpr std::uint64_t k_no_chunk = ~std::uint64_t{0};
 
@@ -230,6 +274,14 @@ private:
     std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
     announced_pages announced_;          // likewise; by whoever writes
     bool notes_announcements_ = false;
+    spilled_chunks spilled_;
+    std::vector<std::uint64_t> found_in_turn_; // by find_spillable(), the last time
+    std::optional<os::private_copies> copies_; // from the first spill on, as what follows
+    page_aligned_bytes staged_;                // a chunk
+    std::vector<os::page_run> private_;        // scratch of stage()
+    std::vector<os::page_run> staged_runs_;    // scratch of spill()
+    announced_pages kept_in_memory_;
+    bool has_left_homes_ = false;
     std::vector<std::byte*> unchanged_; // scratch of collect_stored()
     /// What the memory of a chunk is: anonymous, or mapped from the file, where it is or where it was before it moved.
     enum class mapping : std::uint8_t { anonymous, home, former_home };

@@ -7,6 +7,9 @@
 
 namespace remanence::crash {
 
+/// All there are.
 std::vector<workload> engine_workloads();
+/// Of them, those that write more than memory may hold (spill_workloads.cpp).
+std::vector<workload> spill_workloads();
 
 } // namespace remanence::crash

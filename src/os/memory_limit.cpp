@@ -1,0 +1,96 @@
+#include "os/memory_limit.hpp"
+
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::os {
+
+namespace {
+
+constexpr std::size_t k_text_bytes_max = 64 * KiB;
+
+/// What such a file says, up to a length that none of them has; files of /proc do not know theirs.
+std::string text_of(file_system& files, const std::string& path) {
+    auto opened = files.open(path, access::read_only);
+    if (!opened)
+        return {};
+    std::string text(k_text_bytes_max, '\0');
+    auto bytes = std::as_writable_bytes(std::span(text));
+    if (auto size = (*opened)->size(); size && *size != 0)
+        bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(*size, bytes.size())));
+    (void)(*opened)->read(0, bytes); // it ends earlier, and has read what there is
+    text.resize(std::min(text.find('\0'), text.size()));
+    return text;
+}
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(separator), text.size());
+        parts.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+/// The number that a text begins with; nothing for "max".
+std::optional<std::uint64_t> number_in(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    std::uint64_t number = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc{})
+        return {};
+    return number;
+}
+
+/// Limits of a group and of its parents. In a container, the path that the kernel names may not be there; its own group is the
+/// root then.
+void take_limits(file_system& files, const std::string& mount, std::string_view group, const char* name,
+                 std::uint64_t& limit) {
+    std::string path(group);
+    for (;;) {
+        while (!path.empty() && path.back() == '/')
+            path.pop_back();
+        if (const auto of_group = number_in(text_of(files, mount + path + '/' + name)))
+            limit = std::min(limit, *of_group);
+        if (path.empty())
+            return;
+        path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+    }
+}
+
+} // namespace
+
+std::uint64_t memory_limit(file_system& files) {
+    constexpr std::uint64_t k_none = ~std::uint64_t{0};
+    constexpr std::string_view k_total = "MemTotal:";
+    std::uint64_t limit = k_none;
+    const std::string machine = text_of(files, "/proc/meminfo");
+    for (const std::string_view line : parts_of(machine, '\n')) {
+        if (line.starts_with(k_total))
+            limit = number_in(line.substr(k_total.size())).value_or(k_none / KiB) * KiB;
+    }
+    const std::string groups = text_of(files, "/proc/self/cgroup"); // lines of number:controllers:path
+    for (const std::string_view line : parts_of(groups, '\n')) {
+        const std::size_t first = line.find(':');
+        const std::size_t second = line.find(':', first + 1);
+        if (first == std::string_view::npos || second == std::string_view::npos)
+            continue;
+        const std::string_view controllers = line.substr(first + 1, second - first - 1);
+        const std::string_view group = line.substr(second + 1);
+        if (controllers.empty()) {
+            take_limits(files, "/sys/fs/cgroup", group, "memory.max", limit);
+            take_limits(files, "/sys/fs/cgroup/unified", group, "memory.max", limit);
+        } else if (std::ranges::count(parts_of(controllers, ','), "memory") != 0) {
+            take_limits(files, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", limit);
+        }
+    }
+    return limit == k_none ? 0 : limit;
+}
+
+} // namespace remanence::os

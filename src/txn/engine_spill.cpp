@@ -1,0 +1,118 @@
+// Beyond memory: when more is written and not committed than the budget allows, fresh chunks are spilled: written to their
+// homes early, and mapped from there. Any thread that allocates may find that due, while others write to the heap.
+
+#include "txn/engine.hpp"
+
+#include "os/memory_limit.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+namespace remanence::txn {
+
+namespace {
+
+constexpr std::uint64_t k_part_of_memory = 4;
+constexpr std::uint64_t k_budget_chunks_min = 8;
+
+} // namespace
+
+std::uint64_t engine::dirty_limit_bytes() const {
+    if (!dirty_limit_) {
+        const std::uint64_t memory = options_.dirty_limit_bytes != 0 ? 0 : os::memory_limit(files_);
+        const std::uint64_t limit = options_.dirty_limit_bytes != 0 ? options_.dirty_limit_bytes
+                                    : memory != 0                   ? memory / k_part_of_memory
+                                                                    : ~std::uint64_t{0};
+        dirty_limit_ = std::max(limit, k_budget_chunks_min * store_->chunk_bytes());
+    }
+    return *dirty_limit_;
+}
+
+// With allocation_ held. Whatever comes of it, the block is handed out.
+void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
+    if (!spill_pace_.is_look_due(bytes))
+        return;
+    const std::unique_lock alone(at_store_, std::try_to_lock); // else a commit of another thread is under way
+    if (!alone.owns_lock() || options_.read_only || is_poisoned())
+        return;
+    try {
+        auto spilled = poisoning_without_memory([&] { return spill({offset_of(block), bytes}); });
+        if (!spilled)
+            (void)poison(spilled.error()); // the next commit will hear
+    } catch (const std::bad_alloc&) {      // NOLINT(bugprone-empty-catch): likewise
+    }
+}
+
+result<void> engine::spill(byte_range handed_out) {
+    const std::uint64_t budget = dirty_limit_bytes();
+    auto found = view_->find_spillable(handed_out);
+    if (!found) {
+        spill_pace_.looked(0, 0, budget);
+        return {}; // the next commit will say what is wrong with memory
+    }
+    const std::uint64_t before = found->written_bytes;
+    std::uint64_t left = before;
+    if (before >= budget) {
+        for (auto chunk = found->chunks.begin(); chunk != found->chunks.end() && left > budget / 2; ++chunk) {
+            auto spilled = spill_chunk(*chunk);
+            if (view_->has_left_homes())
+                owes_discard_ = true;
+            if (!spilled)
+                return spilled.error();
+            if (!*spilled)
+                break;
+            left -= std::min(left, **spilled);
+        }
+    }
+    spill_pace_.looked(before, left, budget);
+    return {};
+}
+
+// Nothing, when there is no room for it: memory keeps it then. Failures are of the file.
+result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
+    const auto kept = [](const failure& why) -> result<std::optional<std::uint64_t>> {
+        if (why.code == errc::no_space || why.code == errc::exhausted)
+            return std::optional<std::uint64_t>();
+        return unexpected(why);
+    };
+    auto pages = view_->pages_to_spill(chunk);
+    if (!pages)
+        return kept(pages.why());
+    if (auto room = reserve_to_spill(chunk, *pages); !room) {
+        if (room.why().code == errc::no_space)
+            (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
+        return kept(room.why());
+    }
+    auto spilled = view_->spill(chunk, *pages);
+    if (!spilled && spilled.why().code == errc::exhausted)
+        return std::optional<std::uint64_t>();
+    if (!spilled)
+        return spilled.error(); // I5: without room, too, since it was granted
+    spilled_bytes_ += *spilled;
+    return std::optional<std::uint64_t>(*spilled);
+}
+
+result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
+    REM_TRY(discard_before_fresh());
+    const std::uint64_t end = (chunk + 1) * store_->chunk_bytes();
+    if (store_->needs_regions(end))
+        REM_TRY(finish_run()); // a superblock of another kind would come between
+    REM_TRY(store_->add_regions(end));
+    for (const os::page_run& run : pages)
+        REM_TRY(store_->reserve_pages(run.offset / k_page_bytes, run.bytes / k_page_bytes));
+    return {};
+}
+
+// What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody else's hand, has
+// bytes there, and they may have rotted.
+result<void> engine::discard_before_fresh() {
+    if (!owes_discard_)
+        return {};
+    REM_TRY(store_->confirm());
+    REM_TRY(store_->discard_unstored());
+    owes_discard_ = false;
+    return {};
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,53 @@
+// When to look whether so much was written that some of it should be spilled: a look costs time, and nobody counts what the
+// program writes. May use: base.
+#pragma once
+
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace remanence::txn {
+
+/// Told of each block that is handed out. A look is due when the blocks, or what is written beside each of them, may have
+/// used up what is left of the budget.
+class spill_pace {
+public:
+    /// `budget`: 0 when it is not known yet.
+    explicit spill_pace(std::uint64_t budget)
+        : bytes_until_look_(budget == 0 ? k_bytes_of_unknown
+                                        : std::min(budget / k_parts_of_budget, k_bytes_of_unknown)),
+          blocks_until_look_(std::max(bytes_until_look_ / k_page_bytes, k_blocks_min)) {}
+
+    [[nodiscard]] bool is_look_due(std::uint64_t block_bytes) {
+        bytes_ += block_bytes;
+        ++blocks_;
+        return bytes_ >= bytes_until_look_ || blocks_ >= blocks_until_look_;
+    }
+    /// `before` and `after` what was spilled at this look, of `budget` bytes.
+    void looked(std::uint64_t before, std::uint64_t after, std::uint64_t budget) {
+        const std::uint64_t grown = before - std::min(before, written_);
+        const std::uint64_t of_each = std::max(grown / std::max<std::uint64_t>(blocks_, 1), k_written_with_each_min);
+        const std::uint64_t room = std::max(budget - std::min(budget, after), budget / k_parts_of_budget);
+        written_ = after;
+        bytes_ = blocks_ = 0;
+        bytes_until_look_ = room;
+        blocks_until_look_ = std::max(room / 2 / of_each, k_blocks_min);
+    }
+    /// Nothing that was written is left.
+    void committed() { written_ = bytes_ = blocks_ = 0; }
+
+private:
+    static constexpr std::uint64_t k_bytes_of_unknown = 4 * MiB;   // smaller heaps need no look
+    static constexpr std::uint64_t k_written_with_each_min = 2048; // who fills memory may change other places next
+    static constexpr std::uint64_t k_parts_of_budget = 8;          // looks in vain are this far apart
+    static constexpr std::uint64_t k_blocks_min = 64;
+
+    std::uint64_t written_ = 0; // after the last look
+    std::uint64_t bytes_ = 0;   // handed out since
+    std::uint64_t blocks_ = 0;  // likewise
+    std::uint64_t bytes_until_look_;
+    std::uint64_t blocks_until_look_;
+};
+
+} // namespace remanence::txn

@@ -1,0 +1,224 @@
+// Programs that write more than memory may hold before they commit: fresh chunks are in the file early.
+
+#include "engine_store.hpp"
+#include "workloads.hpp"
+
+namespace remanence::crash {
+
+namespace {
+
+constexpr std::uint64_t k_spill_budget = 512 * KiB; // the least there is
+constexpr std::uint64_t k_spill_block = 90 * KiB;
+constexpr std::uint64_t k_spill_blocks = 12; // together beyond it
+
+open_function spilling_engine(std::uint64_t log_limit_bytes, checkpointing how = checkpointing::at_one_go,
+                              sections kind = sections::ordinary) {
+    auto options = small_heap_options();
+    options.log_limit_bytes = log_limit_bytes;
+    options.dirty_limit_bytes = k_spill_budget;
+    return engine(options, kind, how);
+}
+
+void begin_to_spill(session& program) {
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.commit();
+}
+
+void add_spilled(session& program, std::uint64_t blocks = k_spill_blocks) {
+    for (std::uint64_t i = 0; i < blocks; i++)
+        program.add_block(k_spill_block);
+}
+
+// Commits of what was spilled, written again, or freed; and what follows upon them.
+void spilled_commits(session& program) {
+    begin_to_spill(program);
+    add_spilled(program);
+    program.commit();
+    program.poke(0, 100, 9000); // of a chunk that is mapped from the file
+    program.commit();
+    add_spilled(program);
+    program.poke(k_spill_blocks - 1, 5000, 60 * KiB); // of this commit, and spilled
+    program.poke(2 * k_spill_blocks - 1, 5000, 300);  // of the one before
+    program.remove_block(k_spill_blocks - 2);
+    program.add_zero_block(150 * KiB); // where it was, perhaps, and where bytes are in the file
+    program.commit();
+    program.verify();
+    program.checkpoint();
+    add_spilled(program, 7);
+    program.poke(3, 5000, 300);
+    program.commit();
+    program.die();
+    program.open();
+    add_spilled(program);
+    program.close(); // without them
+    program.open();
+    program.add_sparse_block(600 * KiB, 70 * KiB, 300);
+    program.commit();
+    program.close();
+}
+
+// Rollbacks of what was spilled: its place is used again by less.
+void spilled_rollbacks(session& program) {
+    begin_to_spill(program);
+    program.add_block(30 * KiB);
+    program.commit();
+    add_spilled(program);
+    program.rollback();
+    program.add_sparse_block(900 * KiB, 70 * KiB, 300);
+    program.commit();
+    add_spilled(program);
+    program.poke(2, 100, 50 * KiB);
+    program.rollback();
+    add_spilled(program);
+    program.commit();
+    program.verify();
+    add_spilled(program);
+    program.remove_largest();
+    program.rollback();
+    program.close();
+    program.open();
+    add_spilled(program, 8);
+    program.rollback();
+    program.add_zero_block(500 * KiB);
+    program.commit();
+    program.close();
+}
+
+// Freed before any commit: their homes are holes again before anything else is there.
+void spilled_and_freed(session& program) {
+    begin_to_spill(program);
+    for (int i = 0; i < 2; i++) {
+        add_spilled(program);
+        for (std::uint64_t n = 0; n < k_spill_blocks; n++)
+            program.remove_block(0);
+        program.change_serial();
+        program.commit();
+        program.add_sparse_block(700 * KiB, 70 * KiB, 300);
+        program.commit();
+        program.remove_largest();
+        program.commit();
+        program.checkpoint();
+    }
+    program.close();
+}
+
+void spilling_cut_short(session& program, session::cut how) {
+    begin_to_spill(program);
+    program.add_block(3000);
+    program.commit();
+    const auto leave_less = [&] {
+        program.open();
+        program.add_sparse_block(500 * KiB, 70 * KiB, 300); // over what was left there
+        program.commit();
+        program.remove_largest();
+        program.commit();
+    };
+    for (std::uint64_t n = 0; !program.try_add_blocks(n, how, k_spill_blocks, k_spill_block); n++)
+        leave_less();
+    program.rollback();
+    for (std::uint64_t n = 0;; n++) {
+        add_spilled(program);
+        if (program.try_commit(n, how))
+            break;
+        leave_less();
+    }
+    program.close();
+}
+
+void spilling_on_full_disk(session& program) {
+    begin_to_spill(program);
+    for (std::uint64_t n = 0;; n++) {
+        const bool done = program.add_blocks_on_full_disk(n, k_spill_blocks, k_spill_block);
+        if (program.is_dead())
+            program.open();
+        program.change_serial();
+        if (n % 2 == 0)
+            program.commit();
+        else
+            program.rollback();
+        for (auto left = program.current().blocks().size(); left > 0; left--)
+            program.remove_block(0);
+        program.change_serial();
+        program.commit();
+        if (done)
+            break;
+    }
+    add_spilled(program);
+    program.commit();
+    program.close();
+}
+
+// Checkpoints go on beside; some of these need another region while they do.
+void spilling_beside_checkpoints(session& program) {
+    begin_to_spill(program);
+    program.add_block(100 * KiB);
+    program.commit();
+    for (std::uint64_t i = 0; i < 4; i++) {
+        for (std::uint64_t n = 0; n < 4; n++) {
+            program.poke(program.current().blocks().size() - 1, 5000 + 9000 * n, 3000);
+            program.commit();
+        }
+        add_spilled(program, 5 + 7 * i);
+        program.poke(3, 100, 9000);
+        if (i == 1)
+            program.rollback();
+        program.change_serial();
+        program.commit();
+    }
+    program.verify();
+    program.close();
+}
+
+void killed_spilling(session& program) { spilling_cut_short(program, session::cut::death); }
+void failing_spilling(session& program) { spilling_cut_short(program, session::cut::failure); }
+
+} // namespace
+
+std::vector<workload> spill_workloads() {
+    constexpr std::uint64_t k_log = 1 * MiB;
+    constexpr std::uint64_t k_short_log = 12 * KiB;
+    constexpr auto k_beside = checkpointing::in_background;
+    return {
+        {.name = "spilled_commits", .open = spilling_engine(k_log), .phases = {spilled_commits}, .cost = 2},
+        {.name = "spilled_rollbacks", .open = spilling_engine(k_log), .phases = {spilled_rollbacks}, .cost = 2},
+        {.name = "spilled_and_freed", .open = spilling_engine(k_log), .phases = {spilled_and_freed}, .cost = 2},
+        {.name = "declared_spilled_commits",
+         .open = spilling_engine(k_short_log, checkpointing::at_one_go, sections::declared),
+         .phases = {spilled_commits},
+         .cost = 2},
+        {.name = "killed_spilling",
+         .open = spilling_engine(k_log),
+         .phases = {killed_spilling},
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "failing_spilling_ext4",
+         .open = spilling_engine(k_log),
+         .phases = {failing_spilling},
+         .after_failed_sync = os::failed_sync::ext4,
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "failing_spilling_xfs",
+         .open = spilling_engine(k_log),
+         .phases = {failing_spilling},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "spilling_on_full_disk",
+         .open = spilling_engine(k_log),
+         .phases = {spilling_on_full_disk},
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "background_spilling",
+         .open = spilling_engine(k_short_log, k_beside),
+         .phases = {spilling_beside_checkpoints},
+         .cost = 2},
+        {.name = "background_spilled_commits",
+         .open = spilling_engine(4 * KiB, k_beside),
+         .phases = {spilled_commits},
+         .cost = 2},
+    };
+}
+
+} // namespace remanence::crash

@@ -1,0 +1,358 @@
+// More is written than the budget allows: it lies in the file before it is committed, and nothing else can be told from that.
+
+#include "os/simulated_disk.hpp"
+#include "txn/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace remanence::txn {
+namespace {
+
+constexpr const char* k_spill_path = "dir/heap";
+constexpr std::uint64_t k_spill_chunk_bytes = 64 * KiB;
+constexpr std::uint64_t k_budget = 8 * k_spill_chunk_bytes; // the least there is
+
+class spilling : public testing::TestWithParam<os::tracker_choice> {
+protected:
+    void SetUp() override {
+        disk_.limit_space(GiB); // so that it counts what is used
+        open();
+    }
+    void open(bool checks = false) {
+        engine_.reset();
+        engine_options options{.reserve_bytes = 64 * MiB,
+                               .chunk_bytes = k_spill_chunk_bytes,
+                               .log_limit_bytes = 256 * MiB,
+                               .dirty_limit_bytes = k_budget,
+                               .tracker = GetParam()};
+        if (checks) {
+            options.inspect = [](engine&, const view::change_set&, const alloc::block_allocator&) {
+                return fail(errc::foreign_pointer, "refused");
+            };
+        }
+        auto opened = engine::open(disk_, k_spill_path, open_mode::open_or_create, options, "abi");
+        if (!opened && opened.why().code == errc::not_supported)
+            GTEST_SKIP() << opened.why().message;
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine_ = std::move(*opened);
+    }
+    std::byte* allocate(std::uint64_t bytes, int filling) {
+        std::optional<failure> why;
+        void* const got = engine_->allocate(bytes, 16, why);
+        EXPECT_NE(got, nullptr) << why->message;
+        std::memset(got, filling, bytes);
+        return static_cast<std::byte*>(got);
+    }
+    /// So many blocks, each filled with its number.
+    std::vector<std::byte*> allocate_many(int count) {
+        std::vector<std::byte*> blocks;
+        for (int i = 0; i < count; ++i)
+            blocks.push_back(allocate(k_block_bytes, i + 1));
+        return blocks;
+    }
+    static bool holds(const std::byte* block, int filling) {
+        return std::all_of(block, block + k_block_bytes, [&](std::byte each) { return each == std::byte(filling); });
+    }
+    void expect_numbers_in(const std::vector<std::byte*>& blocks) {
+        for (std::size_t i = 0; i < blocks.size(); ++i)
+            EXPECT_TRUE(holds(blocks[i], static_cast<int>(i) + 1)) << i;
+    }
+    void commit() {
+        auto done = engine_->commit();
+        ASSERT_TRUE(done) << done.why().message;
+    }
+    void expect_sound() {
+        auto report = engine_->verify();
+        ASSERT_TRUE(report) << report.why().message;
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    }
+
+    static constexpr std::uint64_t k_block_bytes = 40 * KiB;
+    os::simulated_disk disk_;
+    std::unique_ptr<engine> engine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(trackers, spilling,
+                         testing::Values(os::tracker_choice::scan, os::tracker_choice::trap,
+                                         os::tracker_choice::fallback));
+
+TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
+    const auto blocks = allocate_many(150);
+    EXPECT_GT(engine_->spilled_bytes(), 4 * MiB);
+    EXPECT_EQ(engine_->version(), 0U);
+    expect_numbers_in(blocks);
+    commit();
+    expect_numbers_in(blocks);
+    expect_sound();
+    open(); // as after a kill
+    expect_numbers_in(blocks);
+    expect_sound();
+    ASSERT_TRUE(engine_->close());
+    open();
+    expect_numbers_in(blocks);
+}
+
+TEST_P(spilling, it_is_gone_without_a_commit) {
+    commit();
+    allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    open();
+    EXPECT_EQ(engine_->header().allocator.allocated_bytes, 0U);
+    // What it left in the file is not in the way of chunks with fewer pages that are not zeros.
+    std::byte* const thin = allocate(3 * MiB, 0);
+    for (std::uint64_t at = 0; at < 3 * MiB; at += k_spill_chunk_bytes)
+        thin[at] = std::byte{1};
+    commit();
+    expect_sound();
+    ASSERT_TRUE(engine_->close());
+    open();
+    for (std::uint64_t at = 0; at < 3 * MiB; ++at)
+        ASSERT_EQ(thin[at], std::byte(at % k_spill_chunk_bytes == 0 ? 1 : 0)) << at;
+}
+
+TEST_P(spilling, a_rollback_makes_it_zeros_again) {
+    auto* const kept = allocate(k_block_bytes, 7);
+    commit();
+    const auto blocks = allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_TRUE(engine_->rollback());
+    EXPECT_TRUE(holds(kept, 7));
+    for (const std::byte* block : blocks)
+        EXPECT_TRUE(holds(block, 0));
+    std::byte* const thin = allocate(3 * MiB, 0);
+    for (std::uint64_t at = 0; at < 3 * MiB; at += k_spill_chunk_bytes)
+        thin[at] = std::byte{1};
+    commit();
+    expect_sound();
+    ASSERT_TRUE(engine_->close());
+    open();
+    for (std::uint64_t at = 0; at < 3 * MiB; ++at)
+        ASSERT_EQ(thin[at], std::byte(at % k_spill_chunk_bytes == 0 ? 1 : 0)) << at;
+    expect_sound();
+}
+
+TEST_P(spilling, what_is_written_afterwards_counts) {
+    auto blocks = allocate_many(100);
+    ASSERT_GT(engine_->spilled_bytes(), 2 * MiB);
+    std::memset(blocks[3], 0, k_block_bytes); // old bytes are at home
+    std::memset(blocks[5], 77, k_block_bytes);
+    blocks[50][100] = std::byte{3};
+    const auto more = allocate_many(100); // spills some of these again
+    std::memset(blocks[7], 0, k_block_bytes);
+    std::memset(blocks[9], 78, k_block_bytes);
+    commit();
+    for (const bool reopened : {false, true}) {
+        if (reopened) {
+            ASSERT_TRUE(engine_->close());
+            open();
+        }
+        EXPECT_TRUE(holds(blocks[3], 0));
+        EXPECT_TRUE(holds(blocks[5], 77));
+        EXPECT_TRUE(holds(blocks[7], 0));
+        EXPECT_TRUE(holds(blocks[9], 78));
+        EXPECT_EQ(blocks[50][100], std::byte{3});
+        EXPECT_TRUE(holds(blocks[20], 21));
+        expect_numbers_in(more);
+        expect_sound();
+    }
+}
+
+TEST_P(spilling, a_commit_that_is_refused_leaves_it_for_the_next_one) {
+    open(true);
+    const auto blocks = allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    EXPECT_EQ(engine_->commit().why().code, errc::foreign_pointer);
+    std::memset(blocks[3], 0, k_block_bytes);
+    EXPECT_EQ(engine_->commit().why().code, errc::foreign_pointer);
+    expect_numbers_in({blocks.begin(), blocks.begin() + 3});
+    EXPECT_TRUE(holds(blocks[3], 0));
+    ASSERT_TRUE(engine_->close());
+}
+
+TEST_P(spilling, what_is_freed_before_the_commit_is_no_part_of_it) {
+    auto* const kept = allocate(k_block_bytes, 7);
+    auto blocks = allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    for (std::byte* block : blocks)
+        engine_->deallocate(block, k_block_bytes, 16);
+    commit();
+    EXPECT_LT(engine_->stats().changed_bytes, 1 * MiB);
+    expect_sound();
+    blocks = allocate_many(20);
+    commit();
+    expect_sound();
+    ASSERT_TRUE(engine_->close());
+    open();
+    EXPECT_TRUE(holds(kept, 7));
+    expect_numbers_in(blocks);
+    expect_sound();
+}
+
+TEST_P(spilling, a_declared_commit_takes_it_all) {
+    commit();
+    engine_->begin_declared();
+    const auto blocks = allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    auto done = engine_->commit(log::durability::durable, commit_scope::declared);
+    ASSERT_TRUE(done) << done.why().message;
+    engine_->end_declared();
+    open();
+    expect_numbers_in(blocks);
+    expect_sound();
+}
+
+TEST_P(spilling, a_full_disk_leaves_it_in_memory) {
+    auto* const kept = allocate(k_block_bytes, 7);
+    commit();
+    engine_.reset();
+    const auto start = disk_.now();
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE(n);
+        open();
+        disk_.fail_at(n, errc::no_space);
+        auto blocks = allocate_many(60);
+        const bool failed = !disk_.failure_is_ahead();
+        disk_.work_again();
+        if (!engine_->is_poisoned()) { // a write for which there was room, and then not, is something else
+            for (std::byte*& block : blocks) {
+                if (&block - blocks.data() >= 40)
+                    std::memset(block, 99, k_block_bytes);
+            }
+            commit();
+            for (std::size_t i = 0; i < blocks.size(); ++i)
+                EXPECT_TRUE(holds(blocks[i], i >= 40 ? 99 : static_cast<int>(i) + 1)) << i;
+        }
+        open();
+        EXPECT_TRUE(holds(kept, 7));
+        expect_sound();
+        engine_.reset();
+        disk_.rewind(start);
+        if (!failed)
+            break;
+    }
+}
+
+TEST_P(spilling, a_write_that_fails_poisons) {
+    auto* const kept = allocate(k_block_bytes, 7);
+    commit();
+    engine_.reset();
+    const auto start = disk_.now();
+    std::uint64_t poisoned = 0;
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE(n);
+        open();
+        disk_.fail_at(n, errc::io);
+        const auto blocks = allocate_many(60);
+        const bool failed = !disk_.failure_is_ahead();
+        disk_.work_again();
+        expect_numbers_in(blocks);
+        EXPECT_EQ(engine_->is_poisoned(), failed);
+        poisoned += failed ? 1 : 0;
+        EXPECT_EQ(static_cast<bool>(engine_->commit()), !failed);
+        open();
+        EXPECT_TRUE(holds(kept, 7));
+        expect_sound();
+        engine_.reset();
+        disk_.rewind(start);
+        if (!failed)
+            break;
+    }
+    EXPECT_GT(poisoned, 5U);
+}
+
+TEST_P(spilling, a_heap_closed_without_a_commit_is_as_small_as_before) {
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    const std::uint64_t before = disk_.space_used();
+    open();
+    allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    EXPECT_GT(disk_.space_used(), before + 4 * MiB);
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    EXPECT_LE(disk_.space_used(), before + 64 * KiB); // the checksum table of another region
+    open();
+    EXPECT_EQ(engine_->header().allocator.allocated_bytes, 0U);
+    expect_sound();
+}
+
+TEST_P(spilling, memory_that_was_touched_stays) {
+    auto* const promised = allocate(k_block_bytes, 0);
+    ASSERT_TRUE(engine_->touch(promised, k_block_bytes));
+    allocate_many(150);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    auto spillable = engine_->spilled_chunks();
+    const auto first = engine_->offset_of(promised) / k_spill_chunk_bytes;
+    EXPECT_FALSE(std::ranges::count(spillable, first));
+    EXPECT_TRUE(std::ranges::count(spillable, first + 3));
+}
+
+// Against a copy beside it: random changes, allocations, commits and rollbacks.
+TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    struct block {
+        std::byte* at;
+        std::vector<std::byte> bytes;
+    };
+    std::vector<block> now;
+    std::vector<block> committed;
+    std::uint64_t spilled = 0; // by all engines together
+    std::uint64_t seen = 0;
+    for (int step = 0; step < 3000; ++step) {
+        const auto what = random() % 100;
+        if (what < 45) {
+            const auto bytes = 1 + random() % (random() % 20 == 0 ? 300 * KiB : 50 * KiB);
+            std::optional<failure> why;
+            auto* const at = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+            ASSERT_NE(at, nullptr);
+            std::vector<std::byte> filling(bytes, static_cast<std::byte>(random() % 3));
+            std::memcpy(at, filling.data(), bytes);
+            now.push_back({at, std::move(filling)});
+        } else if (what < 85 && !now.empty()) {
+            block& changed = now[random() % now.size()];
+            const auto from = random() % changed.bytes.size();
+            const auto length = std::min<std::size_t>(changed.bytes.size() - from, 1 + random() % (20 * KiB));
+            const int value = static_cast<int>(random() % 3);
+            std::memset(changed.at + from, value, length);
+            std::memset(changed.bytes.data() + from, value, length);
+        } else if (what < 97 && !now.empty()) {
+            const std::size_t index = random() % now.size();
+            engine_->deallocate(now[index].at, now[index].bytes.size(), 16);
+            now.erase(now.begin() + static_cast<std::ptrdiff_t>(index));
+        } else if (what == 97) {
+            commit();
+            committed = now;
+        } else if (what == 98) {
+            ASSERT_TRUE(engine_->rollback());
+            now = committed;
+        } else if (random() % 3 == 0) {
+            ASSERT_TRUE(random() % 2 == 0 ? engine_->checkpoint() : engine_->close());
+            if (random() % 2 == 0)
+                (void)engine_->close();
+            open();
+            now = committed;
+        }
+        spilled += engine_->spilled_bytes() - std::min(seen, engine_->spilled_bytes());
+        seen = engine_->spilled_bytes();
+        if (step % 50 == 49) {
+            for (const block& each : now)
+                ASSERT_TRUE(std::equal(each.bytes.begin(), each.bytes.end(), each.at)) << step;
+        }
+    }
+    expect_sound();
+    EXPECT_GT(spilled, 1 * MiB);
+}
+
+} // namespace
+} // namespace remanence::txn
