@@ -82,6 +82,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     }
     internal.base = options.base;
     internal.log_limit_bytes = options.log_limit_bytes != 0 ? options.log_limit_bytes : k_log_limit_bytes;
+    internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;
     internal.core_dump = options.core_dump;
@@ -313,13 +314,15 @@ heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
         const txn::engine& engine = *impl->engine;
+        const auto at_rest = engine.at_rest();
         const txn::engine_stats& counted = engine.stats();
         heap_stats stats;
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
         stats.changed_bytes = counted.changed_bytes;
         stats.logged_bytes = counted.logged_bytes;
-        stats.image_bytes = counted.image_bytes;
+        stats.image_bytes = counted.image_bytes + engine.spilled_bytes();
+        stats.spilled_bytes = engine.spilled_bytes();
         stats.written_bytes = engine.written_bytes();
         stats.syncs = engine.syncs();
         {

@@ -186,6 +186,8 @@ public:
     [[nodiscard]] bool is_poisoned() const;
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     [[nodiscard]] const engine_stats& stats() const { return stats_; }
+    /// While it is held nothing is spilled, so that numbers fit together.
+    [[nodiscard]] std::unique_lock<std::recursive_mutex> at_rest() const { return std::unique_lock(at_store_); }
     /// To both files, and waits for the device.
     [[nodiscard]] std::uint64_t written_bytes() const { return files_.written_bytes(); }
     [[nodiscard]] std::uint64_t syncs() const { return files_.syncs(); }
@@ -193,6 +195,8 @@ public:
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
     /// Of fresh chunks that are in the file, as far as they were not written again, and in no commit yet.
     [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return view_->spilled(); }
+    /// Of chunks that were committed first and are not mapped from the file yet.
+    [[nodiscard]] std::uint64_t unmapped_bytes() const { return view_->unmapped_bytes(); }
     /// Written to the heap file before a commit took it.
     [[nodiscard]] std::uint64_t spilled_bytes() const { return spilled_bytes_; }
     [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
@@ -248,7 +252,10 @@ private:
     result<void> discard_owed();
     void discard_former_homes();
     result<void> discard_before_fresh();
+    [[nodiscard]] std::uint64_t memory_limit() const;
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
+    [[nodiscard]] std::uint64_t twin_limit_bytes() const;
+    [[nodiscard]] bool holds_too_many_unmapped() const;
     void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
     result<void> spill(byte_range handed_out);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
@@ -285,8 +292,8 @@ private:
     /// Of whoever uses store and view as the holder of the section lock does: a thread that spills holds only this and
     /// allocation_, which comes after it.
     mutable std::recursive_mutex at_store_;
-    spill_pace spill_pace_;                            // guarded by allocation_
-    mutable std::optional<std::uint64_t> dirty_limit_; // likewise; once it was asked for
+    spill_pace spill_pace_;                             // guarded by allocation_
+    mutable std::optional<std::uint64_t> memory_limit_; // guarded by at_store_; once it was asked for
     std::atomic<std::uint64_t> spilled_bytes_ = 0;
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too

@@ -93,14 +93,19 @@ result<void> engine::close() {
 
 bool engine::is_checkpoint_due(std::uint64_t times) const {
     return log_->used_bytes() >= times * options_.log_limit_bytes ||
-           view_->twin_bytes() >= times * options_.twin_limit_bytes ||
-           store_->retired_bytes() >= times * k_retired_bytes_max;
+           view_->twin_bytes() >= times * twin_limit_bytes() || store_->retired_bytes() >= times * k_retired_bytes_max;
 }
 
 result<void> engine::checkpoint_if_due(commit_scope scope) {
     if (auto settled = view_->settle_some(scope, k_pages_settled); !settled) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
         return {};
+    }
+    if (holds_too_many_unmapped() && scope == commit_scope::everything) {
+        if (auto mapped = view_->map_unmapped(); !mapped) {
+            (void)poison(mapped.error());
+            return {};
+        }
     }
     if (!view_->has_chunks_to_map())
         discard_former_homes();

@@ -86,7 +86,8 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
 }
 
 bool engine::knows_all_changes() const {
-    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements() && !view_->has_spilled();
+    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements() && !view_->has_spilled() &&
+           !holds_too_many_unmapped();
 }
 
 result<view::change_set> engine::collect(commit_scope scope) {

@@ -13,20 +13,37 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::uint64_t k_part_of_memory = 4;
-constexpr std::uint64_t k_budget_chunks_min = 8;
+constexpr std::uint64_t k_part_for_dirty = 4; // of memory
+constexpr std::uint64_t k_part_for_twins = 8;
+constexpr std::uint64_t k_dirty_chunks_min = 8;
+constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
 
 } // namespace
 
+// Asked for only when something is at stake: it means reading several files.
+std::uint64_t engine::memory_limit() const {
+    if (!memory_limit_)
+        memory_limit_ = os::memory_limit(files_);
+    return *memory_limit_ != 0 ? *memory_limit_ : ~std::uint64_t{0};
+}
+
 std::uint64_t engine::dirty_limit_bytes() const {
-    if (!dirty_limit_) {
-        const std::uint64_t memory = options_.dirty_limit_bytes != 0 ? 0 : os::memory_limit(files_);
-        const std::uint64_t limit = options_.dirty_limit_bytes != 0 ? options_.dirty_limit_bytes
-                                    : memory != 0                   ? memory / k_part_of_memory
-                                                                    : ~std::uint64_t{0};
-        dirty_limit_ = std::max(limit, k_budget_chunks_min * store_->chunk_bytes());
-    }
-    return *dirty_limit_;
+    const std::uint64_t wanted =
+        options_.dirty_limit_bytes != 0 ? options_.dirty_limit_bytes : memory_limit() / k_part_for_dirty;
+    return std::max(wanted, k_dirty_chunks_min * store_->chunk_bytes());
+}
+
+std::uint64_t engine::twin_limit_bytes() const {
+    if (view_->twin_bytes() < k_small_bytes)
+        return options_.twin_limit_bytes;
+    return std::min(options_.twin_limit_bytes, std::max(memory_limit() / k_part_for_twins, k_small_bytes));
+}
+
+// Fresh chunks stay anonymous memory when they are committed.
+bool engine::holds_too_many_unmapped() const {
+    const std::uint64_t bytes = view_->unmapped_bytes();
+    return bytes >= k_dirty_chunks_min / 2 * store_->chunk_bytes() &&
+           (options_.dirty_limit_bytes != 0 || bytes >= k_small_bytes) && bytes >= dirty_limit_bytes() / 2;
 }
 
 // With allocation_ held. Whatever comes of it, the block is handed out.

@@ -114,8 +114,11 @@ result<void> memory_view::map_file(byte_range heap, std::uint64_t file_offset, o
         mappings_.resize(static_cast<std::size_t>(heap.end() / chunk));
     REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
     for (std::uint64_t each = heap.offset / chunk; each < heap.end() / chunk; ++each) {
-        if (std::exchange(mappings_[static_cast<std::size_t>(each)], mapping::home) == mapping::former_home)
+        const mapping before = std::exchange(mappings_[static_cast<std::size_t>(each)], mapping::home);
+        if (before == mapping::former_home)
             store_.left_former_home(each);
+        if (before == mapping::anonymous)
+            note_mapped(1);
     }
     return scanner_ ? scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file) : result<void>();
 }
@@ -442,6 +445,7 @@ void memory_view::accept(const change_set& changes) {
             now = now == mapping::home ? mapping::former_home : mapping::home;
     }
     renew_twins(changes);
+    count_unmapped(changes);
     forget_spilled();
     announced_.clear();
     written_.clear();
@@ -451,6 +455,7 @@ void memory_view::accept(const change_set& changes) {
 // What was written in other pages stays in written_, and with the scanner, which begins no new round.
 void memory_view::accept_announced(const change_set& changes) {
     renew_twins(changes);
+    count_unmapped(changes);
     announced_.clear();
 }
 
@@ -519,6 +524,7 @@ result<void> memory_view::map_stored_chunks() {
         }
     }
     scattered_chunks_ = 0;
+    unmapped_chunks_ = 0;
     chunk_to_map_ = k_no_chunk;
     return {};
 }
@@ -534,6 +540,7 @@ void memory_view::drop_twins() {
     settled_ = 0;
     twins_.clear();
     twin_memory_.trim();
+    mapped_with_newer_ = 0;
     chunk_to_map_ = 0;
     has_left_chunks_ = false;
 }
@@ -550,6 +557,7 @@ result<std::span<const store::folded_page>> memory_view::freeze() {
 }
 
 void memory_view::thaw() noexcept {
+    mapped_with_newer_ = 0;
     frozen_is_in_image_ = true;
     chunk_to_map_ = 0;
     has_left_chunks_ = false;
@@ -633,6 +641,8 @@ result<void> memory_view::forget(byte_range chunks) {
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk) {
         twins_.forget(chunk);
+        if (!maps_home(chunk))
+            note_mapped(1);
         if (chunk < mappings_.size())
             mappings_[static_cast<std::size_t>(chunk)] = mapping::anonymous;
     }

@@ -22,6 +22,7 @@
 #include "view/spilled_chunks.hpp"
 #include "view/twins.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -167,6 +168,11 @@ public:
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    /// Of chunks that are stored, and have not been mapped from the file since.
+    [[nodiscard]] std::uint64_t unmapped_bytes() const { return unmapped_chunks_ * store_.chunk_bytes(); }
+    /// Maps them, so that their memory goes back to the kernel. Precondition: the view holds just what is committed, and nobody
+    /// writes; others may be reading. A limited number of those that hold pages which the image lacks.
+    result<void> map_unmapped();
     [[nodiscard]] bool has_spilled() const { return !spilled_.is_empty(); }
     [[nodiscard]] std::vector<std::uint64_t> spilled() const { return spilled_.chunks(); }
     /// Homes of what was spilled may have bytes that are of no use any more: asked once.
@@ -249,6 +255,9 @@ private:
     /// As its home has it: zeros, if it was not spilled.
     [[nodiscard]] whole_chunk as_spilled(std::uint64_t chunk) const;
     void add_spilled(change_set& changes) const;
+    result<void> map_with_newer_pages(std::uint64_t chunk);
+    void count_unmapped(const change_set& changes);
+    void note_mapped(std::uint64_t chunks) { unmapped_chunks_ -= std::min(unmapped_chunks_, chunks); }
     void forget_spilled() noexcept;
     result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<os::page_run>& pages);
     result<bool> replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages, os::moving_mapping& by,
@@ -282,7 +291,9 @@ private:
     std::vector<os::page_run> staged_runs_;    // scratch of spill()
     announced_pages kept_in_memory_;
     bool has_left_homes_ = false;
-    std::vector<std::byte*> unchanged_; // scratch of collect_stored()
+    std::uint64_t unmapped_chunks_ = 0;
+    std::uint64_t mapped_with_newer_ = 0; // chunks, since the last checkpoint; each is a mapping of its own
+    std::vector<std::byte*> unchanged_;   // scratch of collect_stored()
     /// What the memory of a chunk is: anonymous, or mapped from the file, where it is or where it was before it moved.
     enum class mapping : std::uint8_t { anonymous, home, former_home };
     std::vector<mapping> mappings_;

@@ -10,12 +10,15 @@
 #include "view/memory_view.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_set>
 #include <utility>
 
 namespace remanence::view {
 
 namespace {
+
+constexpr std::uint64_t k_mapped_with_newer_max = 4096; // of the 65,530 mappings that a process may have
 
 // Another thread may be about to write the page, or waits in a trap to do it. The thread sanitizer must not see this, since it
 // takes a write that waits for done, nor a call of memcpy.
@@ -247,6 +250,55 @@ result<void> memory_view::unspill(const std::vector<std::uint64_t>& chunks) {
         }
     }
     return {};
+}
+
+void memory_view::count_unmapped(const change_set& changes) {
+    unmapped_chunks_ += static_cast<std::uint64_t>(
+        std::ranges::count_if(changes.fresh, [&](const whole_chunk& each) { return !maps_home(each.chunk); }));
+}
+
+result<void> memory_view::map_unmapped() {
+    chunk_to_map_ = 0;
+    while (chunk_to_map_ != k_no_chunk)
+        REM_TRY(map_some_chunks(~std::uint64_t{0} - store_.chunk_pages()));
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored || unmapped_chunks_ == 0)
+            continue;
+        for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < e.heap.end() / store_.chunk_bytes();
+             ++chunk) {
+            const bool is_anonymous =
+                chunk >= mappings_.size() || mappings_[static_cast<std::size_t>(chunk)] == mapping::anonymous;
+            if (!is_anonymous)
+                continue;
+            if (mapped_with_newer_ == k_mapped_with_newer_max)
+                return {};
+            REM_TRY(map_with_newer_pages(chunk));
+        }
+    }
+    return {};
+}
+
+// In one step, since others may be reading.
+result<void> memory_view::map_with_newer_pages(std::uint64_t chunk) {
+    const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+    auto aside = os::moving_mapping::create(all.bytes);
+    if (!aside)
+        return aside.error();
+    REM_TRY(store_.file().map_private(aside->base(), all.bytes, store_.home_of(all.offset), os::access::read_write));
+    if (!core_dump_)
+        os::exclude_from_core(aside->base(), all.bytes);
+    const std::uint64_t first = chunk * store_.chunk_pages();
+    for (std::uint64_t page = first; page < first + store_.chunk_pages(); ++page) {
+        if (const std::byte* const newer = committed_copy(page); newer != nullptr)
+            std::memcpy(aside->base() + (page - first) * k_page_bytes, newer, k_page_bytes);
+    }
+    if (mappings_.size() <= chunk)
+        mappings_.resize(static_cast<std::size_t>(chunk) + 1);
+    REM_TRY(aside->move_to(base() + all.offset));
+    mappings_[static_cast<std::size_t>(chunk)] = mapping::home;
+    ++mapped_with_newer_;
+    note_mapped(1);
+    return scanner_->mapped(all.offset, all.bytes, os::page_contents::file);
 }
 
 } // namespace remanence::view

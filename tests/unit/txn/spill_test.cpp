@@ -285,6 +285,29 @@ TEST_P(spilling, a_heap_closed_without_a_commit_is_as_small_as_before) {
     expect_sound();
 }
 
+TEST_P(spilling, many_commits_give_their_memory_back_too) {
+    std::vector<std::byte*> blocks;
+    for (int i = 0; i < 120; ++i) {
+        blocks.push_back(allocate(k_block_bytes, i + 1));
+        if (i > 2)
+            blocks[static_cast<std::size_t>(i) - 2][5] = blocks[static_cast<std::size_t>(i) - 2][6]; // nothing
+        std::memset(blocks[static_cast<std::size_t>(i) / 2], i / 2 + 1, 100);
+        blocks[static_cast<std::size_t>(i) / 2][2000] = std::byte(i);
+        commit();
+        blocks[static_cast<std::size_t>(i) / 2][2000] = std::byte(i / 2 + 1);
+        commit();
+        ASSERT_LE(engine_->unmapped_bytes(), k_budget / 2 + 2 * k_spill_chunk_bytes) << i;
+    }
+    expect_numbers_in(blocks);
+    ASSERT_TRUE(engine_->checkpoint());
+    std::memset(blocks[3], 200, k_block_bytes);
+    ASSERT_TRUE(engine_->rollback());
+    expect_numbers_in(blocks);
+    expect_sound();
+    open();
+    expect_numbers_in(blocks);
+}
+
 TEST_P(spilling, memory_that_was_touched_stays) {
     auto* const promised = allocate(k_block_bytes, 0);
     ASSERT_TRUE(engine_->touch(promised, k_block_bytes));
