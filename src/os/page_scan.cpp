@@ -15,7 +15,8 @@ namespace {
 /// The fallback: a page stays reported from its first write until it is dropped.
 class private_copy_scanner final : public page_scanner {
 public:
-    private_copy_scanner(std::byte* base, private_copies copies) : copies_(std::move(copies)), paused_(base) {}
+    private_copy_scanner(std::byte* base, private_copies copies, fork_guard process)
+        : copies_(std::move(copies)), paused_(base, std::move(process)) {}
     result<void> mapped(std::uint64_t, std::uint64_t, page_contents) override { return {}; }
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
         return copies_.append({0, bytes}, runs);
@@ -64,7 +65,10 @@ result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker
     auto copies = private_copies::create(base);
     if (!copies)
         return copies.error();
-    return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(*copies)));
+    auto process = fork_guard::create();
+    if (!process)
+        return process.error();
+    return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(*copies), std::move(*process)));
 }
 
 } // namespace remanence::os

@@ -22,12 +22,6 @@ void paused_range::wait_while_it_contains(const std::byte* address) const noexce
 paused_writes::~paused_writes() { set_write_trap(base_, trapped_bytes_, nullptr); }
 
 result<void> paused_writes::begin(page_run where) {
-    if (!process_) {
-        auto process = fork_guard::create();
-        if (!process)
-            return process.error();
-        process_.emplace(std::move(*process));
-    }
     REM_TRY(put_write_traps_in_front());
     if (where.end() > trapped_bytes_) {
         trapped_bytes_ = align_up(where.end(), k_base_alignment);
@@ -57,7 +51,7 @@ result<void> paused_writes::end() {
 }
 
 bool paused_writes::on_write(std::byte* address) noexcept {
-    if (!process_->same_process()) { // a forked child, and its own copy of the memory
+    if (!process_.same_process()) { // a forked child, and its own copy of the memory
         const auto in_page = reinterpret_cast<std::uintptr_t>(address) % k_page_bytes;
         return static_cast<bool>(protect_nothing(address - in_page, k_page_bytes));
     }

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <utility>
 
 namespace remanence::os {
 
@@ -35,7 +35,7 @@ private:
 
 class paused_writes final : private write_trap {
 public:
-    explicit paused_writes(std::byte* base) : base_(base) {}
+    paused_writes(std::byte* base, fork_guard process) : base_(base), process_(std::move(process)) {}
     paused_writes(const paused_writes&) = delete;
     paused_writes& operator=(const paused_writes&) = delete;
     ~paused_writes();
@@ -50,7 +50,7 @@ private:
 
     std::byte* base_;
     std::uint64_t trapped_bytes_ = 0; // from base_ on, for which the process's handler asks here
-    std::optional<fork_guard> process_;
+    fork_guard process_;
     page_run where_{};
     bool is_replaced_ = false;
     paused_range range_;

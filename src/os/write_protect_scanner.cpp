@@ -57,8 +57,8 @@ bool fast_path_is_right() {
 /// one step.
 class write_protect_scanner final : public page_scanner {
 public:
-    write_protect_scanner(std::byte* base, descriptor fault, descriptor pagemap)
-        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base) {}
+    write_protect_scanner(std::byte* base, descriptor fault, descriptor pagemap, fork_guard process)
+        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, std::move(process)) {}
 
     // Registration waits for the first collect(): a registered file mapping loses fault-around, and a heap that is
     // only read never needs it.
@@ -215,7 +215,11 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
     auto pagemap = open_pagemap();
     if (!pagemap)
         return pagemap.error();
-    return std::unique_ptr<page_scanner>(new write_protect_scanner(base, std::move(fault), std::move(*pagemap)));
+    auto process = fork_guard::create();
+    if (!process)
+        return process.error();
+    return std::unique_ptr<page_scanner>(
+        new write_protect_scanner(base, std::move(fault), std::move(*pagemap), std::move(*process)));
 }
 
 bool scan_tier_works() {

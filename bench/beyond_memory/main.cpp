@@ -1,0 +1,200 @@
+// A heap of four times the memory that the process may use: built in one commit or in many, read, and changed at random.
+#include "store.hpp"
+
+#include <harness.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t k_limit_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t k_entries = 4 * k_limit_bytes / (k_value_bytes + sizeof(std::uint64_t));
+constexpr std::uint64_t k_look_ups = 1'000;
+constexpr std::uint64_t k_transactions = 5;
+constexpr std::uint64_t k_updates = 200; // of each
+
+constexpr std::string_view k_purpose =
+    R"(Measures what does not fit into memory: 4.3 million entries of 248 bytes, 1 GiB together, by processes of a control group
+that may use 256 MiB, the page cache included. Run it as root, or where control groups may be made.
+
+  build     all entries in the order of their keys; durable. Remanence and LMDB in one transaction, "many commits" and
+            RocksDB in batches of 10,000
+  look up   1,000 of them at random, in a fresh process; each row is the time of one
+  update    5 durable transactions of 200 random entries each; the time of one
+  count     all entries in order, and whether something is lost
+
+)";
+
+std::vector<system_kind> all_systems() {
+    return {
+        remanence_one_commit_system(),
+        remanence_many_commits_system(),
+#ifdef BENCH_LMDB
+        lmdb_system(),
+#endif
+#ifdef BENCH_ROCKSDB
+        rocksdb_system(),
+#endif
+    };
+}
+
+std::string text_of(const fs::path& file) {
+    std::ifstream in(file);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+/// A control group below the process's own, with the limit; of version 1, or 2. Removed at the end.
+class limited_group {
+public:
+    limited_group() {
+        std::istringstream lines(text_of("/proc/self/cgroup")); // number:controllers:path
+        for (std::string line; std::getline(lines, line) && path_.empty();) {
+            const std::size_t first = line.find(':');
+            const std::size_t second = line.find(':', first + 1);
+            if (second == std::string::npos)
+                continue;
+            const std::string group = line.substr(second + 1);
+            const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
+            if (controllers.find(",memory,") != std::string::npos)
+                make(fs::path("/sys/fs/cgroup/memory" + group), "memory.limit_in_bytes");
+            else if (controllers == ",,")
+                make(fs::path("/sys/fs/cgroup" + group), "memory.max");
+        }
+    }
+    limited_group(const limited_group&) = delete;
+    limited_group& operator=(const limited_group&) = delete;
+    ~limited_group() {
+        std::error_code ignored;
+        fs::remove(path_, ignored);
+    }
+    [[nodiscard]] bool is_made() const { return !path_.empty(); }
+    /// What runs a program in it.
+    [[nodiscard]] std::vector<std::string> runner() const {
+        return {"/bin/sh", "-c", "echo $$ > '" + (path_ / "cgroup.procs").string() + "' && exec \"$@\"", "sh"};
+    }
+
+private:
+    void make(const fs::path& parent, const char* limit) {
+        const fs::path path = parent / ("remanence-bench-" + std::to_string(::getpid()));
+        std::error_code failed;
+        if (!fs::create_directory(path, failed))
+            return;
+        std::ofstream(path / limit) << k_limit_bytes;
+        if (std::strtoull(text_of(path / limit).c_str(), nullptr, 10) == k_limit_bytes)
+            path_ = path;
+        else
+            fs::remove(path, failed);
+    }
+
+    fs::path path_;
+};
+
+std::mt19937_64 numbers(std::uint64_t seed) { return std::mt19937_64(seed); }
+
+void expect(bool is_so) {
+    if (!is_so)
+        throw std::runtime_error("something is lost");
+}
+
+void build(store& made) {
+    const bench::stopwatch watch;
+    made.build(k_entries);
+    bench::hand_over({"build", watch.seconds()});
+}
+
+void use(store& opened) {
+    auto random = numbers(1);
+    {
+        const bench::stopwatch watch;
+        for (std::uint64_t i = 0; i < k_look_ups; ++i) {
+            const std::uint64_t key = random() % k_entries;
+            const value_words found = opened.look_up(key);
+            expect(found[0] == key && found[5] == first_value(key)[5]);
+        }
+        bench::hand_over({"look up", watch.seconds() / k_look_ups});
+    }
+    {
+        const bench::stopwatch watch;
+        for (std::uint64_t i = 0; i < k_transactions; ++i) {
+            std::vector<std::uint64_t> keys(k_updates);
+            for (std::uint64_t& key : keys)
+                key = random() % k_entries;
+            opened.update(keys);
+        }
+        bench::hand_over({"update", watch.seconds() / k_transactions});
+    }
+    const bench::stopwatch watch;
+    const store::totals all = opened.count();
+    bench::hand_over({"count", watch.seconds()});
+    expect(all.entries == k_entries && all.updates == k_transactions * k_updates);
+}
+
+void run_child(const std::vector<std::string>& words) {
+    for (const system_kind& system : all_systems()) {
+        if (system.name != words.at(1))
+            continue;
+        const std::unique_ptr<store> opened = system.open(words.at(2));
+        words.at(0) == "build" ? build(*opened) : use(*opened);
+        opened->close();
+    }
+}
+
+void run_parent(const bench::options& chosen) {
+    const limited_group group;
+    if (!group.is_made()) {
+        throw std::runtime_error(
+            "no control group with a limit on memory can be made here. Run it as root, on a system "
+            "whose /sys/fs/cgroup may be written.");
+    }
+    bench::report report("beyond_memory");
+    const bench::scratch_directory scratch(chosen.dir);
+    const std::vector<system_kind> systems = all_systems();
+    std::string killed;
+    for (unsigned run = 0; run < chosen.runs; ++run) {
+        for (std::size_t i = 0; i < systems.size(); ++i) {
+            const std::string& name = systems[(i + run) % systems.size()].name;
+            if (!bench::is_wanted(name, chosen.only))
+                continue;
+            const fs::path directory = scratch.path() / "store";
+            fs::create_directory(directory);
+            for (const char* const step : {"build", "use"}) {
+                bench::note(name + ", " + step);
+                try {
+                    for (const bench::measurement& result :
+                         bench::run_child({step, name, directory.string()}, group.runner()))
+                        report.add(name, "1 GiB in 256 MiB", k_entries, result);
+                } catch (const std::runtime_error& what) {
+                    killed += "  " + name + ", " + step + ": " + what.what() + '\n';
+                    break;
+                }
+            }
+            fs::remove_all(directory);
+        }
+    }
+    bench::note("");
+    report.print("LMDB");
+    if (!chosen.json.empty())
+        report.write_json(chosen.json);
+    if (!killed.empty())
+        throw std::runtime_error("these were killed, or failed:\n" + killed);
+}
+
+} // namespace
+
+int main(int count, char* words[]) {
+    return bench::run(count, words, "beyond_memory", k_purpose, run_parent, run_child);
+}

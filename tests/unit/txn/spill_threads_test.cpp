@@ -1,0 +1,152 @@
+// Threads write to memory while another one's allocations spill it: nothing that they write gets lost.
+
+#include "os/simulated_disk.hpp"
+#include "txn/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace remanence::txn {
+namespace {
+
+class spilling_threads : public testing::TestWithParam<os::tracker_choice> {
+protected:
+    void SetUp() override { open(); }
+    void open() {
+        engine_.reset();
+        auto opened = engine::open(disk_, "dir/heap", open_mode::open_or_create,
+                                   {.reserve_bytes = 256 * MiB,
+                                    .chunk_bytes = 64 * KiB,
+                                    .log_limit_bytes = 256 * MiB,
+                                    .dirty_limit_bytes = 512 * KiB,
+                                    .tracker = GetParam()},
+                                   "abi");
+        if (!opened && opened.why().code == errc::not_supported)
+            GTEST_SKIP() << opened.why().message;
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine_ = std::move(*opened);
+    }
+    std::uint64_t* allocate(std::uint64_t bytes) {
+        std::optional<failure> why;
+        return static_cast<std::uint64_t*>(engine_->allocate(bytes, 16, why));
+    }
+
+    os::simulated_disk disk_;
+    std::unique_ptr<engine> engine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(trackers, spilling_threads,
+                         testing::Values(os::tracker_choice::scan, os::tracker_choice::trap,
+                                         os::tracker_choice::fallback));
+
+/// A block that one thread writes to, and what it has written there.
+class written_block {
+public:
+    static constexpr std::uint64_t k_words = 40 * KiB / sizeof(std::uint64_t);
+
+    written_block(std::uint64_t* at, unsigned seed) : at_(at), copy_(k_words), random_(seed) {}
+    /// Whether all that was written is there.
+    bool write_some() {
+        for (int i = 0; i < 50; ++i) {
+            const std::size_t word = random_() % k_words;
+            if (at_[word] != copy_[word])
+                return false;
+            at_[word] = copy_[word] = random_() % 4 == 0 ? 0 : random_();
+        }
+        return true;
+    }
+    [[nodiscard]] bool is_whole() const { return std::memcmp(at_, copy_.data(), k_words * sizeof *at_) == 0; }
+
+private:
+    std::uint64_t* at_;
+    std::vector<std::uint64_t> copy_;
+    std::mt19937_64 random_;
+};
+
+TEST_P(spilling_threads, what_they_write_meanwhile_is_committed) {
+    constexpr unsigned k_threads = 3;
+    constexpr unsigned k_blocks = 5; // of each
+    for (int round = 0; round < 2; ++round) {
+        std::vector<std::vector<written_block>> blocks(k_threads);
+        for (unsigned thread = 0; thread < k_threads; ++thread) {
+            for (unsigned i = 0; i < k_blocks; ++i)
+                blocks[thread].emplace_back(allocate(written_block::k_words * sizeof(std::uint64_t)), 7 * thread + i);
+        }
+        std::atomic<bool> is_over = false;
+        std::atomic<unsigned> lost = 0;
+        std::vector<std::thread> writers;
+        for (unsigned thread = 0; thread < k_threads; ++thread) {
+            writers.emplace_back([&, thread] {
+                while (!is_over) {
+                    for (written_block& each : blocks[thread])
+                        lost += each.write_some() ? 0 : 1;
+                }
+            });
+        }
+        const std::uint64_t before = engine_->spilled_bytes();
+        std::vector<std::uint64_t*> filled;
+        for (std::uint64_t i = 0; i < 150; ++i) {
+            filled.push_back(allocate(30 * KiB));
+            std::memset(filled.back(), static_cast<int>(i), 30 * KiB);
+        }
+        is_over = true;
+        for (std::thread& each : writers)
+            each.join();
+        EXPECT_GT(engine_->spilled_bytes(), before + 2 * MiB);
+        EXPECT_EQ(lost, 0U);
+        const auto expect_all = [&] {
+            for (const auto& of_thread : blocks) {
+                for (const written_block& each : of_thread)
+                    EXPECT_TRUE(each.is_whole());
+            }
+            for (std::size_t i = 0; i < filled.size(); ++i)
+                EXPECT_EQ(reinterpret_cast<unsigned char*>(filled[i])[17 * KiB], i % 256);
+        };
+        expect_all();
+        auto done = engine_->commit();
+        ASSERT_TRUE(done) << done.why().message;
+        expect_all();
+        open(); // as after a kill
+        expect_all();
+    }
+}
+
+TEST_P(spilling_threads, several_may_allocate_beyond_the_budget) {
+    constexpr unsigned k_threads = 4;
+    constexpr std::uint64_t k_words = 20 * KiB / sizeof(std::uint64_t);
+    std::vector<std::vector<std::uint64_t*>> blocks(k_threads);
+    std::vector<std::thread> threads;
+    for (unsigned thread = 0; thread < k_threads; ++thread) {
+        threads.emplace_back([&, thread] {
+            for (std::uint64_t i = 0; i < 150; ++i) {
+                std::uint64_t* const block = allocate(k_words * sizeof(std::uint64_t));
+                for (std::uint64_t word = 0; word < k_words; ++word)
+                    block[word] = thread * 1000 + i + word;
+                blocks[thread].push_back(block);
+            }
+        });
+    }
+    for (std::thread& each : threads)
+        each.join();
+    EXPECT_GT(engine_->spilled_bytes(), 4 * MiB);
+    auto done = engine_->commit();
+    ASSERT_TRUE(done) << done.why().message;
+    open();
+    for (unsigned thread = 0; thread < k_threads; ++thread) {
+        for (std::uint64_t i = 0; i < blocks[thread].size(); ++i) {
+            for (std::uint64_t word = 0; word < k_words; ++word)
+                ASSERT_EQ(blocks[thread][i][word], thread * 1000 + i + word);
+        }
+    }
+}
+
+} // namespace
+} // namespace remanence::txn
