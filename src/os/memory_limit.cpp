@@ -72,8 +72,10 @@ std::uint64_t memory_limit(file_system& files) {
     std::uint64_t limit = k_none;
     const std::string machine = text_of(files, "/proc/meminfo");
     for (const std::string_view line : parts_of(machine, '\n')) {
-        if (line.starts_with(k_total))
-            limit = number_in(line.substr(k_total.size())).value_or(k_none / KiB) * KiB;
+        if (!line.starts_with(k_total))
+            continue;
+        if (const auto total = number_in(line.substr(k_total.size())))
+            limit = *total * KiB;
     }
     const std::string groups = text_of(files, "/proc/self/cgroup"); // lines of number:controllers:path
     for (const std::string_view line : parts_of(groups, '\n')) {

@@ -35,6 +35,7 @@ heap_options options() {
     heap_options how;
     how.chunk_bytes = 64 << 10;
     how.reserve_bytes = 64 << 20;
+    how.dirty_limit_bytes = 1;     // some of what is new is spilled
     how.log_limit_bytes = 3 << 10; // a checkpoint beside some commits, which one waits for
     return how;
 }
@@ -51,6 +52,10 @@ void change(Shelf& s, std::uint64_t k) {
         s.numbers.push_back(k);
     for (std::size_t i = 0; i < s.numbers.size(); i += k == 6 ? 1 : 1 + 97 * k) // 6: all of their chunks move
         s.numbers[i] += k;
+    if (k == 7 || k == 60) {
+        for (std::uint64_t i = 0; i < 14; i++)
+            s.names[1000 + i].assign(50'000 + k, static_cast<char>('a' + i));
+    }
     s.names.erase(k / 2);
     s.names[k].assign(20 + 300 * k, static_cast<char>('a' + k));
 }

@@ -54,6 +54,14 @@ int strike(const char* call, bool can_be_short = false) {
     return plan.code;
 }
 
+/// Where the library prepares what takes the place of other memory: beyond the addresses of heaps.
+bool is_aside(const void* where) { return reinterpret_cast<std::uintptr_t>(where) >= 0x7000'0000'0000; }
+
+const char* read_from(off_t offset) {
+    constexpr off_t k_longer_than_any_file = off_t{1} << 33;
+    return offset >= k_longer_than_any_file ? "pread of the page map" : "pread";
+}
+
 bool is_longer(int fd, off_t bytes) { return ::lseek(fd, 0, SEEK_END) > bytes; } // all else is by pread and pwrite
 
 } // namespace
@@ -73,8 +81,11 @@ bool is_longer(int fd, off_t bytes) { return ::lseek(fd, 0, SEEK_END) > bytes; }
 
 #define REM_WRAP(name, type, parameters, arguments) REM_WRAP_AS(name, #name, type, parameters, arguments)
 
-REM_WRAP_AS(open, (flags & O_DIRECT) != 0 ? "open for O_DIRECT" : "open", int,
-            (const char* path, int flags, mode_t mode), (path, flags, mode))
+REM_WRAP_AS(open,
+            (flags & O_DIRECT) != 0                        ? "open for O_DIRECT"
+            : std::string_view(path).ends_with("/pagemap") ? "open of the page map"
+                                                           : "open",
+            int, (const char* path, int flags, mode_t mode), (path, flags, mode))
 REM_WRAP_AS(madvise, advice == MADV_DONTNEED ? "madvise to drop pages" : "madvise as a hint", int,
             (void* where, std::size_t bytes, int advice), (where, bytes, advice))
 REM_WRAP(fsync, int, (int fd), (fd))
@@ -90,7 +101,8 @@ REM_WRAP(link, int, (const char* from, const char* to), (from, to))
 REM_WRAP(renameat2, int, (int a, const char* from, int b, const char* to, unsigned flags), (a, from, b, to, flags))
 REM_WRAP(rename, int, (const char* from, const char* to), (from, to))
 REM_WRAP(unlink, int, (const char* path), (path))
-REM_WRAP(mprotect, int, (void* where, std::size_t bytes, int rights), (where, bytes, rights))
+REM_WRAP_AS(mprotect, rights == PROT_READ ? "mprotect to protect" : "mprotect", int,
+            (void* where, std::size_t bytes, int rights), (where, bytes, rights))
 REM_WRAP(ioctl, int, (int fd, unsigned long request, void* argument), (fd, request, argument))
 REM_WRAP(getrandom, ssize_t, (void* into, std::size_t bytes, unsigned flags), (into, bytes, flags))
 
@@ -117,25 +129,36 @@ extern "C" int __wrap_close(int fd) {
 
 extern "C" void* __real_mmap(void* where, std::size_t bytes, int rights, int flags, int fd, off_t offset);
 extern "C" void* __wrap_mmap(void* where, std::size_t bytes, int rights, int flags, int fd, off_t offset) {
-    if (const int code = remanence::faults::strike(rights == PROT_NONE ? "mmap to reserve" : "mmap")) {
+    if (const int code = remanence::faults::strike(rights == PROT_NONE                  ? "mmap to reserve"
+                                                   : remanence::faults::is_aside(where) ? "mmap aside"
+                                                                                        : "mmap")) {
         errno = code;
         return MAP_FAILED;
     }
     return __real_mmap(where, bytes, rights, flags, fd, offset);
 }
 
-#define REM_WRAP_TRANSFER(name, buffer)                                                                                \
+extern "C" void* __real_mremap(void* from, std::size_t before, std::size_t after, int flags, void* to);
+extern "C" void* __wrap_mremap(void* from, std::size_t before, std::size_t after, int flags, void* to) {
+    if (const int code = remanence::faults::strike("mremap")) {
+        errno = code;
+        return MAP_FAILED;
+    }
+    return __real_mremap(from, before, after, flags, to);
+}
+
+#define REM_WRAP_TRANSFER(name, call, buffer)                                                                          \
     extern "C" ssize_t __real_##name(int fd, buffer* bytes, std::size_t count, off_t offset);                          \
     extern "C" ssize_t __wrap_##name(int fd, buffer* bytes, std::size_t count, off_t offset) {                         \
-        const int code = remanence::faults::strike(#name, count > 1);                                                  \
+        const int code = remanence::faults::strike(call, count > 1);                                                   \
         if (code > 0) {                                                                                                \
             errno = code;                                                                                              \
             return -1;                                                                                                 \
         }                                                                                                              \
         return __real_##name(fd, bytes, code == remanence::faults::k_short ? count / 2 : count, offset);               \
     }
-REM_WRAP_TRANSFER(pread, void)
-REM_WRAP_TRANSFER(pwrite, const void)
+REM_WRAP_TRANSFER(pread, remanence::faults::read_from(offset), void)
+REM_WRAP_TRANSFER(pwrite, "pwrite", const void)
 // NOLINTEND(bugprone-reserved-identifier, bugprone-macro-parentheses, readability-identifier-naming)
 
 namespace remanence::faults {
@@ -161,6 +184,13 @@ constexpr silence k_silent[] = {
     {"stat", 0, "the file is looked at once more when it is open"},
     {"mmap to reserve", 0, "less address space will do; without any, opening says so"},
     {"close", 0, "what had to be durable was synced before, and the descriptor is closed nevertheless"},
+    {"open of the page map", 0, "nothing is spilled then; a tracker that needs it says so"},
+    {"pread of the page map", 0, "likewise"},
+    {"mprotect to protect", 0, "memory keeps what cannot be spilled"},
+    {"mmap aside", 0, "likewise"},
+    {"mremap", 0, "likewise"},
+    {"fallocate", ENOSPC, "likewise; a commit says so"},
+    {"fallocate", EDQUOT, "the same"},
     {"open", EINTR, "repeated"},
     {"pread", EINTR, "repeated"},
     {"pwrite", EINTR, "repeated"},
