@@ -247,17 +247,12 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
         return used.error();
     change_set changes;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    auto to_move =
-        chunks_to_move(move == moving::allowed ? std::span<const byte_range>(*used) : std::span<const byte_range>());
-    if (!to_move)
-        return to_move.error();
+    if (move == moving::allowed)
+        REM_TRY(collect_moved(*used, changes));
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
-        if (std::ranges::binary_search(*to_move, chunk)) {
-            if (changes.moved.empty() || changes.moved.back().chunk != chunk)
-                REM_TRY(collect_moved(pieces_in(*used, &piece, chunk_bytes), changes));
+        if (std::ranges::binary_search(changes.moved, chunk, {}, &whole_chunk::chunk))
             continue;
-        }
         if (store_.is_stored(chunk)) {
             REM_TRY(collect_stored(piece, kept, changes));
             continue;
@@ -408,17 +403,37 @@ result<bool> memory_view::is_cheaper_whole(std::span<const byte_range> written) 
     return 2 * bytes * pages / sampled > store_.chunk_bytes();
 }
 
-// Pages that were not written come from the file, and must be what is committed before they get another checksum.
 result<void> memory_view::collect_moved(std::span<const byte_range> written, change_set& changes) {
-    const std::uint64_t chunk = written[0].offset / store_.chunk_bytes();
-    whole_chunk moved{chunk, {}};
+    auto to_move = chunks_to_move(written);
+    if (!to_move)
+        return to_move.error();
+    auto next = to_move->begin();
+    for (std::size_t i = 0; i < written.size() && next != to_move->end();) {
+        const auto pieces = pieces_in(written, &written[i], store_.chunk_bytes());
+        i += pieces.size();
+        if (pieces[0].offset / store_.chunk_bytes() != *next)
+            continue;
+        auto checksums = checksums_to_move(*next, pieces);
+        if (!checksums)
+            return checksums.error();
+        if (!checksums->empty())
+            changes.moved.push_back({*next, std::move(*checksums)});
+        ++next;
+    }
+    return {};
+}
+
+// Pages that were not written come from the file. If they are not what was committed they must not get another checksum: none
+// then, and the log takes what was written.
+result<std::vector<std::uint32_t>> memory_view::checksums_to_move(std::uint64_t chunk,
+                                                                  std::span<const byte_range> written) {
+    std::vector<std::uint32_t> checksums;
     os::will_read(base() + chunk * store_.chunk_bytes(), store_.chunk_bytes());
     auto piece = written.begin();
     for (std::uint64_t page = chunk * store_.chunk_pages(); page < (chunk + 1) * store_.chunk_pages(); ++page) {
         const std::uint64_t at = page * k_page_bytes;
         const std::span<const std::byte> bytes(base() + at, k_page_bytes);
-        const std::uint32_t checksum = is_all_zeros(bytes) ? 0 : page_checksum(bytes);
-        moved.checksums.push_back(checksum);
+        checksums.push_back(is_all_zeros(bytes) ? 0 : page_checksum(bytes));
         while (piece != written.end() && piece->end() <= at)
             ++piece;
         if ((piece != written.end() && piece->offset <= at) || committed_copy(page) != nullptr)
@@ -426,13 +441,10 @@ result<void> memory_view::collect_moved(std::span<const byte_range> written, cha
         auto committed = store_.checksum_of(page);
         if (!committed)
             return committed.error();
-        if (*committed != checksum) {
-            std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
-            REM_TRY(store_.read_pages(page, image)); // it says what is wrong
-        }
+        if (*committed != checksums.back())
+            return std::vector<std::uint32_t>();
     }
-    changes.moved.push_back(std::move(moved));
-    return {};
+    return checksums;
 }
 
 void memory_view::accept(const change_set& changes) {

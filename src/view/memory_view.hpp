@@ -229,6 +229,7 @@ private:
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written);
     result<bool> is_cheaper_whole(std::span<const byte_range> written);
     result<void> collect_moved(std::span<const byte_range> written, change_set& changes);
+    result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const byte_range> written);
     result<std::vector<byte_range>> set_unused_aside(const std::vector<os::page_run>& runs,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);

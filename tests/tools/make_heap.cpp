@@ -54,7 +54,7 @@ void write_as_fast_as_possible(const char* path) {
         rem::heap heap = open_when_free(path);
         auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
         auto& grown = heap.root<rem::list<rem::string>>("grown");
-        heap.root<rem::vector<std::uint64_t>>("still", 4096U, k_still);
+        heap.root<rem::vector<std::uint64_t>>("still", 65536U, k_still); // in chunks of its own, which never move
         for (int session = 0; session < 40; ++session, ++n) {
             heap.write([&] {
                 for (std::uint64_t& number : numbers)

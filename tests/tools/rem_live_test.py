@@ -67,10 +67,10 @@ class live_heap(RemTest):
     def test_that_is_damaged_is_told_to_be_although_it_is_written_to_as_fast_as_possible(self):
         """And of nothing else is it said."""
         process, acknowledged = self.keep_busy()
-        still = b"still\0\0\0" * 512  # a page of it
+        still = b"still\0\0\0" * (3 * 65536 // 8)  # in the middle of it lies a chunk with nothing else
         while (at := self.read().find(still)) < 0:
             time.sleep(0.01)
-        at = at // 4096 * 4096 + 4096
+        at = (at + len(still) // 2) // 4096 * 4096
         self.flip(at + 8)
         told, given_up, attempts = 0, 0, 0
         while told <= 10 and attempts < 200:  # on a busy machine few of them are as the heap is written to
