@@ -280,6 +280,7 @@ private:
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
+    static constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
     std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
     announced_pages announced_;          // likewise; by whoever writes

@@ -1,0 +1,231 @@
+// A commit: room for what it writes, and the chunks that it writes whole, to their first home or to their other one.
+
+#include "store/heap_file.hpp"
+
+#include "base/assert.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::store {
+
+using format::region;
+using format::superblock;
+
+namespace {
+
+constexpr std::size_t k_exceptions_to_move = 8192; // two mappings each at worst; a process has 65,530
+
+} // namespace
+
+unexpected heap_file::exhausted() const {
+    return fail(errc::exhausted,
+                path() + " has reached the largest size of its format. Split the data over several heaps.", path());
+}
+
+result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
+    std::uint64_t have = region_bytes();
+    if (heap_bytes <= have)
+        return {};
+    if (super_.region_count == super_.regions.size() || heap_bytes > k_heap_bytes_max)
+        return exhausted();
+    // By half its size each time, so that few regions make even a large heap; what is not used yet is a hole.
+    region r{};
+    r.heap_offset = have;
+    r.bytes =
+        align_up(std::max(heap_bytes - have, std::min(have / 2, k_heap_bytes_max - have)), format::k_region_alignment);
+    r.table_offset = layout_end();
+    r.home_offset = align_up(r.table_offset + checksum_table::file_bytes(r.bytes), format::k_home_alignment);
+    if (r.home_offset > k_heap_bytes_max)
+        return exhausted();
+    superblock next = super_;
+    next.regions[next.region_count++] = r;
+    REM_TRY(publish_layout(next));
+    tables_.emplace_back(*file_, r);
+    return {};
+}
+
+// I3: it names nothing new that exists.
+result<void> heap_file::publish_layout(const superblock& next) {
+    REM_CHECK(!is_publishing_);
+    REM_TRY(confirm()); // the one that stays must be durable before the other is overwritten
+    auto sealed = numbered(next);
+    if (!sealed)
+        return sealed.error();
+    REM_TRY(write_superblock(*file_, syncs_, *sealed));
+    super_ = *sealed;
+    return {};
+}
+
+result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t count) {
+    std::uint64_t home = home_of(first_page * k_page_bytes);
+    REM_TRY(file_->reserve("store: reserve pages", home, count * k_page_bytes));
+    file_bytes_ = std::max(file_bytes_, home + count * k_page_bytes);
+    std::size_t index = region_index(first_page * k_page_bytes);
+    std::uint64_t first = first_page - super_.regions[index].heap_offset / k_page_bytes;
+    for (std::uint64_t page = first; page < first + count; page += format::k_leaf_pages)
+        REM_TRY(tables_[index].reserve(page));
+    return tables_[index].reserve(first + count - 1);
+}
+
+result<void> heap_file::reserve_places() {
+    if (places_reserved_)
+        return {};
+    REM_TRY(file_->reserve("store: reserve superblocks", 0, format::k_first_table_offset));
+    if (next_map_area_.area_offset >= format::k_first_table_offset) {
+        REM_TRY(file_->reserve("store: reserve chunk map again", next_map_area_.area_offset,
+                               2 * next_map_area_.slot_bytes));
+    }
+    places_reserved_ = true;
+    return {};
+}
+
+result<void> heap_file::reserve_checksums(std::uint64_t page) {
+    std::size_t index = region_index(page * k_page_bytes);
+    return tables_[index].reserve(page - super_.regions[index].heap_offset / k_page_bytes);
+}
+
+result<void> heap_file::reserve_map(std::uint64_t more) {
+    std::uint64_t bytes = (map_.exceptions().size() + more) * sizeof(format::chunk_exception);
+    bytes = std::min(bytes, align_up(chunk_map::k_exceptions_max * sizeof(format::chunk_exception), k_page_bytes));
+    if (bytes <= next_map_area_.slot_bytes)
+        return {};
+    format::map_reference area = next_map_area_;
+    area.area_offset = layout_end();
+    area.slot_bytes = align_up(2 * bytes, k_page_bytes);
+    if (area.area_offset > k_heap_bytes_max)
+        return exhausted();
+    REM_TRY(file_->reserve("store: reserve larger chunk map", area.area_offset, 2 * area.slot_bytes));
+    file_bytes_ = std::max(file_bytes_, area.area_offset + 2 * area.slot_bytes);
+    next_map_area_ = area; // I8: the old area is left alone
+    return {};
+}
+
+result<void> heap_file::extend_to(std::uint64_t end) {
+    if (file_bytes_ >= end)
+        return {};
+    REM_TRY(file_->resize("store: extend", end));
+    file_bytes_ = end;
+    return {};
+}
+
+result<void> heap_file::write_fresh(std::uint64_t first_page, std::span<const std::byte> pages) {
+    // The whole chunk will be mapped, so the file must extend to its end.
+    std::uint64_t last = first_page * k_page_bytes + pages.size() - 1;
+    REM_TRY(extend_to(home_of(align_down(last, super_.chunk_bytes)) + super_.chunk_bytes));
+    return file_->write_direct("store: fresh pages", home_of(first_page * k_page_bytes), pages);
+}
+
+result<void> heap_file::sync_fresh() { return syncs_.sync("store: sync fresh pages"); }
+
+result<bool> heap_file::has_contents(std::uint64_t chunk) {
+    if (!is_stored(chunk))
+        return false;
+    for (std::uint64_t page = chunk * chunk_pages(); page < (chunk + 1) * chunk_pages(); ++page) {
+        auto checksum = checksum_of(page);
+        if (!checksum)
+            return checksum.error();
+        if (*checksum != 0)
+            return true;
+    }
+    return false;
+}
+
+void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version) {
+    REM_CHECK(checksums.size() == chunk_pages());
+    std::uint64_t image_chunks = image_bytes_ / super_.chunk_bytes;
+    if (chunk < image_chunks) {
+        map_.erase(chunk);
+    } else {
+        map_.append_zero_run(image_chunks, chunk - image_chunks, version);
+        image_bytes_ = (chunk + 1) * super_.chunk_bytes;
+    }
+    fresh_.emplace(chunk, std::move(checksums));
+    early_.erase(chunk);
+}
+
+// R3
+bool heap_file::may_move(std::uint64_t chunk) const {
+    const auto left = retired_.find(chunk);
+    return is_stored(chunk) && (left == retired_.end() || left->second.version <= super_.checkpoint_version) &&
+           (has_second_home(chunk) || layout_end() <= k_heap_bytes_max);
+}
+
+bool heap_file::can_move(std::uint64_t chunk, chunk_place to) const {
+    return may_move(chunk) && has_second_home(chunk) && map_.place_of(chunk) != to;
+}
+
+std::size_t heap_file::room_to_move(std::span<const std::uint64_t> chunks) const {
+    const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
+    chunk_map after = map_;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        if (!move(after, chunks[i], 0) || after.exceptions().size() > limit)
+            return i;
+    }
+    return chunks.size();
+}
+
+bool heap_file::move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const {
+    if (map.place_of(chunk) == chunk_place::second_home)
+        return map.move_to_first_home(chunk);
+    const std::uint64_t location = home_in(chunk_place::second_home, chunk * super_.chunk_bytes);
+    return map.move_to_second_home(chunk, location, super_.chunk_bytes, version);
+}
+
+bool heap_file::needs_second_homes(std::span<const std::uint64_t> chunks) const {
+    return !std::ranges::all_of(chunks, [&](std::uint64_t chunk) { return has_second_home(chunk); });
+}
+
+result<void> heap_file::add_second_homes(std::span<const std::uint64_t> chunks) {
+    superblock next = super_;
+    std::uint64_t end = layout_end();
+    for (const std::uint64_t chunk : chunks) {
+        const std::size_t index = region_index(chunk * super_.chunk_bytes);
+        if (next.second_homes[index] != 0)
+            continue;
+        next.second_homes[index] = align_up(end, format::k_home_alignment);
+        end = next.second_homes[index] + next.regions[index].bytes;
+        if (next.second_homes[index] > k_heap_bytes_max)
+            return exhausted();
+    }
+    if (next.second_homes == super_.second_homes)
+        return {};
+    next.features_incompat |= format::k_feature_second_homes;
+    return publish_layout(next);
+}
+
+chunk_place heap_file::other_place_of(std::uint64_t chunk) const {
+    return map_.place_of(chunk) == chunk_place::second_home ? chunk_place::first_home : chunk_place::second_home;
+}
+
+std::uint64_t heap_file::other_home_of(std::uint64_t chunk) const {
+    return home_in(other_place_of(chunk), chunk * super_.chunk_bytes);
+}
+
+result<void> heap_file::reserve_move(std::uint64_t first_chunk, std::uint64_t count) {
+    const std::uint64_t home = other_home_of(first_chunk);
+    const std::uint64_t bytes = count * super_.chunk_bytes;
+    REM_TRY(file_->reserve("store: reserve moved chunks", home, bytes));
+    file_bytes_ = std::max(file_bytes_, home + bytes);
+    for (std::uint64_t chunk = first_chunk; chunk < first_chunk + count; ++chunk)
+        REM_TRY(reserve_checksums(chunk * chunk_pages())); // one node has those of all its pages
+    return {};
+}
+
+result<void> heap_file::write_moved(std::uint64_t first_chunk, std::span<const std::byte> chunks) {
+    const std::uint64_t home = other_home_of(first_chunk);
+    REM_TRY(extend_to(home + chunks.size()));
+    return file_->write_direct("store: moved chunks", home, chunks);
+}
+
+void heap_file::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
+                             bool maps_former_home) {
+    REM_CHECK(checksums.size() == chunk_pages());
+    const bool has_room = move(map_, chunk, version);
+    REM_CHECK(has_room); // room_to_move() said so
+    retired_[chunk] = {version, maps_former_home};
+    ++newly_retired_; // may_move(): it was not one of them
+    fresh_.insert_or_assign(chunk, std::move(checksums));
+}
+
+} // namespace remanence::store
