@@ -254,8 +254,10 @@ TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
     begins_checkpoints_ = true;
     log_limit_bytes_ = 1;
     open();
-    std::byte* const block = allocate(k_block_bytes, 1);
+    std::byte* const block = allocate(k_block_bytes, 0);
     commit();
+    std::memset(block, 1, k_block_bytes);
+    commit(); // makes second homes, which would end a checkpoint
     ASSERT_TRUE(engine_->checkpoint());
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         block[at] = std::byte{2};
@@ -264,6 +266,7 @@ TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
     std::memset(block, 3, k_block_bytes);
     commit();
+    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         block[at] = std::byte{2}; // as the checkpoint has it
     commit();

@@ -377,5 +377,33 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
     EXPECT_GT(spilled, 1 * MiB);
 }
 
+// Memory of pages that a commit did not write is still read from where their chunk was before it moved.
+TEST_P(spilling, that_is_rolled_back_leaves_the_former_homes_of_chunks_alone) {
+    constexpr std::uint64_t k_bytes = 16 * k_spill_chunk_bytes;
+    std::byte* const block = allocate(k_bytes, 1);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    const auto is_rewritten = [](std::uint64_t at) { return at / k_page_bytes % 4 != 3; };
+    for (std::uint64_t at = 0; at < k_bytes; at += k_page_bytes) {
+        if (is_rewritten(at))
+            std::memset(block + at, 2, k_page_bytes);
+    }
+    const std::uint64_t logged = engine_->stats().logged_bytes;
+    commit();
+    ASSERT_LT(engine_->stats().logged_bytes - logged, k_bytes / 2); // they moved
+    const std::uint64_t spilled = engine_->spilled_bytes();
+    allocate_many(30);
+    ASSERT_GT(engine_->spilled_bytes(), spilled);
+    ASSERT_TRUE(engine_->rollback());
+    std::byte* const fresh = allocate(k_bytes, 3); // whose homes are to be holes first
+    commit();
+    for (std::uint64_t at = 0; at < k_bytes; ++at) {
+        ASSERT_EQ(block[at], std::byte(is_rewritten(at) ? 2 : 1)) << at;
+        ASSERT_EQ(fresh[at], std::byte{3});
+    }
+    expect_sound();
+}
+
 } // namespace
 } // namespace remanence::txn
