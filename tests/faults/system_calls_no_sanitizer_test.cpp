@@ -62,6 +62,11 @@ const char* read_from(off_t offset) {
     return offset >= k_longer_than_any_file ? "pread of the page map" : "pread";
 }
 
+/// As much as a call that does part of its work may do: entries of the page map have 8 bytes.
+std::size_t part_of(std::size_t count, off_t offset) {
+    return read_from(offset) == std::string_view("pread") ? count / 2 : (count / 2 + 7) / 8 * 8;
+}
+
 bool is_longer(int fd, off_t bytes) { return ::lseek(fd, 0, SEEK_END) > bytes; } // all else is by pread and pwrite
 
 } // namespace
@@ -155,7 +160,9 @@ extern "C" void* __wrap_mremap(void* from, std::size_t before, std::size_t after
             errno = code;                                                                                              \
             return -1;                                                                                                 \
         }                                                                                                              \
-        return __real_##name(fd, bytes, code == remanence::faults::k_short ? count / 2 : count, offset);               \
+        return __real_##name(fd, bytes,                                                                                \
+                             code == remanence::faults::k_short ? remanence::faults::part_of(count, offset) : count,   \
+                             offset);                                                                                  \
     }
 REM_WRAP_TRANSFER(pread, remanence::faults::read_from(offset), void)
 REM_WRAP_TRANSFER(pwrite, "pwrite", const void)
@@ -191,6 +198,8 @@ constexpr silence k_silent[] = {
     {"mremap", 0, "likewise"},
     {"fallocate", ENOSPC, "likewise; a commit says so"},
     {"fallocate", EDQUOT, "the same"},
+    {"fstat", ENOSPC, "it comes before the reservation, and counts as one that failed"},
+    {"fstat", EDQUOT, "the same"},
     {"open", EINTR, "repeated"},
     {"pread", EINTR, "repeated"},
     {"pwrite", EINTR, "repeated"},
