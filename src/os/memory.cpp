@@ -172,8 +172,6 @@ void exclude_from_core(std::byte* where, std::uint64_t bytes) { ::madvise(where,
 
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_HUGEPAGE); }
 
-void reads_are_random(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_RANDOM); }
-
 void will_read(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_POPULATE_READ); }
 
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {

@@ -72,8 +72,6 @@ private:
 void exclude_from_core(std::byte* where, std::uint64_t bytes);
 /// Lets the kernel use huge pages here. A hint.
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
-/// Reads of the range, from its file, are at random: the kernel reads a page at each, and none around it. A hint.
-void reads_are_random(std::byte* where, std::uint64_t bytes);
 /// Brings the range into memory, to be read soon, at one go: a page at a time costs some ten times as much. A hint.
 void will_read(std::byte* where, std::uint64_t bytes);
 

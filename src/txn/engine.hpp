@@ -253,7 +253,6 @@ private:
     void discard_former_homes();
     result<void> discard_before_fresh();
     [[nodiscard]] std::uint64_t memory_limit() const;
-    void expect_random_reads_if_large();
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;

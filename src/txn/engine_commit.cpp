@@ -185,7 +185,6 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     for (view::whole_chunk& fresh : changes.fresh)
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     accept(changes, scope);
-    expect_random_reads_if_large();
     return {};
 }
 

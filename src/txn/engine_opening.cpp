@@ -102,7 +102,6 @@ result<void> engine::open_memory(os::reservation place) {
     if (!mapped)
         return mapped.error();
     view_ = std::move(*mapped);
-    expect_random_reads_if_large();
     auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
         REM_TRY(view_->make_accessible(end));
         return view_->accessible_bytes();

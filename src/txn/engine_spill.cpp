@@ -16,8 +16,7 @@ namespace {
 constexpr std::uint64_t k_part_for_dirty = 4; // of memory
 constexpr std::uint64_t k_part_for_twins = 8;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
-constexpr std::uint64_t k_small_bytes = 4 * MiB;  // not worth a look at how much memory there is
-constexpr std::uint64_t k_large_bytes = 64 * MiB; // heaps below fit into memory
+constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
 
 } // namespace
 
@@ -26,12 +25,6 @@ std::uint64_t engine::memory_limit() const {
     if (!memory_limit_)
         memory_limit_ = os::memory_limit(files_);
     return *memory_limit_ != 0 ? *memory_limit_ : ~std::uint64_t{0};
-}
-
-void engine::expect_random_reads_if_large() {
-    const std::uint64_t bytes = store_->image_bytes();
-    if (bytes >= k_large_bytes && bytes > memory_limit())
-        view_->expect_random_reads();
 }
 
 std::uint64_t engine::dirty_limit_bytes() const {

@@ -86,21 +86,9 @@ result<void> memory_view::map_file(byte_range heap, std::uint64_t file_offset, o
 
 result<void> memory_view::map_file_again(byte_range heap, std::uint64_t file_offset) {
     REM_TRY(map_file(heap, file_offset, os::access::read_write));
-    advise(base() + heap.offset, heap.bytes);
-    return {};
-}
-
-// A new mapping knows nothing of what the kernel was told of the one before.
-void memory_view::advise(std::byte* where, std::uint64_t bytes) const {
     if (!core_dump_)
-        os::exclude_from_core(where, bytes);
-    if (reads_are_random_)
-        os::reads_are_random(where, bytes);
-}
-
-void memory_view::expect_random_reads() {
-    if (!std::exchange(reads_are_random_, true))
-        os::reads_are_random(base(), accessible_);
+        os::exclude_from_core(base() + heap.offset, heap.bytes);
+    return {};
 }
 
 result<void> memory_view::make_accessible(std::uint64_t bytes) {
@@ -126,7 +114,8 @@ result<void> memory_view::make_accessible(std::uint64_t bytes) {
 
 result<void> memory_view::map_zeros(std::uint64_t from, std::uint64_t to) {
     REM_TRY(os::map_anonymous(base() + from, to - from));
-    advise(base() + from, to - from);
+    if (!core_dump_)
+        os::exclude_from_core(base() + from, to - from);
     if (to > k_huge_pages_from)
         os::prefer_huge_pages(base() + from, to - from);
     return scanner_ ? scanner_->mapped(from, to - from, os::page_contents::zeros) : result<void>();

@@ -173,10 +173,6 @@ public:
     /// Maps them, so that their memory goes back to the kernel. Precondition: the view holds just what is committed, and nobody
     /// writes; others may be reading. A limited number of those that hold pages which the image lacks.
     result<void> map_unmapped();
-
-    /// The heap is larger than memory: what is read comes from the file again and again, and what the kernel reads around it
-    /// would drive out what is needed. For good.
-    void expect_random_reads();
     [[nodiscard]] bool has_spilled() const { return !spilled_.is_empty(); }
     [[nodiscard]] std::vector<std::uint64_t> spilled() const { return spilled_.chunks(); }
     /// Homes of what was spilled may have bytes that are of no use any more: asked once.
@@ -223,7 +219,6 @@ private:
     result<void> map_zeros(std::uint64_t from, std::uint64_t to);
     result<void> map_file(byte_range heap, std::uint64_t file_offset, os::access protection);
     result<void> map_file_again(byte_range heap, std::uint64_t file_offset);
-    void advise(std::byte* where, std::uint64_t bytes) const;
     result<void> gather_written();
     /// What a tracker has kept counts as committed content only after its collect().
     enum class kept_bytes { usable, not_usable };
@@ -285,7 +280,6 @@ private:
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
-    bool reads_are_random_ = false;
     static constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
     std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()

@@ -183,7 +183,8 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
     auto mapped = store_.file().map_private(by.base(), all.bytes, store_.home_of(all.offset), os::access::read_write);
     if (!mapped)
         return cannot_map(mapped.why());
-    advise(by.base(), all.bytes);
+    if (!core_dump_)
+        os::exclude_from_core(by.base(), all.bytes);
     if (auto moved = scanner_->replace_paused(by); !moved)
         return cannot_map(moved.why());
     has_left_homes_ = false;
@@ -284,7 +285,8 @@ result<void> memory_view::map_with_newer_pages(std::uint64_t chunk) {
     if (!aside)
         return aside.error();
     REM_TRY(store_.file().map_private(aside->base(), all.bytes, store_.home_of(all.offset), os::access::read_write));
-    advise(aside->base(), all.bytes);
+    if (!core_dump_)
+        os::exclude_from_core(aside->base(), all.bytes);
     const std::uint64_t first = chunk * store_.chunk_pages();
     for (std::uint64_t page = first; page < first + store_.chunk_pages(); ++page) {
         if (const std::byte* const newer = committed_copy(page); newer != nullptr)
