@@ -2,9 +2,18 @@
 
 #include "os/blocked_signals.hpp"
 
+#include <chrono>
 #include <new>
 
 namespace remanence::detail {
+
+namespace {
+
+// Commits wait for the same disk: so a little at a time, and a rest after it while nothing presses.
+constexpr std::uint64_t k_step_bytes = 64 * KiB;
+constexpr std::chrono::milliseconds k_rest{1};
+
+} // namespace
 
 background_checkpoint::background_checkpoint(txn::engine& engine) : engine_(engine) {
     const os::blocked_signals none;
@@ -39,13 +48,15 @@ void background_checkpoint::run() {
         const bool is_left = step();
         lock.lock();
         begun_ = begun_ || is_left;
+        if (is_left && engine_.is_checkpoint_ahead())
+            woken_.wait_for(lock, k_rest, [this] { return ends_; });
     }
 }
 
 /// Whether something is left. A failure poisons, so the next commit reports it.
 bool background_checkpoint::step() {
     try {
-        auto is_left = engine_.step_checkpoint();
+        auto is_left = engine_.step_checkpoint(k_step_bytes);
         return is_left && *is_left;
     } catch (const std::bad_alloc&) { // likewise
         return false;

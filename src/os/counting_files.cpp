@@ -27,6 +27,7 @@ public:
         return below_->sync(where);
     }
 
+    void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }
     result<void> resize(site where, std::uint64_t bytes) override { return below_->resize(where, bytes); }

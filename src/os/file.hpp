@@ -61,6 +61,9 @@ public:
     /// written pages is unknown: never retry (I5).
     virtual result<void> sync(site where) = 0;
 
+    /// Earlier writes to this range begin to go to the disk, so that a later sync() finds less to do. A hint; nothing waits.
+    virtual void begin_sync(std::uint64_t offset, std::uint64_t bytes) = 0;
+
     virtual result<std::uint64_t> size() = 0;
     virtual result<void> resize(site where, std::uint64_t bytes) = 0;
     /// Guarantees space for [offset, offset+bytes), extending the size where needed; contents stay, new bytes are zero.

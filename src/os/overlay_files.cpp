@@ -72,6 +72,7 @@ public:
         return write(where, offset, bytes);
     }
     result<void> sync(site) override { return {}; }
+    void begin_sync(std::uint64_t, std::uint64_t) override {}
 
     result<std::uint64_t> size() override { return size_; }
     result<void> resize(site where, std::uint64_t bytes) override {

@@ -133,6 +133,11 @@ public:
         return {};
     }
 
+    // Without waiting, so that a failure is still for sync() to hear.
+    void begin_sync(std::uint64_t offset, std::uint64_t bytes) override {
+        ::sync_file_range(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+    }
+
     result<std::uint64_t> size() override {
         struct stat info{};
         if (::fstat(descriptor_, &info) != 0)

@@ -71,13 +71,19 @@ result<void> publication::carry_out() {
     return {};
 }
 
+// Left to the sync, the disk would be busy with all of it at once, and commits would wait for their log.
 result<void> publication::write_pages(std::uint64_t bytes_max) {
+    const std::size_t first = written_pages_;
     for (std::uint64_t done = 0; done < bytes_max && written_pages_ < pages_.size();) {
         auto count = write_run(file_, std::span(pages_).subspan(written_pages_), bytes_max - done, staging_);
         if (!count)
             return count.error();
         written_pages_ += *count;
         done += *count * k_page_bytes;
+    }
+    if (written_pages_ != first) {
+        const std::uint64_t begin = pages_[first].home;
+        file_.begin_sync(begin, pages_[written_pages_ - 1].home + k_page_bytes - begin);
     }
     return {};
 }
@@ -87,6 +93,7 @@ result<void> publication::write_nodes(std::uint64_t bytes_max) {
         const planned_write& node = nodes_[written_nodes_];
         REM_TRY(file_.write("store: checksum table", node.offset, node.bytes)); // I1: where no superblock names it
         done += node.bytes.size();
+        file_.begin_sync(node.offset, node.bytes.size());
     }
     return {};
 }

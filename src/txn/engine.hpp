@@ -139,6 +139,9 @@ public:
         std::uint64_t total_bytes = 0;
     };
     [[nodiscard]] checkpoint_progress checkpoint_under_way() const;
+    /// Whether the checkpoint that a commit began will be done long before another one is due, at the pace at which both have
+    /// gone so far: then who carries it out may rest. From any thread.
+    [[nodiscard]] bool is_checkpoint_ahead() const;
 
     /// Memory in the heap; null, with the reason in `why`, when the heap cannot grow.
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why);
@@ -239,9 +242,9 @@ private:
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
     result<void> begin_session();
     result<void> write_whole_chunks(const view::change_set& changes);
-    /// Whether log or twins have reached so many times their limit.
-    [[nodiscard]] bool is_checkpoint_due(std::uint64_t times) const;
-    result<void> checkpoint_if_due(commit_scope scope);
+    /// Of what makes a checkpoint due, the most: by its limit.
+    [[nodiscard]] double limits_reached() const;
+    result<void> checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed);
     result<void> make_or_begin_checkpoint(commit_scope scope);
     result<void> fold(bool clean);
     /// Stretches of whole chunks in which no block lies, but something is stored. Of memory as it is, committed or not.
@@ -297,6 +300,7 @@ private:
     std::atomic<std::uint64_t> spilled_bytes_ = 0;
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too
+    std::atomic<double> due_again_ = 0;   // 0 when run_ began, and 1 when commits wait for it
     mutable std::mutex running_;          // guards run_ for who has not the section lock
 };
 

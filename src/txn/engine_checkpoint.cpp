@@ -4,6 +4,7 @@
 
 #include "log/recovery.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -12,8 +13,8 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::uint64_t k_limits_waited_for = 2; // so many times its limit, and a commit waits for the checkpoint
-constexpr std::uint64_t k_pages_settled = 512;   // by each commit; a microsecond or two each
+constexpr double k_limits_waited_for = 2;         // so many times its limit, and a commit waits for the checkpoint
+constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
 constexpr std::uint64_t k_retired_bytes_max = 256 * MiB; // homes that chunks moved out of, before a checkpoint
 
 } // namespace
@@ -91,13 +92,24 @@ result<void> engine::close() {
     });
 }
 
-bool engine::is_checkpoint_due(std::uint64_t times) const {
-    return log_->used_bytes() >= times * options_.log_limit_bytes ||
-           view_->twin_bytes() >= times * twin_limit_bytes() || store_->retired_bytes() >= times * k_retired_bytes_max;
+double engine::limits_reached() const {
+    const auto part = [](std::uint64_t bytes, std::uint64_t limit) {
+        return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
+    };
+    return std::max({part(log_->used_bytes(), options_.log_limit_bytes), part(view_->twin_bytes(), twin_limit_bytes()),
+                     part(store_->retired_bytes(), k_retired_bytes_max)});
 }
 
-result<void> engine::checkpoint_if_due(commit_scope scope) {
-    if (auto settled = view_->settle_some(scope, k_pages_settled); !settled) {
+// As PostgreSQL spreads its checkpoints: done when half of the log that is there meanwhile is full.
+bool engine::is_checkpoint_ahead() const {
+    const std::lock_guard guard(running_);
+    return run_ && static_cast<double>(run_->done_bytes()) >=
+                       2 * due_again_ * static_cast<double>(std::max<std::uint64_t>(run_->total_bytes(), 1));
+}
+
+// Twice as many pages as are changed, so that nothing is left when the next checkpoint begins.
+result<void> engine::checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed) {
+    if (auto settled = view_->settle_some(scope, k_pages_settled_min + 2 * pages_changed); !settled) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
         return {};
     }
@@ -109,7 +121,9 @@ result<void> engine::checkpoint_if_due(commit_scope scope) {
     }
     if (!view_->has_chunks_to_map())
         discard_former_homes();
-    if (!is_checkpoint_due(run_ ? k_limits_waited_for : 1))
+    const double reached = limits_reached();
+    due_again_ = reached - 1;
+    if (reached < (run_ ? k_limits_waited_for : 1))
         return {};
     REM_TRY(await(version_, log::durability::durable)); // a failure is this commit's
     if (auto made = make_or_begin_checkpoint(scope); !made)
@@ -121,8 +135,9 @@ result<void> engine::make_or_begin_checkpoint(commit_scope scope) {
     if (!begun_)
         return fold_and_settle(scope);
     REM_TRY(finish_run());
-    if (!is_checkpoint_due(1))
+    if (limits_reached() < 1)
         return {};
+    due_again_ = 0;
     REM_TRY(begin_run());
     return begun_() ? result<void>() : finish_run();
 }

@@ -151,7 +151,7 @@ result<std::uint64_t> engine::submit(commit_scope scope) {
     const std::uint64_t before = version_;
     try {
         REM_TRY(submit(*changes, record, scope));
-        REM_TRY(checkpoint_if_due(scope));
+        REM_TRY(checkpoint_if_due(scope, changes->pages.size()));
     } catch (const std::bad_alloc&) {
         lacked_memory_ = true;
         if (version_ == before)

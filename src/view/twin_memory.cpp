@@ -19,7 +19,7 @@ twin_memory::block twin_memory::take(std::uint64_t pages, bool is_small) {
         unused_.pop_back();
         return again;
     }
-    // A commit of few pages shall not pay for the zeros of a huge page.
+    // A commit of few pages shall not pay for the zeros of a huge page: the kernel clears all of it at the first touch.
     is_small = is_small && pages <= k_small_pages;
     const std::uint64_t size = is_small ? k_small_pages : k_pages_max;
     auto* const bytes =
@@ -27,7 +27,7 @@ twin_memory::block twin_memory::take(std::uint64_t pages, bool is_small) {
     if (bytes == nullptr)
         throw std::bad_alloc();
     block fresh{std::unique_ptr<std::byte, free_deleter>(bytes), size};
-    if (!is_small)
+    if (!is_small && pages >= k_small_pages)
         os::prefer_huge_pages(bytes, size * k_page_bytes);
     return fresh;
 }

@@ -37,6 +37,7 @@ public:
     }
 
     result<void> sync(os::site where) override { return below_->sync(where); }
+    void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }
     result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }

@@ -93,6 +93,7 @@ REM_WRAP_AS(open,
             int, (const char* path, int flags, mode_t mode), (path, flags, mode))
 REM_WRAP_AS(madvise, advice == MADV_DONTNEED ? "madvise to drop pages" : "madvise as a hint", int,
             (void* where, std::size_t bytes, int advice), (where, bytes, advice))
+REM_WRAP(sync_file_range, int, (int fd, off_t from, off_t bytes, unsigned flags), (fd, from, bytes, flags))
 REM_WRAP(fsync, int, (int fd), (fd))
 REM_WRAP(fdatasync, int, (int fd), (fd))
 REM_WRAP_AS(ftruncate, remanence::faults::is_longer(fd, bytes) ? "ftruncate to cut off" : "ftruncate", int,
@@ -187,6 +188,7 @@ struct silence {
 };
 constexpr silence k_silent[] = {
     {"madvise as a hint", 0, "core files get larger, or pages stay small"},
+    {"sync_file_range", 0, "the sync has more to do"},
     {"open for O_DIRECT", 0, "the page cache serves: the file system may not know O_DIRECT"},
     {"stat", 0, "the file is looked at once more when it is open"},
     {"mmap to reserve", 0, "less address space will do; without any, opening says so"},

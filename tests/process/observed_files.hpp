@@ -41,6 +41,7 @@ public:
     result<void> sync(os::site where) override {
         return observed(where, [&] { return below_->sync(where); });
     }
+    void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<std::uint64_t> size() override { return below_->size(); }
     result<void> resize(os::site where, std::uint64_t bytes) override {
         return observed(where, [&] { return below_->resize(where, bytes); });

@@ -73,6 +73,7 @@ private:
         result<void> sync(os::site where) override {
             return call<void>("sync", [&] { return below_->sync(where); });
         }
+        void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
         result<std::uint64_t> size() override {
             return call<std::uint64_t>("size", [&] { return below_->size(); });
         }

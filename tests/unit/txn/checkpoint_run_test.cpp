@@ -105,6 +105,27 @@ TEST_F(checkpoint_beside_commits, leaves_them_alone_up_to_twice_the_limit_and_is
     reopen_and_expect_last();
 }
 
+TEST_F(checkpoint_beside_commits, may_rest_while_less_of_the_log_fills_up_than_half_of_what_is_done) {
+    EXPECT_FALSE(engine_->is_checkpoint_ahead()); // there is none
+    begin();
+    EXPECT_TRUE(engine_->is_checkpoint_ahead());
+    const std::uint64_t begun = engine_->log_used_bytes();
+    ASSERT_TRUE(change_and_commit());
+    EXPECT_FALSE(engine_->is_checkpoint_ahead());
+    const auto [done, total] = engine_->checkpoint_under_way();
+    ASSERT_EQ(done, 0U);
+    while (!engine_->is_checkpoint_ahead())
+        ASSERT_TRUE(*engine_->step_checkpoint(k_page_bytes));
+    const double filled = static_cast<double>(engine_->log_used_bytes() - begun) / k_limit;
+    const double written = static_cast<double>(engine_->checkpoint_under_way().done_bytes) / static_cast<double>(total);
+    EXPECT_GT(written, 1.5 * filled);
+    EXPECT_LT(written, 1);
+    while (engine_->log_used_bytes() - begun < k_limit * 2 / 3)
+        ASSERT_TRUE(change_and_commit());
+    for (bool is_left = true; is_left; is_left = *engine_->step_checkpoint(k_page_bytes))
+        EXPECT_FALSE(engine_->is_checkpoint_ahead()); // until it is done
+}
+
 TEST_F(checkpoint_beside_commits, is_carried_out_by_the_commit_that_finds_twice_the_limit) {
     for (int i = 0; i < 300; ++i) {
         ASSERT_TRUE(change_and_commit());
