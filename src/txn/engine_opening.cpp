@@ -85,6 +85,8 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         taken =
             os::reservation::at(store_->super().base, store_->image_bytes() + store_->chunk_bytes()); // less will do
     }
+    if (!taken && taken.why().code == errc::base_taken && options_.any_address)
+        taken = os::reservation::at_random(std::max(options_.reserve_bytes, store_->image_bytes()));
     if (!taken)
         return name_file("cannot map ", path, taken.why());
     place = std::move(*taken);

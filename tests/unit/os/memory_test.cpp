@@ -117,6 +117,21 @@ TEST(fork_guard, reads_false_in_a_child_and_true_in_the_parent) {
     EXPECT_TRUE(moved.same_process());
 }
 
+TEST(fork_guard, made_in_a_child_is_the_childs) {
+    auto guard = fork_guard::create();
+    ASSERT_TRUE(guard);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        auto own = fork_guard::create();
+        auto again = fork_guard::create();
+        ::_exit(own && again && own->same_process() && again->same_process() && !guard->same_process() ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(guard->same_process());
+}
+
 TEST(memory, random_bytes_differ) {
     std::uint64_t a = 0;
     std::uint64_t b = 0;
