@@ -147,7 +147,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     }
     if (!engine)
         detail::raise(engine.why());
-    impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), std::move(*guard)));
+    impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), *guard));
     detail::registry::add(*impl_);
     impl_->engine->allow_writes(false);
 }

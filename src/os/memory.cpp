@@ -100,6 +100,13 @@ result<reservation> reservation::at_random(std::uint64_t bytes) {
     }
 }
 
+result<reservation> reservation::at_or_elsewhere(std::uint64_t base, std::uint64_t bytes) {
+    const int code = try_to_reserve(base, bytes);
+    if (code == 0)
+        return reservation(pointer(base), bytes);
+    return code == EEXIST ? at_random(bytes) : reservation_failure(code, base, bytes);
+}
+
 reservation::reservation(reservation&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 

@@ -18,6 +18,8 @@ public:
     static result<reservation> at(std::uint64_t base, std::uint64_t bytes);
     /// Takes a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
     static result<reservation> at_random(std::uint64_t bytes);
+    /// As at(), or as at_random() when something else is there.
+    static result<reservation> at_or_elsewhere(std::uint64_t base, std::uint64_t bytes);
 
     reservation(reservation&& other) noexcept;
     reservation& operator=(reservation&& other) noexcept;

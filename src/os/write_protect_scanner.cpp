@@ -59,7 +59,7 @@ bool fast_path_is_right() {
 class write_protect_scanner final : public page_scanner {
 public:
     write_protect_scanner(std::byte* base, shared_descriptor fault, shared_descriptor pagemap, fork_guard process)
-        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, std::move(process)) {}
+        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, process) {}
 
     // Registration waits for the first collect(): a registered file mapping loses fault-around, and a heap that is
     // only read never needs it.
@@ -234,7 +234,7 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
     if (!process)
         return process.error();
     return std::unique_ptr<page_scanner>(
-        new write_protect_scanner(base, std::move(*fault), std::move(*pagemap), std::move(*process)));
+        new write_protect_scanner(base, std::move(*fault), std::move(*pagemap), *process));
 }
 
 bool scan_tier_works() {

@@ -106,9 +106,10 @@ TEST_F(file_backed_container, discards_at_close_if_told_so) {
 }
 
 TEST_F(file_backed_container, is_durable_and_empty_when_the_process_dies_after_its_creation) {
-    const groups made(file_);
+    groups made(file_);
     fs::copy_file(file_, dir_ / "copy.rem"); // as a crash leaves it
     EXPECT_FALSE(fs::exists(log_of(file_)));
+    made.close();
     EXPECT_TRUE(groups(dir_ / "copy.rem")->empty());
 }
 
