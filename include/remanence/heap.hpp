@@ -167,6 +167,9 @@ struct pointer_report {
     [[nodiscard]] bool clean() const noexcept { return pointers_found == 0; }
 };
 
+template <class Container>
+class file_backed; // file_backed.hpp
+
 namespace detail {
 
 class heap_impl; // src/api/heap_impl.hpp
@@ -444,11 +447,15 @@ public:
     [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
-    /// Address of the heap's first byte, the same at every open.
+    /// Address of the heap's first byte, the same at every open, but for that of a position-independent file_backed.
     [[nodiscard]] void* base() const;
 
 private:
-    enum class how { open_or_create, create, open_existing };
+    template <class Container>
+    friend class file_backed;
+    /// open_anywhere: as open_or_create; where the base address is taken, a heap that is there is mapped elsewhere. Only
+    /// for heaps that hold position-independent objects and nothing else.
+    enum class how { open_or_create, create, open_existing, open_anywhere };
     heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi);
 
     template <class F>

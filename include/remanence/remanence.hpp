@@ -6,6 +6,7 @@
 #include <remanence/btree_set.hpp>
 #include <remanence/containers.hpp>
 #include <remanence/error.hpp>
+#include <remanence/file_backed.hpp>
 #include <remanence/hash_map.hpp>
 #include <remanence/hash_set.hpp>
 #include <remanence/heap.hpp>

@@ -16,8 +16,7 @@ namespace remanence::detail {
 /// Lives as long as the heap and its tickets do. Everything may be called from any thread.
 class commit_progress {
 public:
-    commit_progress(std::filesystem::path of, os::fork_guard process)
-        : path(std::move(of)), guard(std::move(process)) {}
+    commit_progress(std::filesystem::path of, os::fork_guard process) : path(std::move(of)), guard(process) {}
 
     const std::filesystem::path path;
     const os::fork_guard guard;

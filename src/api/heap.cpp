@@ -125,7 +125,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
 } // namespace
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
-    const txn::engine_options internal = engine_options_of(path, options);
+    txn::engine_options internal = engine_options_of(path, options);
+    internal.any_address = mode == how::open_anywhere;
     auto engine_mode = mode == how::create          ? txn::open_mode::create
                        : mode == how::open_existing ? txn::open_mode::open_existing
                                                     : txn::open_mode::open_or_create;
@@ -146,7 +147,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     }
     if (!engine)
         detail::raise(engine.why());
-    impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), std::move(*guard)));
+    impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), *guard));
     detail::registry::add(*impl_);
     impl_->engine->allow_writes(false);
 }

@@ -32,7 +32,7 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
       path(std::move(where)),
       options(how),
       engine(std::move(opened)),
-      progress(std::make_shared<commit_progress>(path, std::move(process))),
+      progress(std::make_shared<commit_progress>(path, process)),
       guard(progress->guard),
       lock(this) {
     engine->let_checkpoints_be_carried_out([this] { return carry_out_checkpoint(); });

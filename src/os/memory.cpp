@@ -1,5 +1,6 @@
 #include "os/memory.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -47,18 +48,21 @@ unexpected mapping_failure(int code, const char* operation, const void* where, s
                 {}, code);
 }
 
-// The reserved bytes, or errno.
-result<std::byte*> reserve_exactly(std::uint64_t base, std::uint64_t bytes) {
+// 0, or errno; EEXIST: something else is there.
+int try_to_reserve(std::uint64_t base, std::uint64_t bytes) {
     void* wanted = pointer(base);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     void* got = ::mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
-    int code = got == MAP_FAILED ? errno : 0;
-    if (got != MAP_FAILED && got != wanted) { // a kernel before 4.17 takes the address as a hint only
-        ::munmap(got, bytes);
-        code = EEXIST;
-    }
-    if (code == 0)
-        return static_cast<std::byte*>(got);
+    if (got == MAP_FAILED)
+        return errno;
+    if (got == wanted)
+        return 0;
+    ::munmap(got, bytes); // a kernel before 4.17 takes the address as a hint only
+    return EEXIST;
+}
+
+// Looks at all of the process's mappings to say what is in the way.
+unexpected reservation_failure(int code, std::uint64_t base, std::uint64_t bytes) {
     if (code == EEXIST) {
         std::string holder = mapping_at(base, bytes);
         return fail(errc::base_taken,
@@ -67,16 +71,15 @@ result<std::byte*> reserve_exactly(std::uint64_t base, std::uint64_t bytes) {
                         ". Open the heap before that mapping is made, or reserve less address space (reserve_bytes).",
                     {}, code);
     }
-    return mapping_failure(code, "cannot reserve", wanted, bytes);
+    return mapping_failure(code, "cannot reserve", pointer(base), bytes);
 }
 
 } // namespace
 
 result<reservation> reservation::at(std::uint64_t base, std::uint64_t bytes) {
-    auto got = reserve_exactly(base, bytes);
-    if (!got)
-        return got.error();
-    return reservation(*got, bytes);
+    if (const int code = try_to_reserve(base, bytes); code != 0)
+        return reservation_failure(code, base, bytes);
+    return reservation(pointer(base), bytes);
 }
 
 result<reservation> reservation::at_random(std::uint64_t bytes) {
@@ -88,12 +91,20 @@ result<reservation> reservation::at_random(std::uint64_t bytes) {
                         "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps.");
         }
         std::uint64_t places = (k_bases_end - k_bases_begin - bytes) / k_base_alignment + 1;
-        auto got = reserve_exactly(k_bases_begin + random % places * k_base_alignment, bytes);
-        if (got)
-            return reservation(*got, bytes);
-        if (got.why().code != errc::base_taken || tries == k_random_tries)
-            return got.error();
+        const std::uint64_t base = k_bases_begin + random % places * k_base_alignment;
+        const int code = try_to_reserve(base, bytes);
+        if (code == 0)
+            return reservation(pointer(base), bytes);
+        if (code != EEXIST || tries == k_random_tries)
+            return reservation_failure(code, base, bytes);
     }
+}
+
+result<reservation> reservation::at_or_elsewhere(std::uint64_t base, std::uint64_t bytes) {
+    const int code = try_to_reserve(base, bytes);
+    if (code == 0)
+        return reservation(pointer(base), bytes);
+    return code == EEXIST ? at_random(bytes) : reservation_failure(code, base, bytes);
 }
 
 reservation::reservation(reservation&& other) noexcept
@@ -113,9 +124,9 @@ reservation::~reservation() {
 result<void> reservation::extend(std::uint64_t bytes) {
     if (bytes <= bytes_)
         return {};
-    auto got = reserve_exactly(reinterpret_cast<std::uint64_t>(base_) + bytes_, bytes - bytes_);
-    if (!got)
-        return got.error();
+    const std::uint64_t end = reinterpret_cast<std::uint64_t>(base_) + bytes_;
+    if (const int code = try_to_reserve(end, bytes - bytes_); code != 0)
+        return reservation_failure(code, end, bytes - bytes_);
     bytes_ = bytes;
     return {};
 }
@@ -238,6 +249,10 @@ result<void> random_bytes(void* into, std::size_t bytes) {
 }
 
 result<fork_guard> fork_guard::create() {
+    static std::atomic<volatile bool*> of_process = nullptr;
+    volatile bool* known = of_process.load(std::memory_order_acquire);
+    if (known != nullptr && *known)
+        return fork_guard(known);
     auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     void* got = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED)
@@ -249,19 +264,11 @@ result<fork_guard> fork_guard::create() {
     }
     auto* alive = static_cast<volatile bool*>(got);
     *alive = true;
+    if (!of_process.compare_exchange_strong(known, alive, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        ::munmap(got, page); // another thread was first
+        alive = known;
+    }
     return fork_guard(alive);
-}
-
-fork_guard::fork_guard(fork_guard&& other) noexcept : alive_(std::exchange(other.alive_, nullptr)) {}
-
-fork_guard& fork_guard::operator=(fork_guard&& other) noexcept {
-    std::swap(alive_, other.alive_);
-    return *this;
-}
-
-fork_guard::~fork_guard() {
-    if (alive_ != nullptr)
-        ::munmap(const_cast<bool*>(alive_), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 } // namespace remanence::os

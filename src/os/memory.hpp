@@ -18,6 +18,8 @@ public:
     static result<reservation> at(std::uint64_t base, std::uint64_t bytes);
     /// Takes a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
     static result<reservation> at_random(std::uint64_t bytes);
+    /// As at(), or as at_random() when something else is there.
+    static result<reservation> at_or_elsewhere(std::uint64_t base, std::uint64_t bytes);
 
     reservation(reservation&& other) noexcept;
     reservation& operator=(reservation&& other) noexcept;
@@ -93,18 +95,16 @@ std::vector<process_memory> memory_of_process(bool with_files = false);
 /// Fills `bytes` from the kernel's random source.
 result<void> random_bytes(void* into, std::size_t bytes);
 
-/// A marker that reads false in a forked child: the parent's heaps are not the child's.
+/// A marker that reads false in a forked child: the parent's heaps are not the child's. All of a process are the same, on
+/// one page, which lives as long as the process: thousands of heaps need no page and no mapping each.
 class fork_guard {
 public:
     static result<fork_guard> create();
-    fork_guard(fork_guard&& other) noexcept;
-    fork_guard& operator=(fork_guard&& other) noexcept;
-    ~fork_guard();
     [[nodiscard]] bool same_process() const { return *alive_; }
 
 private:
-    explicit fork_guard(volatile bool* alive) : alive_(alive) {}
-    volatile bool* alive_; // on a page of its own, wiped by the kernel in the child (MADV_WIPEONFORK)
+    explicit fork_guard(const volatile bool* alive) : alive_(alive) {}
+    const volatile bool* alive_; // on a page of its own, wiped by the kernel in the child (MADV_WIPEONFORK)
 };
 
 } // namespace remanence::os

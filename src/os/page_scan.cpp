@@ -16,7 +16,7 @@ namespace {
 class private_copy_scanner final : public page_scanner {
 public:
     private_copy_scanner(std::byte* base, private_copies copies, fork_guard process)
-        : copies_(std::move(copies)), paused_(base, std::move(process)) {}
+        : copies_(std::move(copies)), paused_(base, process) {}
     result<void> mapped(std::uint64_t, std::uint64_t, page_contents) override { return {}; }
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
         return copies_.append({0, bytes}, runs);
@@ -68,7 +68,7 @@ result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker
     auto process = fork_guard::create();
     if (!process)
         return process.error();
-    return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(*copies), std::move(*process)));
+    return std::unique_ptr<page_scanner>(new private_copy_scanner(base, std::move(*copies), *process));
 }
 
 } // namespace remanence::os

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace remanence::os {
 
@@ -35,7 +34,7 @@ private:
 
 class paused_writes final : private write_trap {
 public:
-    paused_writes(std::byte* base, fork_guard process) : base_(base), process_(std::move(process)) {}
+    paused_writes(std::byte* base, fork_guard process) : base_(base), process_(process) {}
     paused_writes(const paused_writes&) = delete;
     paused_writes& operator=(const paused_writes&) = delete;
     ~paused_writes();

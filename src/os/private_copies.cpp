@@ -15,6 +15,8 @@ constexpr std::uint64_t k_file_bit = std::uint64_t{1} << 61;
 constexpr std::uint64_t k_swapped_bit = std::uint64_t{1} << 62;
 constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
 
+constexpr std::size_t k_entries = 4096; // read at a time
+
 bool is_private_copy(std::uint64_t entry) {
     return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);
 }
@@ -34,7 +36,25 @@ unexpected tracker_failure(const char* operation) {
                 {}, code);
 }
 
-result<descriptor> open_pagemap() {
+result<shared_descriptor> process_descriptor::get(result<descriptor> (*open)()) {
+    const std::lock_guard guard(mutex_);
+    auto last = last_.lock();
+    if (!last || !last->process.same_process()) {
+        auto process = fork_guard::create();
+        if (!process)
+            return process.error();
+        auto value = open();
+        if (!value)
+            return value.error();
+        last = std::make_shared<const opened>(opened{std::move(*value), *process});
+        last_ = last;
+    }
+    return shared_descriptor(last, &last->value);
+}
+
+namespace {
+
+result<descriptor> open_own_pagemap() {
     descriptor opened(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (opened.valid())
         return opened;
@@ -46,6 +66,13 @@ result<descriptor> open_pagemap() {
                 "changed its user, "
                 "call prctl(PR_SET_DUMPABLE, 1) afterwards, or open heaps before.",
                 "/proc/self/pagemap", code);
+}
+
+} // namespace
+
+result<shared_descriptor> open_pagemap() {
+    static process_descriptor of_process;
+    return of_process.get(open_own_pagemap);
 }
 
 std::uint64_t kernel_page_bytes() {
@@ -69,13 +96,14 @@ result<private_copies> private_copies::create(std::byte* base) {
 }
 
 result<void> private_copies::append(page_run where, std::vector<page_run>& runs) {
+    entries_.resize(k_entries);
     const std::uint64_t unit = kernel_page_bytes();
     const std::uint64_t base = reinterpret_cast<std::uint64_t>(base_) / unit;
     const std::uint64_t end = where.end() / unit;
     for (std::uint64_t page = where.offset / unit; page < end;) {
         const std::uint64_t wanted = std::min<std::uint64_t>(entries_.size(), end - page);
         const auto offset = static_cast<off_t>((base + page) * sizeof(std::uint64_t));
-        const ssize_t got = ::pread(pagemap_.get(), entries_.data(), wanted * sizeof(std::uint64_t), offset);
+        const ssize_t got = ::pread(pagemap_->get(), entries_.data(), wanted * sizeof(std::uint64_t), offset);
         if (got <= 0)
             return tracker_failure("cannot read /proc/self/pagemap");
         const std::uint64_t read = static_cast<std::uint64_t>(got) / sizeof(std::uint64_t);

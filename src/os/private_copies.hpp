@@ -2,10 +2,13 @@
 // dropped? The private-copy bit of /proc/self/pagemap; any Linux. May use: base.
 #pragma once
 
+#include "os/memory.hpp"
 #include "os/page_scan.hpp"
 
-#include <array>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace remanence::os {
 
@@ -23,10 +26,27 @@ private:
     int value_;
 };
 
+using shared_descriptor = std::shared_ptr<const descriptor>;
+
+/// A descriptor that speaks of the whole process's memory, so that all heaps share one: opened by who needs it first, closed
+/// with the last one. A forked child opens its own. For static objects.
+class process_descriptor {
+public:
+    result<shared_descriptor> get(result<descriptor> (*open)());
+
+private:
+    struct opened {
+        descriptor value;
+        fork_guard process;
+    };
+    std::mutex mutex_;
+    std::weak_ptr<const opened> last_;
+};
+
 /// What a tracker could not do, from errno.
 unexpected tracker_failure(const char* operation);
 /// /proc/self/pagemap, to be read.
-result<descriptor> open_pagemap();
+result<shared_descriptor> open_pagemap();
 std::uint64_t kernel_page_bytes();
 /// Behind the last run, or as its continuation.
 void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);
@@ -38,11 +58,11 @@ public:
     result<void> append(page_run where, std::vector<page_run>& runs);
 
 private:
-    private_copies(std::byte* base, descriptor pagemap) : base_(base), pagemap_(std::move(pagemap)) {}
+    private_copies(std::byte* base, shared_descriptor pagemap) : base_(base), pagemap_(std::move(pagemap)) {}
 
     std::byte* base_;
-    descriptor pagemap_;
-    std::array<std::uint64_t, 4096> entries_{};
+    shared_descriptor pagemap_;
+    std::vector<std::uint64_t> entries_; // scratch, from the first use on: a heap that nobody changes needs none
 };
 
 } // namespace remanence::os

@@ -113,7 +113,7 @@ public:
             return room.error();
         REM_TRY(put_write_traps_in_front());
         return std::unique_ptr<page_scanner>(
-            new trap_tracker(base, std::move(*copies), std::move(*process), std::move(*states), std::move(*room)));
+            new trap_tracker(base, std::move(*copies), *process, std::move(*states), std::move(*room)));
     }
     ~trap_tracker() override { set_write_trap(base_, accessible_, nullptr); }
 
@@ -278,7 +278,7 @@ private:
     trap_tracker(std::byte* base, private_copies copies, fork_guard process, private_area states, private_area room)
         : base_(base),
           copies_(std::move(copies)),
-          process_(std::move(process)),
+          process_(process),
           states_(std::move(states)),
           room_(std::move(room)),
           opened_(reinterpret_cast<opened_pages*>(room_.base() + k_kept_max * k_page_bytes)) {}

@@ -4,7 +4,6 @@
 #include "os/private_copies.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -13,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <vector>
 
 namespace remanence::os {
 
@@ -40,6 +40,7 @@ struct pm_scan_arg {
 constexpr unsigned long k_pagemap_scan = _IOWR('f', 16, pm_scan_arg);
 } // namespace kernel
 
+constexpr std::size_t k_regions = 1024;              // reported by one system call
 constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // walking these pages costs less than a system call
 
 // Before Linux 6.10 the kernel's fast path looked for the protection of a swapped page in the wrong bit (its commit
@@ -57,8 +58,8 @@ bool fast_path_is_right() {
 /// one step.
 class write_protect_scanner final : public page_scanner {
 public:
-    write_protect_scanner(std::byte* base, descriptor fault, descriptor pagemap, fork_guard process)
-        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, std::move(process)) {}
+    write_protect_scanner(std::byte* base, shared_descriptor fault, shared_descriptor pagemap, fork_guard process)
+        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, process) {}
 
     // Registration waits for the first collect(): a registered file mapping loses fault-around, and a heap that is
     // only read never needs it.
@@ -73,7 +74,7 @@ public:
             uffdio_register range{};
             range.range = {start, bytes};
             range.mode = UFFDIO_REGISTER_MODE_WP;
-            if (::ioctl(fault_.get(), UFFDIO_REGISTER, &range) != 0)
+            if (::ioctl(fault_->get(), UFFDIO_REGISTER, &range) != 0)
                 return tracker_failure("cannot register");
             registered_ = true;
         }
@@ -124,6 +125,7 @@ private:
 
     result<void> walk(page_run where, kernel::pm_scan_arg& arguments, std::vector<page_run>& runs) {
         const auto start = reinterpret_cast<std::uint64_t>(base_);
+        regions_.resize(k_regions);
         arguments.size = sizeof arguments;
         arguments.end = start + where.end();
         arguments.vec = reinterpret_cast<std::uint64_t>(regions_.data());
@@ -131,7 +133,7 @@ private:
         for (arguments.start = start + where.offset; arguments.start < arguments.end;
              arguments.start = arguments.walk_end) {
             reserve_more(runs, regions_.size()); // what the scan protects again must not get lost behind it
-            const int found = ::ioctl(pagemap_.get(), kernel::k_pagemap_scan, &arguments);
+            const int found = ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
             if (found < 0)
                 return tracker_failure("cannot scan");
             for (int i = 0; i < found; ++i) {
@@ -149,12 +151,12 @@ private:
     }
 
     std::byte* base_;
-    descriptor fault_;
-    descriptor pagemap_;
+    shared_descriptor fault_;
+    shared_descriptor pagemap_;
     paused_writes paused_;
     bool registered_ = false;
-    std::vector<page_run> unprotected_; // scratch of collect()
-    std::array<kernel::page_region, 1024> regions_{};
+    std::vector<page_run> unprotected_;        // scratch of collect()
+    std::vector<kernel::page_region> regions_; // likewise, from the first one on
 };
 
 bool passes_self_test(std::byte* base, std::uint64_t unit, int file) {
@@ -201,9 +203,7 @@ bool try_scan_tier() {
     return works;
 }
 
-} // namespace
-
-result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base) {
+result<descriptor> open_own_userfaultfd() {
     descriptor fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
     if (!fault.valid())
         return tracker_failure("cannot open a userfaultfd");
@@ -212,6 +212,21 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
     api.features = kernel::k_uffd_feature_wp_async | kernel::k_uffd_feature_wp_unpopulated;
     if (::ioctl(fault.get(), UFFDIO_API, &api) != 0)
         return tracker_failure("cannot set up a userfaultfd");
+    return fault;
+}
+
+// Each heap registers its own range with it. What it registered ends with the mapping.
+result<shared_descriptor> open_userfaultfd() {
+    static process_descriptor of_process;
+    return of_process.get(open_own_userfaultfd);
+}
+
+} // namespace
+
+result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base) {
+    auto fault = open_userfaultfd();
+    if (!fault)
+        return fault.error();
     auto pagemap = open_pagemap();
     if (!pagemap)
         return pagemap.error();
@@ -219,7 +234,7 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
     if (!process)
         return process.error();
     return std::unique_ptr<page_scanner>(
-        new write_protect_scanner(base, std::move(fault), std::move(*pagemap), std::move(*process)));
+        new write_protect_scanner(base, std::move(*fault), std::move(*pagemap), *process));
 }
 
 bool scan_tier_works() {

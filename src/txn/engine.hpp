@@ -45,6 +45,8 @@ struct engine_options {
     std::uint64_t reserve_bytes = 16 * GiB;
     std::uint64_t chunk_bytes = 256 * KiB;
     std::uint64_t base = 0; // 0: random
+    /// Where the base of a heap that is there is taken, map it elsewhere: its objects hold no addresses.
+    bool any_address = false;
     std::uint64_t log_limit_bytes = 64 * MiB;
     std::uint64_t twin_limit_bytes = 256 * MiB;
     /// Bytes of fresh chunks that may be written and neither committed nor spilled. 0: a quarter of the memory that the process

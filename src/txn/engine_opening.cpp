@@ -80,11 +80,12 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         stats_.recovered_commits = recovered->commits;
         stats_.recovered_bytes = recovered->bytes;
     }
-    auto taken = os::reservation::at(store_->super().base, std::max(options_.reserve_bytes, store_->image_bytes()));
-    if (!taken) {
-        taken =
-            os::reservation::at(store_->super().base, store_->image_bytes() + store_->chunk_bytes()); // less will do
-    }
+    const std::uint64_t base = store_->super().base;
+    const std::uint64_t bytes = std::max(options_.reserve_bytes, store_->image_bytes());
+    auto taken =
+        options_.any_address ? os::reservation::at_or_elsewhere(base, bytes) : os::reservation::at(base, bytes);
+    if (!taken)
+        taken = os::reservation::at(base, store_->image_bytes() + store_->chunk_bytes()); // less will do
     if (!taken)
         return name_file("cannot map ", path, taken.why());
     place = std::move(*taken);

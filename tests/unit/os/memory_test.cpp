@@ -43,6 +43,25 @@ TEST(reservation, of_a_taken_place_names_the_holder) {
     EXPECT_EQ(mapping_at(before, MiB), "");
 }
 
+TEST(reservation, at_or_elsewhere_takes_the_place_if_it_is_free) {
+    auto a = reservation::at_random(64 * MiB);
+    ASSERT_TRUE(a);
+    const std::uint64_t place = address(a->base());
+    {
+        auto b = reservation::at_or_elsewhere(place, 64 * MiB);
+        ASSERT_TRUE(b);
+        EXPECT_NE(b->base(), a->base());
+        EXPECT_TRUE(is_aligned(address(b->base()), k_base_alignment));
+        EXPECT_EQ(b->bytes(), 64 * MiB);
+    }
+    {
+        const reservation gone = std::move(*a);
+    }
+    auto c = reservation::at_or_elsewhere(place, 64 * MiB);
+    ASSERT_TRUE(c);
+    EXPECT_EQ(address(c->base()), place);
+}
+
 TEST(reservation, ends_with_its_owner_and_moves) {
     std::uint64_t base = 0;
     {
@@ -99,7 +118,7 @@ TEST(memory, dropped_pages_read_as_zeros_and_protected_ones_kill) {
 TEST(fork_guard, reads_false_in_a_child_and_true_in_the_parent) {
     auto guard = fork_guard::create();
     ASSERT_TRUE(guard);
-    fork_guard moved = std::move(*guard);
+    const fork_guard moved = *guard;
     EXPECT_TRUE(moved.same_process());
     const pid_t child = ::fork();
     if (child == 0) {
@@ -115,6 +134,21 @@ TEST(fork_guard, reads_false_in_a_child_and_true_in_the_parent) {
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(moved.same_process());
+}
+
+TEST(fork_guard, made_in_a_child_is_the_childs) {
+    auto guard = fork_guard::create();
+    ASSERT_TRUE(guard);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        auto own = fork_guard::create();
+        auto again = fork_guard::create();
+        ::_exit(own && again && own->same_process() && again->same_process() && !guard->same_process() ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(guard->same_process());
 }
 
 TEST(memory, random_bytes_differ) {

@@ -2,7 +2,13 @@
 
 #include "unit/os/tracked_memory.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
 #include <random>
+#include <vector>
 
 namespace remanence::os {
 namespace {
@@ -50,6 +56,53 @@ TEST_P(page_scan, reports_random_writes_among_random_reads) {
         expect_reported(written);
     }
     expect_reported({});
+}
+
+std::size_t open_descriptors() {
+    namespace fs = std::filesystem;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+TEST_P(page_scan, trackers_share_their_descriptors_and_tell_their_pages_apart) {
+    const std::size_t before = open_descriptors();
+    {
+        std::vector<tracked_memory> others(20);
+        for (tracked_memory& each : others)
+            ASSERT_EQ(each.make(GetParam()), "");
+        EXPECT_EQ(open_descriptors(), before + others.size()); // files to be mapped
+        others[3].write(7);
+        others[3].write(300);
+        EXPECT_TRUE(others[3].collect().contains(7));
+        for (tracked_memory& each : others)
+            each.collect();
+        others[4].write(8);
+        write(9);
+        EXPECT_TRUE(others[4].collect().contains(8));
+        EXPECT_FALSE(others[5].collect().contains(8));
+        expect_reported({9});
+    }
+    EXPECT_EQ(open_descriptors(), before);
+    write(10); // those that it shared with trackers that are gone serve it still
+    EXPECT_TRUE(collect().contains(10));
+}
+
+TEST_P(page_scan, of_a_forked_child_tells_what_the_child_writes) {
+    write(1);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        tracked_memory own;
+        bool right = own.make(GetParam()).empty();
+        own.collect();
+        own.write(5);
+        own.write(400);
+        const auto found = own.collect();
+        right = right && found.contains(5) && found.contains(400) && !found.contains(6);
+        ::_exit(right ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    expect_reported({1});
 }
 
 TEST_P(page_scan, a_mapping_laid_anew_starts_clean_and_is_watched) {

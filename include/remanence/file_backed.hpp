@@ -1,0 +1,137 @@
+// One container in a file of its own. Thin templates over compiled code; depends on the standard library only.
+#pragma once
+
+#include <remanence/detail/abi.hpp>
+#include <remanence/detail/position_independent.hpp>
+#include <remanence/heap.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace remanence {
+
+/// How a file_backed container is opened.
+struct file_backed_options {
+    /// close() and the destructor commit what is not committed; else they discard it. A file opened read-only has nothing.
+    bool commit_at_close = true;
+    /// All else. Its own commit_at_close does not count, and `reserve_bytes` is 1 GiB unless it is set, so that thousands of
+    /// files find room.
+    heap_options heap = {};
+};
+
+namespace detail {
+
+inline constexpr std::string_view k_container_root = "container";
+inline constexpr std::uint64_t k_file_backed_reserve_bytes = std::uint64_t{1} << 30;
+
+/// errc::type_mismatch, naming the first root in the way, when there are others than the container.
+void require_one_container(const heap& file);
+[[noreturn]] void raise_no_container(const heap& file);
+[[noreturn]] void raise_closed_container();
+
+} // namespace detail
+
+/// A container that lives in a file of its own: a heap whose one root it is. Used as a pointer to the container; every use of
+/// a closed or moved-from one throws `error` with errc::closed, but is_open(), the destructor and assignment. Move-only; moving
+/// leaves pointers into the container valid. Of threads it asks what `heap` does.
+///
+/// A change is in memory only until it is committed: a crash loses it. An idle file takes one descriptor, two mappings and some
+/// 20 KiB of memory of the process; one that was committed to since it was opened takes four descriptors, and a redo log of
+/// 1 MiB lies beside it, until it is closed.
+///
+/// The file is mapped where it was when it was created. If these addresses are taken, by another such file for instance, a
+/// container that is `position_independent` is mapped elsewhere; any other one is errc::base_taken, which is the likelier the
+/// more files of different processes are open at once.
+template <class Container>
+class file_backed {
+public:
+    using container_type = Container;
+
+    /// Opens the container at `path`, or creates it, empty: a new one is durable once this returns. After a crash this recovers
+    /// the last commit. A crash meanwhile leaves no file, or one without a container, where the next call makes it.
+    /// Throws what heap::open() throws, errc::in_use for a file that is open among others; errc::type_mismatch, naming what is
+    /// stored, when the file holds another type, or is a heap of roots; errc::not_found when it is to be read only and there
+    /// is no file or no container in it; what Container's default constructor throws. A type that is not `persistable` does
+    /// not compile. Complexity: that of heap::open().
+    explicit file_backed(const std::filesystem::path& path, const file_backed_options& options = {})
+        : file_(open(path, options)), container_(find()) {
+        if (container_ != nullptr)
+            return;
+        if (options.heap.read_only)
+            detail::raise_no_container(file_);
+        file_.template root<Container>(detail::k_container_root);
+        file_.close(); // and its log, so that thousands may be created that are then idle
+        file_ = open(path, options);
+        container_ = find();
+    }
+    file_backed(file_backed&&) noexcept = default;
+    /// Closes the file held so far as the destructor does.
+    file_backed& operator=(file_backed&&) noexcept = default;
+    /// Commits what is not committed, unless options said otherwise, and closes; says nothing of failures: use close() to
+    /// hear of them. Durable changes stay either way.
+    ~file_backed() = default;
+
+    /// The container, valid as long as the file is open. One that was opened read-only must not be changed: that ends the
+    /// process. O(1).
+    [[nodiscard]] Container* operator->() { return checked(); }
+    [[nodiscard]] const Container* operator->() const { return checked(); }
+    [[nodiscard]] Container& operator*() { return *checked(); }
+    [[nodiscard]] const Container& operator*() const { return *checked(); }
+
+    /// Makes every change since the last commit durable, atomically. As heap::commit().
+    void commit() { file_.commit(); }
+    /// Takes back every change since the last commit: pointers and iterators to what was created since dangle. As
+    /// heap::rollback().
+    void rollback() { file_.rollback(); }
+    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. As heap::write().
+    template <class F>
+    decltype(auto) write(F&& f) {
+        return file_.write(std::forward<F>(f));
+    }
+    /// Runs `f` in a read section and returns its result. As heap::read().
+    template <class F>
+    decltype(auto) read(F&& f) const {
+        return file_.read(std::forward<F>(f));
+    }
+
+    /// As the destructor, but reports; durable once this returns. errc::section_open and errc::no_space leave the file open and
+    /// every change in memory; after any other error it is closed too, and as of its last durable commit. As heap::close().
+    void close() { file_.close(); }
+    /// False once closed or moved from.
+    [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
+    /// As it was given.
+    [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
+    /// The file as a heap, for stats(), verify() and check_pointers(). Nothing else may be put into it.
+    [[nodiscard]] const heap& get_heap() const {
+        (void)checked();
+        return file_;
+    }
+
+private:
+    static heap open(const std::filesystem::path& path, const file_backed_options& options) {
+        heap_options how = options.heap;
+        how.commit_at_close = options.commit_at_close;
+        if (how.reserve_bytes == 0)
+            how.reserve_bytes = detail::k_file_backed_reserve_bytes;
+        constexpr auto mode =
+            is_position_independent_v<Container> ? heap::how::open_anywhere : heap::how::open_or_create;
+        return heap(path, how, mode, detail::k_abi);
+    }
+    // Nothing but a container may be in a heap that is mapped elsewhere.
+    Container* find() const {
+        detail::require_one_container(file_);
+        return file_.template find_root<Container>(detail::k_container_root);
+    }
+    Container* checked() const {
+        if (!file_.is_open()) [[unlikely]]
+            detail::raise_closed_container();
+        return container_;
+    }
+
+    heap file_;
+    Container* container_;
+};
+
+} // namespace remanence
