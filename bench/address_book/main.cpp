@@ -6,6 +6,8 @@
 
 #include <address_data.hpp> // of the example
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
@@ -23,7 +25,8 @@ constexpr std::string_view k_purpose =
                     namesakes by comparing the rest, through which LMDB searches and all others walk
   delete by name    for each entry's name, in random order, the first entry of that name, and one durable commit; with
                     distinct names it would be the same as delete, and is not measured
-  close             closing after an insert, which is where some systems do part of the work
+  close             closing after an insert, which is where some systems do part of the work; the keys disk_bytes and
+                    payload_bytes of the JSON are what its files then take and what the entries' bytes are
   lookup reopened   the same as lookup and as iterate, each in a fresh process that has just opened the file; the page
   iterate reopened  cache is warm, and the opening, which is not in the time, is the key open_seconds of the JSON
 
@@ -100,6 +103,25 @@ void expect_equal(std::uint64_t found, std::uint64_t expected, const char* what)
         throw std::runtime_error(std::string("the result of ") + what + " is wrong");
 }
 
+/// What the files take, without their holes.
+double disk_bytes(const std::filesystem::path& directory) {
+    constexpr double k_block_bytes = 512; // of stat(2)
+    double bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+        struct stat info{};
+        if (entry.is_regular_file() && ::stat(entry.path().c_str(), &info) == 0)
+            bytes += static_cast<double>(info.st_blocks) * k_block_bytes;
+    }
+    return bytes;
+}
+
+double payload_bytes(const records& entries) {
+    std::size_t bytes = 0;
+    for (const record& entry : entries)
+        bytes += entry.name.size() + entry.street.size() + entry.city.size() + entry.phone.size();
+    return static_cast<double>(bytes);
+}
+
 template <class Action>
 bench::measurement timed(const std::string& op, Action&& action) {
     const bench::stopwatch watch;
@@ -132,7 +154,10 @@ public:
             remove_by_name();
         } else if (phase_ == "populate") {
             store_->insert(entries_);
-            bench::hand_over(timed("close", [&] { store_->close(); }));
+            bench::measurement closing = timed("close", [&] { store_->close(); });
+            closing.more.emplace_back("disk_bytes", disk_bytes(directory_));
+            closing.more.emplace_back("payload_bytes", payload_bytes(entries_));
+            bench::hand_over(closing);
             return;
         } else if (phase_ == "lookup reopened") {
             look_up(phase_);
@@ -209,7 +234,7 @@ std::size_t entries_of(const workload& work) { return address_data::source(work.
 /// What was written with O_DIRECT is not in the page cache; what was written through it is.
 void warm_page_cache(const std::filesystem::path& directory) {
     std::vector<char> block(1 << 20);
-    for (const auto& file : std::filesystem::directory_iterator(directory)) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
         std::ifstream in(file.path(), std::ios::binary);
         while (in.read(block.data(), static_cast<std::streamsize>(block.size())))
             ;
@@ -276,19 +301,29 @@ std::vector<system_kind> all_systems() {
     return {
         std_multimap_system(),
 #ifdef BENCH_REMANENCE
-        remanence_system(),
+        remanence_system(),      remanence_btree_system(),
+        remanence_hash_system(),
 #endif
 #ifdef BENCH_BERKELEY_DB
-        berkeley_db_system(),  berkeley_db_transaction_system(),
+        berkeley_db_system(),    berkeley_db_transaction_system(),
 #endif
 #ifdef BENCH_GDBM
         gdbm_system(),
 #endif
+#ifdef BENCH_LEVELDB
+        leveldb_system(),
+#endif
 #ifdef BENCH_LMDB
         lmdb_system(),
 #endif
+#ifdef BENCH_ROCKSDB
+        rocksdb_system(),
+#endif
 #ifdef BENCH_SQLITE
         sqlite_system(),
+#endif
+#ifdef BENCH_TKRZW
+        tkrzw_tree_system(),     tkrzw_hash_system(),
 #endif
     };
 }

@@ -1,5 +1,8 @@
-// rem::multimap in a heap; one write section per phase.
+// Containers in a heap, one write section per phase: rem::multimap, as the example has it, and rem::btree_multimap; in
+// remanence_hash.cpp is rem::hash_map.
 #include "store.hpp"
+
+#include "compact_address.hpp"
 
 #include <address_book.hpp> // of the example
 
@@ -7,16 +10,19 @@ namespace {
 
 namespace rem = remanence;
 
-class remanence_store final : public store {
+/// An ordered container of all entries.
+template <class Book>
+class ordered_store final : public store {
 public:
-    explicit remanence_store(const std::filesystem::path& directory)
-        : heap_(rem::heap::open(directory / "book.rem")), people_(heap_.root<address_book>(k_people)) {}
+    explicit ordered_store(const std::filesystem::path& directory)
+        : heap_(rem::heap::open(directory / "book.rem")), people_(heap_.root<Book>(k_people)) {}
 
     void insert(const records& entries) override {
+        using text = typename Book::key_type;
         heap_.write([&] {
             for (const record& entry : entries)
                 people_.emplace(std::string_view(entry.name),
-                                address{rem::string(entry.street), rem::string(entry.city), rem::string(entry.phone)});
+                                typename Book::mapped_type{text(entry.street), text(entry.city), text(entry.phone)});
         });
     }
 
@@ -77,14 +83,21 @@ public:
 
 private:
     rem::heap heap_;
-    address_book& people_;
+    Book& people_;
 };
+
+template <class Book>
+system_kind ordered_system(const std::string& name) {
+    const auto open = [](const std::filesystem::path& directory, bool) {
+        return std::make_unique<ordered_store<Book>>(directory);
+    };
+    return {.name = name, .open = open};
+}
 
 } // namespace
 
-system_kind remanence_system() {
-    const auto open = [](const std::filesystem::path& directory, bool) {
-        return std::make_unique<remanence_store>(directory);
-    };
-    return {.name = "remanence multimap", .open = open};
+system_kind remanence_system() { return ordered_system<address_book>("remanence multimap"); }
+
+system_kind remanence_btree_system() {
+    return ordered_system<rem::btree_multimap<rem::string_pi, compact_address>>("remanence btree_multimap");
 }

@@ -103,8 +103,14 @@ std::vector<system_kind> all_systems();
 // One per source file; the directory is the system's own, and empty before its first open.
 system_kind std_multimap_system();
 system_kind remanence_system();
+system_kind remanence_btree_system();
+system_kind remanence_hash_system();
 system_kind berkeley_db_system();
 system_kind berkeley_db_transaction_system();
 system_kind gdbm_system();
+system_kind leveldb_system();
 system_kind lmdb_system();
+system_kind rocksdb_system();
 system_kind sqlite_system();
+system_kind tkrzw_hash_system();
+system_kind tkrzw_tree_system();

@@ -1,0 +1,157 @@
+// rem::hash_map in a heap, one write section per phase. With duplicates each name has a vector of its entries, in the
+// order in which they came.
+#include "store.hpp"
+
+#include "compact_address.hpp"
+
+#include <algorithm>
+
+namespace {
+
+namespace rem = remanence;
+
+using one_each = rem::hash_map<rem::string_pi, compact_address>;
+using several_each = rem::hash_map<rem::string_pi, rem::vector_pi<compact_address>>;
+
+compact_address address_of(const record& entry) {
+    return {rem::string_pi(entry.street), rem::string_pi(entry.city), rem::string_pi(entry.phone)};
+}
+
+// What is done with the entries of a name.
+
+void add(one_each& people, const record& entry) { people.emplace(std::string_view(entry.name), address_of(entry)); }
+
+void add(several_each& people, const record& entry) {
+    auto at = people.find(std::string_view(entry.name));
+    if (at == people.end())
+        at = people.try_emplace(rem::string_pi(entry.name)).first;
+    at->second.push_back(address_of(entry));
+}
+
+std::uint64_t checksum_of_all(std::string_view name, const compact_address& only) {
+    return address_checksum(name, only);
+}
+
+std::uint64_t checksum_of_all(std::string_view name, const rem::vector_pi<compact_address>& all) {
+    std::uint64_t checksum = 0;
+    for (const compact_address& each : all)
+        checksum += address_checksum(name, each);
+    return checksum;
+}
+
+const compact_address& first_of(const compact_address& only) { return only; }
+const compact_address& first_of(const rem::vector_pi<compact_address>& all) { return all.front(); }
+
+std::uint64_t count_of(const compact_address&) { return 1; }
+std::uint64_t count_of(const rem::vector_pi<compact_address>& all) { return all.size(); }
+
+/// Whether there was such an entry.
+bool remove_one(one_each& people, one_each::iterator at, const record& entry) {
+    if (at->second.phone != std::string_view(entry.phone))
+        return false;
+    people.erase(at);
+    return true;
+}
+
+bool remove_one(several_each& people, several_each::iterator at, const record& entry) {
+    auto& all = at->second;
+    const auto has_phone = [&](const compact_address& each) { return each.phone == std::string_view(entry.phone); };
+    const auto found = std::find_if(all.begin(), all.end(), has_phone);
+    if (found == all.end())
+        return false;
+    all.erase(found);
+    if (all.empty())
+        people.erase(at);
+    return true;
+}
+
+void remove_first(one_each& people, one_each::iterator at) { people.erase(at); }
+
+void remove_first(several_each& people, several_each::iterator at) {
+    at->second.erase(at->second.begin());
+    if (at->second.empty())
+        people.erase(at);
+}
+
+template <class Book>
+class hash_store final : public store {
+public:
+    explicit hash_store(const std::filesystem::path& directory)
+        : heap_(rem::heap::open(directory / "book.rem")), people_(heap_.root<Book>("people")) {}
+
+    void insert(const records& entries) override {
+        heap_.write([&] {
+            for (const record& entry : entries)
+                add(people_, entry);
+        });
+    }
+
+    std::uint64_t iterate() override {
+        return heap_.read([&] {
+            std::uint64_t checksum = 0;
+            for (const auto& [name, addresses] : people_)
+                checksum += checksum_of_all(name, addresses);
+            return checksum;
+        });
+    }
+
+    std::uint64_t look_up(const records& entries, const record_order& order) override {
+        return heap_.read([&] {
+            std::uint64_t checksum = 0;
+            for (const std::uint32_t index : order) {
+                const auto at = people_.find(std::string_view(entries[index].name));
+                if (at != people_.end())
+                    checksum += address_checksum(at->first, first_of(at->second));
+            }
+            return checksum;
+        });
+    }
+
+    std::uint64_t remove(const records& entries, const record_order& order) override {
+        return heap_.write([&] {
+            std::uint64_t removed = 0;
+            for (const std::uint32_t index : order) {
+                const auto at = people_.find(std::string_view(entries[index].name));
+                removed += at != people_.end() && remove_one(people_, at, entries[index]);
+            }
+            return removed;
+        });
+    }
+
+    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+        return heap_.write([&] {
+            std::uint64_t removed = 0;
+            for (const std::uint32_t index : order) {
+                const auto at = people_.find(std::string_view(entries[index].name));
+                if (at == people_.end())
+                    continue;
+                remove_first(people_, at);
+                ++removed;
+            }
+            return removed;
+        });
+    }
+
+    std::uint64_t size() override {
+        std::uint64_t count = 0;
+        for (const auto& [name, addresses] : people_)
+            count += count_of(addresses);
+        return count;
+    }
+    void close() override { heap_.close(); }
+
+private:
+    rem::heap heap_;
+    Book& people_;
+};
+
+} // namespace
+
+system_kind remanence_hash_system() {
+    const auto open = [](const std::filesystem::path& directory, bool duplicates) -> std::unique_ptr<store> {
+        if (duplicates)
+            return std::make_unique<hash_store<several_each>>(directory);
+        return std::make_unique<hash_store<one_each>>(directory);
+    };
+    return {.name = "remanence hash_map", .open = open};
+}
