@@ -80,6 +80,8 @@ public:
     }
 
     std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+        if (!duplicates_)
+            return remove(entries, order);
         std::uint64_t removed = 0;
         typename Library::batch batch;
         std::unordered_map<std::string_view, std::uint32_t> next; // number, by name

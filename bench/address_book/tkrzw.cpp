@@ -100,6 +100,8 @@ public:
     }
 
     std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+        if (!duplicates_)
+            return remove(entries, order);
         std::uint64_t removed = 0;
         const auto at = file_.MakeIterator();
         std::string key;
