@@ -49,8 +49,7 @@ public:
     result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
         return observed(where, [&] { return below_->reserve(where, offset, bytes); });
     }
-    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes,
-                       os::unpunchable otherwise) override {
+    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override {
         return observed(where, [&] { return below_->punch(where, offset, bytes, otherwise); });
     }
     result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }

@@ -153,8 +153,7 @@ TEST(record, what_is_none_or_has_features_is_not_taken_apart) {
     const auto parts_of = [&] {
         std::size_t parts = 0;
         const bool sound = for_each_part(
-            record, k_pages_of_chunk, [&](const placed_chunk&) { ++parts; },
-            [&](const page_entry&) { ++parts; });
+            record, k_pages_of_chunk, [&](const placed_chunk&) { ++parts; }, [&](const page_entry&) { ++parts; });
         return std::pair(sound, parts);
     };
     EXPECT_EQ(parts_of(), std::pair(true, std::size_t{1}));
