@@ -330,7 +330,8 @@ consteval void refuse_to_store() {
     static_assert(Why != unfit::other_memory,
                   "Remanence cannot store a container that takes its memory from elsewhere, "
                   "by std::allocator for instance (std::string, std::vector<T>). Use that of "
-                  "namespace remanence (rem::string, rem::vector<T>), or rem::allocator.");
+                  "namespace remanence (rem::string, rem::vector<T>), or rem::allocator; or rem::fragile, which "
+                  "stores it serialised.");
     static_assert(Why != unfit::empty_is_static,
                   "Remanence cannot store this container: an empty one points at a static "
                   "object of the program, which lies elsewhere in the next process. Use "

@@ -1,0 +1,82 @@
+// The compiled half of fragile elements: the table of the objects that references to them share, and errors.
+
+#include "api/heap_impl.hpp"
+
+#include <remanence/detail/fingerprint.hpp>
+#include <remanence/fragile.hpp>
+
+#include <mutex>
+#include <unordered_map>
+
+namespace remanence::detail {
+
+namespace {
+
+struct live_values {
+    std::mutex mutex;
+    std::unordered_map<const void*, live_value*> by_element;
+};
+
+/// Never destroyed, so that references may live as long as the process.
+live_values& all_live() {
+    static auto* const all = new live_values;
+    return *all;
+}
+
+} // namespace
+
+live_value* share_live_value(const void* element) noexcept {
+    live_values& all = all_live();
+    const std::scoped_lock lock(all.mutex);
+    const auto found = all.by_element.find(element);
+    if (found == all.by_element.end())
+        return nullptr;
+    ++found->second->references_;
+    return found->second;
+}
+
+void add_live_value(live_value& value) {
+    live_values& all = all_live();
+    const std::scoped_lock lock(all.mutex);
+    all.by_element.emplace(value.element(), &value);
+}
+
+bool release_live_value(live_value& value) noexcept {
+    live_values& all = all_live();
+    const std::scoped_lock lock(all.mutex);
+    if (--value.references_ != 0)
+        return false;
+    all.by_element.erase(value.element());
+    return true;
+}
+
+void refuse_stored_bytes(const std::string& why) {
+    raise(failure{errc::corrupt, "the stored bytes of a fragile element are not those of a value of its type: " + why +
+                                     ". Was its type or its serialize_trait changed, or was the element moved from?"});
+}
+
+void refuse_to_serialize(const std::string& why) {
+    raise(failure{errc::invalid_argument, "a value cannot be stored as a fragile element: " + why + "."});
+}
+
+void refuse_unknown_class(std::string_view name, const std::type_info& base) {
+    raise(failure{errc::type_mismatch, "a fragile element has an object of the class \"" + std::string(name) +
+                                           "\", which this program did not register. Call register_exemplar<" +
+                                           readable_name(base.name()) + ", …>(\"" + std::string(name) +
+                                           "\") before reading it."});
+}
+
+void refuse_unregistered_class(const std::type_info& type, const std::type_info& base) {
+    raise(failure{errc::invalid_argument, "objects of class " + readable_name(type.name()) +
+                                              " cannot be stored yet as fragile elements. Call register_exemplar<" +
+                                              readable_name(base.name()) + ", " + readable_name(type.name()) +
+                                              ">() with a name first."});
+}
+
+void refuse_second_name(std::string_view name, const std::type_info& base) {
+    raise(failure{errc::invalid_argument, "register_exemplar<" + readable_name(base.name()) + ", …>(\"" +
+                                              std::string(name) +
+                                              "\"): another class has this name, or the class has another name."});
+}
+
+} // namespace remanence::detail
