@@ -55,6 +55,7 @@ void moves(session& program) {
     program.commit();
     rewrite_largest(program); // mapped from the file
     program.commit();
+    program.expect_health(); // of a checkpoint that the commit may have made
     program.die();
     program.open();
     rewrite_largest(program);

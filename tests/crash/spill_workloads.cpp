@@ -49,6 +49,7 @@ void spilled_commits(session& program) {
     add_spilled(program, 7);
     program.poke(3, 5000, 300);
     program.commit();
+    program.expect_health(); // of a checkpoint that the commit may have made
     program.die();
     program.open();
     add_spilled(program);

@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -29,24 +30,31 @@ template <class T, std::size_t N>
 inline constexpr std::size_t flat_extent_v<T[N]> = N * flat_extent_v<T>;
 
 // Initialisers for unevaluated use. Their conversions are const so that a greedy converting constructor, such as that
-// of std::any, is the better match and there is no ambiguity.
+// of std::any, is the better match and there is no ambiguity. Nothing calls them; they are defined since clang warns of
+// templates that are not, when a constructor of a member is instantiated.
 template <class Owner>
 struct any_part {
     template <class M>
         requires(!std::same_as<M, Owner>)
-    operator M() const; // NOLINT(google-explicit-constructor)
+    operator M() const {
+        std::terminate();
+    } // NOLINT(google-explicit-constructor)
 };
 template <class Owner>
 struct any_base {
     template <class B>
         requires(std::is_base_of_v<B, Owner> && !std::same_as<B, Owner>)
-    operator B() const; // NOLINT(google-explicit-constructor)
+    operator B() const {
+        std::terminate();
+    } // NOLINT(google-explicit-constructor)
 };
 template <class Owner>
 struct any_empty_base {
     template <class B>
         requires(std::is_base_of_v<B, Owner> && !std::same_as<B, Owner> && std::is_empty_v<B>)
-    operator B() const; // NOLINT(google-explicit-constructor)
+    operator B() const {
+        std::terminate();
+    } // NOLINT(google-explicit-constructor)
 };
 struct any_union {
     template <class U>
