@@ -197,8 +197,8 @@ std::uint64_t heap_file::needed_end() const {
     }
     for (const auto& [chunk, home] : retired_)
         end = std::max(end, other_home_of(chunk) + super_.chunk_bytes);
-    if (!early_.empty())
-        end = std::max(end, home_of(*early_.rbegin() * super_.chunk_bytes) + super_.chunk_bytes);
+    for (const std::uint64_t chunk : early_)
+        end = std::max(end, early_home_of(chunk) + super_.chunk_bytes);
     for (const auto& area : {super_.map, next_map_area_})
         end = std::max(end, area.area_offset + 2 * area.slot_bytes);
     return end;

@@ -119,8 +119,8 @@ public:
 
     // A commit, in order: make room, write fresh chunks, sync; and accept once its record is durable.
 
-    /// Gives every heap byte below `heap_bytes` a home. May write a superblock, which must not be while a publication is
-    /// under way: needs_regions() tells.
+    /// Gives every heap byte below `heap_bytes` a home. May write a superblock, for which reserve_places() made room, and which
+    /// must not be while a publication is under way: needs_regions() tells.
     result<void> add_regions(std::uint64_t heap_bytes);
     [[nodiscard]] bool needs_regions(std::uint64_t heap_bytes) const { return heap_bytes > region_bytes(); }
     /// Room on the disk for these pages (contiguous in the heap, within one chunk) and their checksums. errc::no_space.
@@ -134,10 +134,15 @@ public:
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
     result<void> sync_fresh();
-    /// Pages of this chunk, which is not stored, are in its home before any commit; discard_unstored() leaves them there until
-    /// accept_fresh() or release_early().
-    void hold_early(std::uint64_t chunk) { early_.insert(chunk); }
-    void release_early(std::uint64_t chunk) noexcept { early_.erase(chunk); }
+    /// Pages of this chunk are in the home that it takes with the next commit before that, its other one, if it is stored:
+    /// discard_unstored() leaves them there until it is accepted, or until release_early(). False, for want of room in the chunk
+    /// map: it cannot be.
+    bool hold_early(std::uint64_t chunk);
+    void release_early(std::uint64_t chunk) noexcept;
+    /// Where its pages go then, and lie until it is accepted.
+    [[nodiscard]] std::uint64_t early_home_of(std::uint64_t chunk) const {
+        return is_stored(chunk) ? other_home_of(chunk) : home_of(chunk * super_.chunk_bytes);
+    }
     /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
     /// not, and may still become a fresh one.
     result<bool> has_contents(std::uint64_t chunk);
@@ -153,10 +158,9 @@ public:
     [[nodiscard]] bool may_move(std::uint64_t chunk) const;
     /// Whether a record may say that it moves there.
     [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
-    /// For how many of these chunks, from the first one on, the chunk map has room when they move.
+    /// For how many of these chunks, from the first one on, the chunk map has room when they move, with those held early.
     [[nodiscard]] std::size_t room_to_move(std::span<const std::uint64_t> chunks) const;
-    /// For each of these chunks. May write a superblock, which must not be while a publication is under way:
-    /// needs_second_homes() tells.
+    /// For each of these chunks. May write a superblock, as add_regions(): needs_second_homes() tells.
     result<void> add_second_homes(std::span<const std::uint64_t> chunks);
     [[nodiscard]] bool needs_second_homes(std::span<const std::uint64_t> chunks) const;
     /// The home where it is not, and where that lies in the file. Precondition: its region has two.
@@ -164,8 +168,8 @@ public:
     [[nodiscard]] std::uint64_t other_home_of(std::uint64_t chunk) const;
     /// Room at the other homes, which must follow each other, and for the checksums. errc::no_space.
     result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
-    /// Writes chunks, which follow each other there too, to their other homes. Durable after sync_fresh().
-    result<void> write_moved(std::uint64_t first_chunk, std::span<const std::byte> chunks);
+    /// Writes pages, which follow each other there too, to the other homes of their chunks. Durable after sync_fresh().
+    result<void> write_moved(std::uint64_t first_page, std::span<const std::byte> pages);
     /// The log has the record that names this chunk. `maps_former_home`: somebody maps the home that it leaves, so that its
     /// space is not to be given back before left_former_home().
     void accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
@@ -226,11 +230,13 @@ private:
         return super_.second_homes[region_index(chunk * super_.chunk_bytes)] != 0;
     }
     bool move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const;
+    [[nodiscard]] const chunk_map& map_with_early() const;
     result<void> publish_layout(const format::superblock& next);
     result<void> extend_to(std::uint64_t end);
     result<void> discard_first_homes(byte_range heap);
     result<void> discard_dead_homes();
     result<void> discard_homes(chunk_place place, byte_range heap);
+    result<void> discard_homes_but_retired(chunk_place place, byte_range heap);
     result<void> punch_homes(std::uint64_t home, std::uint64_t bytes);
     /// With the next sequence number, and sealed; errc::corrupt when there is none.
     result<format::superblock> numbered(format::superblock next) const;
@@ -264,6 +270,7 @@ private:
     std::map<std::uint64_t, retired> retired_; // homes that chunks left, and that may still have bytes, by chunk
     std::uint64_t newly_retired_ = 0;          // of these, since the last checkpoint
     std::set<std::uint64_t> early_;
+    mutable std::optional<chunk_map> map_with_early_; // as if those of early_ that are stored had moved; once it was asked for
     bool is_publishing_ = false; // composed, and not adopted
     bool is_ahead_of_file_ = false;
 };

@@ -52,7 +52,12 @@ result<void> heap_file::publish_layout(const superblock& next) {
     auto sealed = numbered(next);
     if (!sealed)
         return sealed.error();
-    REM_TRY(write_superblock(*file_, syncs_, *sealed));
+    if (auto written = write_superblock(*file_, syncs_, *sealed); !written) {
+        failure why = written.why();
+        if (why.code == errc::no_space)
+            why.code = errc::io; // I5: it had its place
+        return unexpected(std::move(why));
+    }
     super_ = *sealed;
     return {};
 }
@@ -141,7 +146,7 @@ void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> che
         image_bytes_ = (chunk + 1) * super_.chunk_bytes;
     }
     fresh_.emplace(chunk, std::move(checksums));
-    early_.erase(chunk);
+    release_early(chunk);
 }
 
 // R3
@@ -157,12 +162,40 @@ bool heap_file::can_move(std::uint64_t chunk, chunk_place to) const {
 
 std::size_t heap_file::room_to_move(std::span<const std::uint64_t> chunks) const {
     const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
-    chunk_map after = map_;
+    chunk_map after = map_with_early();
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         if (!move(after, chunks[i], 0) || after.exceptions().size() > limit)
             return i;
     }
     return chunks.size();
+}
+
+const chunk_map& heap_file::map_with_early() const {
+    if (!map_with_early_) {
+        map_with_early_ = map_;
+        for (const std::uint64_t chunk : early_) {
+            if (is_stored(chunk))
+                (void)move(*map_with_early_, chunk, 0); // hold_early() found room
+        }
+    }
+    return *map_with_early_;
+}
+
+bool heap_file::hold_early(std::uint64_t chunk) {
+    if (is_stored(chunk) && !early_.contains(chunk)) {
+        const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
+        (void)map_with_early();
+        if (map_with_early_->exceptions().size() + 2 > limit || !move(*map_with_early_, chunk, 0))
+            return false;
+        retired_.erase(chunk); // may_move(): nothing durable names the home that it is to take, which must not be punched now
+    }
+    early_.insert(chunk);
+    return true;
+}
+
+void heap_file::release_early(std::uint64_t chunk) noexcept {
+    early_.erase(chunk);
+    map_with_early_.reset();
 }
 
 bool heap_file::move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const {
@@ -212,10 +245,12 @@ result<void> heap_file::reserve_move(std::uint64_t first_chunk, std::uint64_t co
     return {};
 }
 
-result<void> heap_file::write_moved(std::uint64_t first_chunk, std::span<const std::byte> chunks) {
+result<void> heap_file::write_moved(std::uint64_t first_page, std::span<const std::byte> pages) {
+    const std::uint64_t first_chunk = first_page / chunk_pages();
+    const std::uint64_t in_chunk = first_page % chunk_pages() * k_page_bytes;
     const std::uint64_t home = other_home_of(first_chunk);
-    REM_TRY(extend_to(home + chunks.size()));
-    return file_->write_direct("store: moved chunks", home, chunks);
+    REM_TRY(extend_to(home + align_up(in_chunk + pages.size(), super_.chunk_bytes)));
+    return file_->write_direct("store: moved chunks", home + in_chunk, pages);
 }
 
 void heap_file::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
@@ -226,6 +261,7 @@ void heap_file::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> che
     retired_[chunk] = {version, maps_former_home};
     ++newly_retired_; // may_move(): it was not one of them
     fresh_.insert_or_assign(chunk, std::move(checksums));
+    release_early(chunk);
 }
 
 } // namespace remanence::store

@@ -40,6 +40,7 @@ result<std::vector<byte_range>> heap_file::forget(byte_range stretch, std::uint6
         forgotten.push_back({first * chunk_bytes, (chunk - first) * chunk_bytes});
     }
     image_bytes_ = map_.without_zeros_at_end(image_bytes_ / chunk_bytes) * chunk_bytes;
+    map_with_early_.reset();
     return forgotten;
 }
 
@@ -106,8 +107,14 @@ result<void> heap_file::discard_dead_homes() {
     return discard_homes(chunk_place::second_home, {image_bytes_, region_bytes() - image_bytes_});
 }
 
-// But for those that chunks left, and that something durable may name.
+// But for those that chunks left, and that something durable may name, and those that chunks will take.
 result<void> heap_file::discard_homes(chunk_place place, byte_range heap) {
+    for (const byte_range& unused : without_early(heap))
+        REM_TRY(discard_homes_but_retired(place, unused));
+    return {};
+}
+
+result<void> heap_file::discard_homes_but_retired(chunk_place place, byte_range heap) {
     const std::uint64_t chunk_bytes = super_.chunk_bytes;
     for (std::uint64_t from = heap.offset; from < heap.end();) {
         const region& r = region_of(from);

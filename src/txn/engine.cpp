@@ -88,6 +88,7 @@ void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignmen
         }
     }
     allocator_->deallocate(block, bytes, alignment);
+    spill_if_due(base(), 0);
 }
 
 std::optional<alloc::block> engine::block_of(const void* address) const {
@@ -127,6 +128,7 @@ result<void> engine::announce(const void* first, std::uint64_t bytes) {
     auto announced = view_->announce(offset_of(first), bytes);
     if (!announced)
         return name_file("touch in ", path(), announced.why());
+    spill_if_due(first, bytes); // but what is about to be written
     return {};
 }
 

@@ -49,7 +49,7 @@ struct engine_options {
     bool any_address = false;
     std::uint64_t log_limit_bytes = 64 * MiB;
     std::uint64_t twin_limit_bytes = 256 * MiB;
-    /// Bytes of fresh chunks that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
+    /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
     /// may use. Less than eight chunks are eight chunks.
     std::uint64_t dirty_limit_bytes = 0;
     unsigned mode = 0666;
@@ -198,7 +198,7 @@ public:
     [[nodiscard]] std::uint64_t syncs() const { return files_.syncs(); }
     [[nodiscard]] std::uint64_t log_limit_bytes() const { return options_.log_limit_bytes; }
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
-    /// Of fresh chunks that are in the file, as far as they were not written again, and in no commit yet.
+    /// Those that are in the file, as far as they were not written again, and in no commit yet.
     [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return view_->spilled(); }
     /// Of chunks that were committed first and are not mapped from the file yet.
     [[nodiscard]] std::uint64_t unmapped_bytes() const { return view_->unmapped_bytes(); }
@@ -265,6 +265,7 @@ private:
     result<void> spill(byte_range handed_out);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
     result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    result<void> reserve_to_move_early(std::uint64_t chunk);
     result<void> fold_and_settle(commit_scope scope);
     result<void> begin_run();
     result<void> step(checkpoint_run& run, std::uint64_t bytes_max);

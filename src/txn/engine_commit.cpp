@@ -64,12 +64,33 @@ std::vector<stretch> moved_runs(const store::heap_file& store, const view::chang
     });
 }
 
+/// The pages of moved chunks that are to be written: all, but for what was spilled.
+std::vector<stretch> moved_stretches(const store::heap_file& store, const view::change_set& changes) {
+    std::vector<stretch> found;
+    std::uint64_t home_of_next = 0; // behind the last one
+    for (const view::whole_chunk& moved : changes.moved) {
+        const std::uint64_t home = store.other_home_of(moved.chunk);
+        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+            if (!moved.needs_writing(i))
+                continue;
+            const std::uint64_t page = moved.chunk * store.chunk_pages() + i;
+            const std::uint64_t home_of_page = home + i * k_page_bytes;
+            if (!found.empty() && found.back().first + found.back().count == page && home_of_page == home_of_next)
+                ++found.back().count;
+            else
+                found.push_back({page, 1});
+            home_of_next = home_of_page + k_page_bytes;
+        }
+    }
+    return found;
+}
+
 /// The pages of fresh chunks that are to be written, once they have a home.
 stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
     stretches found(store);
     for (const view::whole_chunk& fresh : changes.fresh) {
         for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
-            if (fresh.is_to_be_written(i))
+            if (fresh.checksums[i] != 0 && fresh.needs_writing(i))
                 found.add(fresh.chunk * store.chunk_pages() + i);
         }
     }
@@ -284,10 +305,9 @@ result<void> engine::begin_session() {
 result<void> engine::write_whole_chunks(const view::change_set& changes) {
     if (changes.fresh.empty() && changes.moved.empty())
         return {};
-    const std::uint64_t chunk_bytes = store_->chunk_bytes();
-    for (const stretch& run : moved_runs(*store_, changes)) {
-        const auto bytes = static_cast<std::size_t>(run.count * chunk_bytes);
-        REM_TRY(store_->write_moved(run.first, {view_->base() + run.first * chunk_bytes, bytes}));
+    for (const stretch& run : moved_stretches(*store_, changes)) {
+        const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
+        REM_TRY(store_->write_moved(run.first, {view_->base() + run.first * k_page_bytes, bytes}));
         stats_.image_bytes += bytes;
     }
     const stretches places = fresh_stretches(*store_, changes);

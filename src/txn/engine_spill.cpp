@@ -1,5 +1,6 @@
-// Beyond memory: when more is written and not committed than the budget allows, fresh chunks are spilled: written to their
-// homes early, and mapped from there. Any thread that allocates may find that due, while others write to the heap.
+// Beyond memory: when more is written and not committed than the budget allows, chunks are spilled: written early to the homes
+// that they take with the next commit, and mapped from there. Any thread that allocates, frees or announces may find that due,
+// while others write to the heap.
 
 #include "txn/engine.hpp"
 
@@ -63,6 +64,10 @@ void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
 
 result<void> engine::spill(byte_range handed_out) {
     const std::uint64_t budget = dirty_limit_bytes();
+    if (view_->accessible_bytes() <= budget) {
+        spill_pace_.looked(0, 0, budget);
+        return {};
+    }
     auto found = view_->find_spillable(handed_out);
     if (!found) {
         spill_pace_.looked(0, 0, budget);
@@ -71,6 +76,13 @@ result<void> engine::spill(byte_range handed_out) {
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
     if (before >= budget) {
+        // Chunks that have moved may not move again before a checkpoint.
+        if (run_ && found->chunks.size() * store_->chunk_bytes() < budget / 2) {
+            REM_TRY(finish_run());
+            found = view_->find_spillable(handed_out);
+            if (!found)
+                return {};
+        }
         for (auto chunk = found->chunks.begin(); chunk != found->chunks.end() && left > budget / 2; ++chunk) {
             auto spilled = spill_chunk(*chunk);
             if (view_->has_left_homes())
@@ -96,7 +108,10 @@ result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
     auto pages = view_->pages_to_spill(chunk);
     if (!pages)
         return kept(pages.why());
-    if (auto room = reserve_to_spill(chunk, *pages); !room) {
+    if (pages->empty())
+        return std::optional<std::uint64_t>(0);
+    const bool is_stored = store_->is_stored(chunk);
+    if (auto room = is_stored ? reserve_to_move_early(chunk) : reserve_to_spill(chunk, *pages); !room) {
         if (room.why().code == errc::no_space)
             (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
         return kept(room.why());
@@ -111,6 +126,7 @@ result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
 }
 
 result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
+    REM_TRY(store_->reserve_places());
     REM_TRY(discard_before_fresh());
     const std::uint64_t end = (chunk + 1) * store_->chunk_bytes();
     if (store_->needs_regions(end))
@@ -119,6 +135,14 @@ result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<os:
     for (const os::page_run& run : pages)
         REM_TRY(store_->reserve_pages(run.offset / k_page_bytes, run.bytes / k_page_bytes));
     return {};
+}
+
+result<void> engine::reserve_to_move_early(std::uint64_t chunk) {
+    REM_TRY(store_->reserve_places());
+    if (store_->needs_second_homes({{chunk}}))
+        REM_TRY(finish_run()); // a superblock of another kind would come between
+    REM_TRY(store_->add_second_homes({{chunk}}));
+    return store_->reserve_move(chunk, 1);
 }
 
 // What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody else's hand, has

@@ -120,27 +120,32 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     if (move == moving::allowed)
         REM_TRY(collect_moved(*used, changes));
+    const std::size_t moved = changes.moved.size();
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
-        if (std::ranges::binary_search(changes.moved, chunk, {}, &whole_chunk::chunk))
+        if (std::ranges::binary_search(std::span(changes.moved).first(moved), chunk, {}, &whole_chunk::chunk))
             continue;
-        if (store_.is_stored(chunk)) {
+        const std::vector<std::uint32_t>* const at_home = spilled_.find(chunk);
+        const bool is_stored = store_.is_stored(chunk);
+        if (is_stored && at_home == nullptr) {
             REM_TRY(collect_stored(piece, kept, changes));
             continue;
         }
-        const std::vector<std::uint32_t>* const at_home = spilled_.find(chunk);
+        std::vector<whole_chunk>& whole = is_stored ? changes.moved : changes.fresh;
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
             const auto page = static_cast<std::size_t>(at % chunk_bytes / k_page_bytes);
-            if ((at_home == nullptr || (*at_home)[page] == 0) && is_all_zeros({base() + at, k_page_bytes}))
+            const bool is_zeros = is_all_zeros({base() + at, k_page_bytes});
+            if (is_zeros && !is_stored && (at_home == nullptr || (*at_home)[page] == 0))
                 continue; // what was never written reads as zeros anyway
-            if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
-                changes.fresh.push_back(as_spilled(chunk));
-            whole_chunk& fresh = changes.fresh.back();
-            fresh.checksums[page] = page_checksum({base() + at, k_page_bytes});
+            if (whole.empty() || whole.back().chunk != chunk)
+                whole.push_back(as_spilled(chunk));
+            // Bytes are at the home of a fresh chunk; so that its zeros are written, they have a checksum.
+            whole.back().checksums[page] = is_zeros && is_stored ? 0 : page_checksum({base() + at, k_page_bytes});
             if (at_home != nullptr)
-                fresh.is_at_home[page] = false;
+                whole.back().is_at_home[page] = false;
         }
     }
+    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
     return changes;
 }
 
@@ -229,7 +234,8 @@ result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const b
         std::uint64_t bytes = 0;
         for (const byte_range& piece : pieces)
             bytes += piece.bytes;
-        if (2 * bytes < chunk_bytes || !store_.may_move(chunk) || frozen_.has_any_in(chunk))
+        if (2 * bytes < chunk_bytes || !store_.may_move(chunk) || frozen_.has_any_in(chunk) ||
+            spilled_.find(chunk) != nullptr)
             continue;
         auto is_cheaper = is_cheaper_whole(pieces);
         if (!is_cheaper)

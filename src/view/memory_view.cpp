@@ -127,7 +127,7 @@ void memory_view::accept(const change_set& changes) {
         if (moved.chunk >= mappings_.size())
             continue;
         mapping& now = mappings_[static_cast<std::size_t>(moved.chunk)];
-        if (now != mapping::anonymous) // its former home is where it is again, and has just what the view has
+        if (now != mapping::anonymous) // its former home is where it is again, and has just what the view has; so is its next
             now = now == mapping::home ? mapping::former_home : mapping::home;
     }
     renew_twins(changes);
@@ -154,6 +154,7 @@ void memory_view::renew_twins(const change_set& changes) {
 
 result<void> memory_view::rollback() {
     REM_TRY(gather_written());
+    REM_TRY(unspill(spilled_.chunks()));
     for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
         if (store_.is_stored(piece.offset / store_.chunk_bytes())) {
             REM_TRY(restore(piece));
@@ -161,7 +162,6 @@ result<void> memory_view::rollback() {
             REM_TRY(os::drop_pages(base() + piece.offset, piece.bytes));
         }
     }
-    REM_TRY(unspill(spilled_.chunks()));
     kept_in_memory_.clear();
     announced_.clear();
     written_.clear();

@@ -48,9 +48,7 @@ struct whole_chunk {
     std::vector<std::uint32_t> checksums; // one for each page; 0: all zeros
     std::vector<bool> is_at_home{}; // likewise, when it was spilled: those not written since, which need not be again
 
-    [[nodiscard]] bool is_to_be_written(std::size_t page) const {
-        return checksums[page] != 0 && (is_at_home.empty() || !is_at_home[page]);
-    }
+    [[nodiscard]] bool needs_writing(std::size_t page) const { return is_at_home.empty() || !is_at_home[page]; }
 };
 
 /// What a commit has to make durable.
@@ -106,9 +104,7 @@ public:
     /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
     result<bool> holds_changes(const page_predicate& is_unused);
     /// Whether the chunk is mapped from the home where it is.
-    [[nodiscard]] bool maps_home(std::uint64_t chunk) const {
-        return chunk < mappings_.size() && mappings_[static_cast<std::size_t>(chunk)] == mapping::home;
-    }
+    [[nodiscard]] bool maps_home(std::uint64_t chunk) const { return maps(chunk, mapping::home); }
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
     void accept(const change_set& changes);
     /// Memory becomes the committed content again.
@@ -153,17 +149,18 @@ public:
     /// The image holds every twin now.
     void drop_twins();
 
-    // Spilling: a fresh chunk is written to its home before any commit, and mapped from there, so that its memory goes back to
-    // the kernel. Other threads may be writing to memory meanwhile. What was spilled is part of the next commit as it is then,
-    // and gone with the next rollback(). Engines call these with nobody else at the store (spilling.cpp).
+    // Spilling: a chunk is written to the home that it takes with the next commit before that, its other one, if it is stored,
+    // and mapped from there, so that its memory goes back to the kernel. Other threads may be writing to memory meanwhile. What was
+    // spilled is part of the next commit as it is then, and gone with the next rollback(). Engines call these with nobody else at
+    // the store (spilling.cpp).
 
     struct spillable {
-        std::uint64_t written_bytes = 0;     // of memory in use by chunks that are not stored
+        std::uint64_t written_bytes = 0;     // of memory in use by what was written and is not committed
         std::vector<std::uint64_t> chunks{}; // of them, what may be spilled: those that were found first come first
     };
-    /// All but chunks of `handed_out`, which is about to be written. O(pages of chunks that are not stored).
+    /// All but chunks of `handed_out`, which is about to be written. O(pages that are accessible).
     result<spillable> find_spillable(byte_range handed_out);
-    /// Pages of such a chunk that are to be written, in runs.
+    /// Pages of such a chunk that are to be written, in runs; none, if it cannot be spilled.
     result<std::vector<os::page_run>> pages_to_spill(std::uint64_t chunk);
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
@@ -253,6 +250,9 @@ private:
     result<void> restore(byte_range range);
     result<void> unspill(const std::vector<std::uint64_t>& chunks);
     result<void> unspill_unused(const page_predicate& is_unused);
+    result<void> find_written_stored(std::vector<os::page_run>& runs);
+    [[nodiscard]] bool may_be_spilled(std::uint64_t chunk) const;
+    result<void> restore_committed(std::uint64_t chunk);
     /// As its home has it: zeros, if it was not spilled.
     [[nodiscard]] whole_chunk as_spilled(std::uint64_t chunk) const;
     void add_spilled(change_set& changes) const;
@@ -260,6 +260,7 @@ private:
     void count_unmapped(const change_set& changes);
     void note_mapped(std::uint64_t chunks) { unmapped_chunks_ -= std::min(unmapped_chunks_, chunks); }
     void forget_spilled() noexcept;
+    void forget_spilled(std::uint64_t chunk) noexcept;
     result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<os::page_run>& pages);
     result<bool> replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages, os::moving_mapping& by,
                                  std::vector<std::uint32_t>& checksums);
@@ -296,9 +297,13 @@ private:
     std::uint64_t unmapped_chunks_ = 0;
     std::uint64_t mapped_with_newer_ = 0; // chunks, since the last checkpoint; each is a mapping of its own
     std::vector<std::byte*> unchanged_;   // scratch of collect_stored()
-    /// What the memory of a chunk is: anonymous, or mapped from the file, where it is or where it was before it moved.
-    enum class mapping : std::uint8_t { anonymous, home, former_home };
+    /// What the memory of a chunk is: anonymous, or mapped from the file, where it is, where it was before it moved, or where it
+    /// was spilled to, though it is stored.
+    enum class mapping : std::uint8_t { anonymous, home, former_home, next_home };
     std::vector<mapping> mappings_;
+    [[nodiscard]] bool maps(std::uint64_t chunk, mapping what) const {
+        return chunk < mappings_.size() && mappings_[static_cast<std::size_t>(chunk)] == what;
+    }
 };
 
 } // namespace remanence::view

@@ -1,5 +1,6 @@
-// Chunks that no commit has stored are written to their homes early, and mapped from there: to which nothing durable points
-// yet (I1), so that a crash leaves bytes there that mean nothing.
+// Chunks that were written are written to the homes that they take with the next commit early, and mapped from there: to which
+// nothing durable points yet (I1), so that a crash leaves bytes there that mean nothing. Fresh ones are written page by page; of
+// those that are stored all, to their other home, for they move there (heap_file).
 //
 // Other threads may be writing to the chunk. So they are paused while it is copied, written and replaced: what they have written
 // before is in the copy, what they write afterwards is in the new mapping, and nothing comes between.
@@ -45,14 +46,13 @@ result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out
         copies_.emplace(std::move(*copies));
     }
     std::vector<os::page_run> runs;
-    const auto look_at = [&](std::uint64_t from, std::uint64_t to) -> result<void> {
-        return from < to ? copies_->append({from, to - from}, runs) : result<void>();
-    };
     for (const store::extent& e : store_.extents()) {
         if (!e.stored)
-            REM_TRY(look_at(e.heap.offset, e.heap.end()));
+            REM_TRY(copies_->append({e.heap.offset, e.heap.bytes}, runs));
     }
-    REM_TRY(look_at(store_.image_bytes(), accessible_));
+    if (store_.image_bytes() < accessible_)
+        REM_TRY(copies_->append({store_.image_bytes(), accessible_ - store_.image_bytes()}, runs));
+    REM_TRY(find_written_stored(runs));
 
     spillable found;
     std::unordered_set<std::uint64_t> are_written;
@@ -82,28 +82,82 @@ result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out
     std::erase_if(in_turn, [&](std::uint64_t chunk) {
         const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
         const auto first_behind = std::ranges::upper_bound(stays, all.offset, {}, &byte_range::end);
-        return all.end() > accessible_ || !kept_in_memory_.is_complete() ||
+        return all.end() > accessible_ || !kept_in_memory_.is_complete() || !may_be_spilled(chunk) ||
                (first_behind != stays.end() && first_behind->offset < all.end());
     });
     found.chunks = std::move(in_turn);
     return found;
 }
 
-// Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums.
+// Pages of stored chunks that are not mapped from their home are left out: they are in memory whether or not somebody writes
+// there. So are those with twins, which may be just what is committed; twins have a limit of their own.
+result<void> memory_view::find_written_stored(std::vector<os::page_run>& runs) {
+    std::vector<os::page_run> copies;
+    const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
+        copies.clear();
+        REM_TRY(copies_->append({first * store_.chunk_bytes(), (end - first) * store_.chunk_bytes()}, copies));
+        for (const os::page_run& run : copies) {
+            for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) {
+                if (committed_copy(at / k_page_bytes) == nullptr)
+                    os::append_run(runs, at, k_page_bytes);
+            }
+        }
+        return {};
+    };
+    const auto is_to_be_looked_at = [&](std::uint64_t chunk) {
+        return (maps_home(chunk) && store_.is_stored(chunk)) || maps(chunk, mapping::next_home);
+    };
+    for (std::uint64_t chunk = 0; chunk < mappings_.size();) {
+        std::uint64_t end = chunk;
+        while (end < mappings_.size() && is_to_be_looked_at(end))
+            ++end;
+        if (chunk < end)
+            REM_TRY(look_at(chunk, end));
+        chunk = end + 1;
+    }
+    sort_and_merge(runs);
+    return {};
+}
+
+// Of a stored chunk a twin that is frozen would be taken for what is committed, after it has moved.
+bool memory_view::may_be_spilled(std::uint64_t chunk) const {
+    return !store_.is_stored(chunk) || spilled_.find(chunk) != nullptr ||
+           (maps_home(chunk) && store_.may_move(chunk) && !frozen_.has_any_in(chunk));
+}
+
+// Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
+// stored chunk which nobody has written come from the file; if they are not what is committed they must not get another checksum:
+// no pages then.
 result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
                                 std::vector<os::page_run>& pages) {
-    const std::uint64_t begin = chunk * store_.chunk_bytes();
+    const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+    const bool is_stored = store_.is_stored(chunk);
+    const bool is_moving = is_stored && !maps(chunk, mapping::next_home); // then all of it is written
     private_.clear();
-    REM_TRY(copies_->append({begin, store_.chunk_bytes()}, private_));
-    for (const os::page_run& run : private_) {
-        for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) {
-            std::byte* const copy = staged_.data() + (at - begin);
-            copy_page(copy, base() + at);
-            std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - begin) / k_page_bytes)];
-            if (checksum == 0 && is_all_zeros({copy, k_page_bytes}))
-                continue; // its home is a hole
-            checksum = page_checksum({copy, k_page_bytes});
-            os::append_run(pages, at, k_page_bytes);
+    REM_TRY(copies_->append({all.offset, all.bytes}, private_));
+    auto copied = private_.begin();
+    for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
+        while (copied != private_.end() && copied->end() <= at)
+            ++copied;
+        const bool is_private = copied != private_.end() && copied->offset <= at;
+        if (!is_private && !is_moving)
+            continue;
+        std::byte* const copy = staged_.data() + (at - all.offset);
+        copy_page(copy, base() + at);
+        std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - all.offset) / k_page_bytes)];
+        const bool is_zeros = is_all_zeros({copy, k_page_bytes});
+        if (is_zeros && !is_stored && checksum == 0)
+            continue; // its home is a hole
+        checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
+        os::append_run(pages, at, k_page_bytes);
+        if (is_private || committed_copy(at / k_page_bytes) != nullptr)
+            continue;
+        auto committed = store_.checksum_of(at / k_page_bytes);
+        if (!committed)
+            return committed.error();
+        if (*committed != checksum) {
+            pages.clear();
+            return {};
         }
     }
     return {};
@@ -129,7 +183,8 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
         runs->reserve(static_cast<std::size_t>(store_.chunk_pages()));
     if (mappings_.size() <= chunk)
         mappings_.resize(static_cast<std::size_t>(chunk) + 1);
-    store_.hold_early(chunk);
+    if (!store_.hold_early(chunk))
+        return std::uint64_t{0};
     if (!was_spilled) {
         try {
             spilled_.insert(chunk, checksums);
@@ -157,7 +212,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
         return std::uint64_t{0};
     }
     spilled_.replace(chunk, std::move(checksums));
-    mappings_[static_cast<std::size_t>(chunk)] = mapping::home;
+    mappings_[static_cast<std::size_t>(chunk)] = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
     std::uint64_t bytes = 0;
     for (const os::page_run& run : pages)
         bytes += run.bytes;
@@ -177,10 +232,11 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
         return false;
     has_left_homes_ = true; // until it is replaced
     for (const os::page_run& run : pages) {
-        const std::byte* const first = staged_.data() + (run.offset - all.offset);
-        REM_TRY(store_.write_fresh(run.offset / k_page_bytes, {first, static_cast<std::size_t>(run.bytes)}));
+        const std::span bytes(staged_.data() + (run.offset - all.offset), static_cast<std::size_t>(run.bytes));
+        const std::uint64_t page = run.offset / k_page_bytes;
+        REM_TRY(store_.is_stored(chunk) ? store_.write_moved(page, bytes) : store_.write_fresh(page, bytes));
     }
-    auto mapped = store_.file().map_private(by.base(), all.bytes, store_.home_of(all.offset), os::access::read_write);
+    auto mapped = store_.file().map_private(by.base(), all.bytes, store_.early_home_of(chunk), os::access::read_write);
     if (!mapped)
         return cannot_map(mapped.why());
     if (!core_dump_)
@@ -195,22 +251,22 @@ whole_chunk memory_view::as_spilled(std::uint64_t chunk) const {
     const spilled_chunks::checksums* const spilled = spilled_.find(chunk);
     if (spilled == nullptr)
         return {chunk, std::vector<std::uint32_t>(static_cast<std::size_t>(store_.chunk_pages())), {}};
-    whole_chunk found{chunk, *spilled, std::vector<bool>(spilled->size())};
-    for (std::size_t i = 0; i < spilled->size(); ++i)
-        found.is_at_home[i] = (*spilled)[i] != 0;
-    return found;
+    return {chunk, *spilled, std::vector<bool>(spilled->size(), true)};
 }
 
 // Those in which nothing was written since: the others are among the changes already.
 void memory_view::add_spilled(change_set& changes) const {
-    const auto reported = static_cast<std::ptrdiff_t>(changes.fresh.size());
+    const std::size_t fresh = changes.fresh.size();
+    const std::size_t moved = changes.moved.size();
     for (const auto& [chunk, checksums] : spilled_.all()) {
-        const auto end = changes.fresh.begin() + reported;
-        const auto found = std::ranges::lower_bound(changes.fresh.begin(), end, chunk, {}, &whole_chunk::chunk);
-        if (found == end || found->chunk != chunk)
-            changes.fresh.push_back(as_spilled(chunk));
+        const bool is_stored = store_.is_stored(chunk);
+        std::vector<whole_chunk>& whole = is_stored ? changes.moved : changes.fresh;
+        const auto reported = std::span(whole).first(is_stored ? moved : fresh);
+        if (!std::ranges::binary_search(reported, chunk, {}, &whole_chunk::chunk))
+            whole.push_back(as_spilled(chunk));
     }
     std::ranges::sort(changes.fresh, {}, &whole_chunk::chunk);
+    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
 }
 
 void memory_view::forget_spilled() noexcept {
@@ -234,19 +290,40 @@ result<void> memory_view::unspill_unused(const page_predicate& is_unused) {
     return unspill(unused);
 }
 
-// They become zeros, and must not be spilled again, or stored, before their homes are holes.
+// Fresh ones become zeros, and must not be spilled again, or stored, before their homes are holes.
 result<void> memory_view::unspill(const std::vector<std::uint64_t>& chunks) {
+    has_left_homes_ = has_left_homes_ || !chunks.empty();
     for (std::size_t i = 0; i < chunks.size();) {
+        if (store_.is_stored(chunks[i])) {
+            REM_TRY(restore_committed(chunks[i]));
+            forget_spilled(chunks[i++]);
+            continue;
+        }
         std::size_t end = i + 1;
-        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i))
+        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i) && !store_.is_stored(chunks[end]))
             ++end;
-        has_left_homes_ = true;
         REM_TRY(map_zeros(chunks[i] * store_.chunk_bytes(),
                           std::min((chunks[end - 1] + 1) * store_.chunk_bytes(), accessible_)));
         for (; i < end; ++i) {
             mappings_[static_cast<std::size_t>(chunks[i])] = mapping::anonymous;
-            spilled_.erase(chunks[i]);
-            store_.release_early(chunks[i]);
+            forget_spilled(chunks[i]);
+        }
+    }
+    return {};
+}
+
+void memory_view::forget_spilled(std::uint64_t chunk) noexcept {
+    spilled_.erase(chunk);
+    store_.release_early(chunk);
+}
+
+result<void> memory_view::restore_committed(std::uint64_t chunk) {
+    const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+    REM_TRY(map_file_again(all, store_.home_of(all.offset)));
+    for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
+        if (const std::byte* const copy = committed_copy(at / k_page_bytes); copy != nullptr) {
+            REM_TRY(scanner_->announce(at, k_page_bytes));
+            std::memcpy(base() + at, copy, k_page_bytes);
         }
     }
     return {};

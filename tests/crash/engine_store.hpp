@@ -9,8 +9,9 @@ namespace remanence::crash {
 /// Small chunks and a fixed base, so that heaps are small and the same each time.
 txn::engine_options small_heap_options();
 
-/// With `declared`, all is done in declared sections: changes are announced, and commits look for no others.
-enum class sections { ordinary, declared };
+/// With `announced`, changes are announced; with `declared`, they are, too, all is done in declared sections, and commits look for
+/// no others.
+enum class sections { ordinary, announced, declared };
 /// With `in_background`, a checkpoint that is due goes on step by step between and inside of what is done next, at moments
 /// and by steps that are drawn: at one go, dragged out, or not until somebody has to wait for it.
 enum class checkpointing { at_one_go, in_background };

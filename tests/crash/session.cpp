@@ -248,18 +248,16 @@ bool session::try_close(std::uint64_t n, cut how) {
     return done;
 }
 
-bool session::try_add_blocks(std::uint64_t n, cut how, std::uint64_t count, std::uint64_t bytes) {
+bool session::try_changes(std::uint64_t n, cut how, const std::function<void()>& change) {
     prepare_cut(n, how);
-    for (std::uint64_t i = 0; i < count; i++)
-        add_block(bytes);
+    change();
     return finish_cut(how);
 }
 
-bool session::add_blocks_on_full_disk(std::uint64_t n, std::uint64_t count, std::uint64_t bytes) {
+bool session::change_on_full_disk(std::uint64_t n, const std::function<void()>& change) {
     REM_CHECK(disk_ != nullptr);
     disk_->fail_at(n, errc::no_space);
-    for (std::uint64_t i = 0; i < count; i++)
-        add_block(bytes);
+    change();
     const bool done = disk_->failure_is_ahead();
     disk_->work_again();
     if (!store_->health()) {

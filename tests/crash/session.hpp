@@ -103,11 +103,11 @@ public:
     bool try_sync(std::uint64_t n, cut how);
     bool try_checkpoint(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
-    /// Adds so many blocks, during which something may be spilled.
-    bool try_add_blocks(std::uint64_t n, cut how, std::uint64_t count, std::uint64_t bytes);
+    /// Changes, during which something may be spilled.
+    bool try_changes(std::uint64_t n, cut how, const std::function<void()>& change);
     /// The same, but at the nth operation the disk is full, for a moment. The process is dead afterwards only if it had been
     /// promised room.
-    bool add_blocks_on_full_disk(std::uint64_t n, std::uint64_t count, std::uint64_t bytes);
+    bool change_on_full_disk(std::uint64_t n, const std::function<void()>& change);
     [[nodiscard]] bool is_dead() const { return !store_; }
 
     [[nodiscard]] store& opened() { return *store_; }

@@ -1,4 +1,4 @@
-// Programs that write more than memory may hold before they commit: fresh chunks are in the file early.
+// Programs that write more than memory may hold before they commit: chunks are in the file early.
 
 #include "engine_store.hpp"
 #include "workloads.hpp"
@@ -12,7 +12,7 @@ constexpr std::uint64_t k_spill_block = 90 * KiB;
 constexpr std::uint64_t k_spill_blocks = 12; // together beyond it
 
 open_function spilling_engine(std::uint64_t log_limit_bytes, checkpointing how = checkpointing::at_one_go,
-                              sections kind = sections::ordinary) {
+                              sections kind = sections::announced) {
     auto options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
     options.dirty_limit_bytes = k_spill_budget;
@@ -116,7 +116,7 @@ void spilling_cut_short(session& program, session::cut how) {
         program.remove_largest();
         program.commit();
     };
-    for (std::uint64_t n = 0; !program.try_add_blocks(n, how, k_spill_blocks, k_spill_block); n++)
+    for (std::uint64_t n = 0; !program.try_changes(n, how, [&] { add_spilled(program); }); n++)
         leave_less();
     program.rollback();
     for (std::uint64_t n = 0;; n++) {
@@ -131,7 +131,7 @@ void spilling_cut_short(session& program, session::cut how) {
 void spilling_on_full_disk(session& program) {
     begin_to_spill(program);
     for (std::uint64_t n = 0;; n++) {
-        const bool done = program.add_blocks_on_full_disk(n, k_spill_blocks, k_spill_block);
+        const bool done = program.change_on_full_disk(n, [&] { add_spilled(program); });
         if (program.is_dead())
             program.open();
         program.change_serial();
@@ -172,6 +172,144 @@ void spilling_beside_checkpoints(session& program) {
     program.close();
 }
 
+// Blocks that are stored.
+
+/// Leaves them stored, and their chunks mapped from the file.
+void begin_to_rewrite(session& program) {
+    begin_to_spill(program);
+    add_spilled(program);
+    program.commit();
+    program.close();
+    program.open();
+}
+
+void rewrite_large(session& program, std::uint64_t from = 0) {
+    for (std::size_t i = from; i < program.current().blocks().size(); i++) {
+        if (program.current().filled_bytes(i) == k_spill_block)
+            program.poke(i, 64, k_spill_block - 64);
+    }
+}
+
+// They are spilled where they move with the next commit, written again, and moved back.
+void spilled_rewrites(session& program) {
+    begin_to_rewrite(program);
+    program.poke(3, 5000, 300);
+    program.commit();
+    rewrite_large(program);
+    program.poke(k_spill_blocks - 1, 5000, 300); // of this commit, and spilled
+    program.commit();
+    program.poke(2, 9000, 300);
+    program.commit();
+    rewrite_large(program); // which may not move before a checkpoint
+    program.commit();
+    program.verify();
+    program.checkpoint();
+    program.poke(4, 9000, 300);
+    program.commit();
+    rewrite_large(program, 3);
+    program.checkpoint(); // with all that uncommitted
+    program.rollback();
+    program.change_serial();
+    program.commit();
+    rewrite_large(program);
+    program.remove_block(3);
+    program.add_zero_block(80 * KiB); // where it was, perhaps
+    program.commit();
+    program.expect_health(); // of a checkpoint that the commit may have made
+    program.checkpoint();
+    rewrite_large(program);
+    program.die();
+    program.open();
+    rewrite_large(program);
+    program.close(); // without that
+    program.open();
+    program.add_sparse_block(300 * KiB, 70 * KiB, 300);
+    rewrite_large(program);
+    program.commit();
+    program.poke(5, 9000, 300);
+    program.commit();
+    program.close();
+}
+
+// What is freed is no part of the commit, and leaves its place.
+void spilled_rewrites_freed(session& program) {
+    begin_to_rewrite(program);
+    rewrite_large(program);
+    for (std::uint64_t n = 0; n < k_spill_blocks / 2; n++)
+        program.remove_block(k_spill_blocks / 4);
+    program.commit();
+    program.checkpoint();
+    program.add_sparse_block(400 * KiB, 70 * KiB, 300);
+    rewrite_large(program);
+    program.commit();
+    program.remove_largest();
+    program.commit();
+    program.close();
+}
+
+void rewriting_cut_short(session& program, session::cut how) {
+    begin_to_rewrite(program);
+    for (std::uint64_t n = 0; !program.try_changes(n, how, [&] { rewrite_large(program); }); n += 3) {
+        program.open();
+        program.change_serial();
+        program.commit();
+    }
+    program.rollback();
+    for (std::uint64_t n = 0;; n++) {
+        rewrite_large(program);
+        if (program.try_commit(n, how))
+            break;
+        program.open();
+        program.poke(2, 9000, 300);
+        program.commit();
+        program.close();
+        program.open();
+    }
+    program.close();
+}
+
+void rewriting_on_full_disk(session& program) {
+    begin_to_rewrite(program);
+    for (std::uint64_t n = 0;; n++) {
+        const bool done = program.change_on_full_disk(n, [&] { rewrite_large(program); });
+        if (program.is_dead())
+            program.open();
+        program.change_serial();
+        if (n % 2 == 0)
+            program.commit();
+        else
+            program.rollback();
+        program.checkpoint();
+        program.close();
+        program.open();
+        if (done)
+            break;
+    }
+    rewrite_large(program);
+    program.commit();
+    program.close();
+}
+
+// Checkpoints go on beside.
+void rewriting_beside_checkpoints(session& program) {
+    begin_to_rewrite(program);
+    for (std::uint64_t i = 0; i < 5; i++) {
+        for (std::uint64_t n = 0; n < 4; n++) {
+            program.poke((3 * i + n) % k_spill_blocks, 5000 + 9000 * n, 3000);
+            program.commit();
+        }
+        rewrite_large(program, i % 2 * 4);
+        if (i == 3)
+            program.rollback();
+        program.change_serial();
+        program.commit();
+    }
+    program.verify();
+    program.close();
+}
+
+void killed_rewriting(session& program) { rewriting_cut_short(program, session::cut::death); }
+void failing_rewriting(session& program) { rewriting_cut_short(program, session::cut::failure); }
 void killed_spilling(session& program) { spilling_cut_short(program, session::cut::death); }
 void failing_spilling(session& program) { spilling_cut_short(program, session::cut::failure); }
 
@@ -218,6 +356,45 @@ std::vector<workload> spill_workloads() {
         {.name = "background_spilled_commits",
          .open = spilling_engine(4 * KiB, k_beside),
          .phases = {spilled_commits},
+         .cost = 2},
+        {.name = "spilled_rewrites", .open = spilling_engine(k_log), .phases = {spilled_rewrites}, .cost = 2},
+        {.name = "spilled_rewrites_freed",
+         .open = spilling_engine(k_log),
+         .phases = {spilled_rewrites_freed},
+         .cost = 2},
+        {.name = "declared_spilled_rewrites",
+         .open = spilling_engine(k_short_log, checkpointing::at_one_go, sections::declared),
+         .phases = {spilled_rewrites},
+         .cost = 2},
+        {.name = "killed_rewriting",
+         .open = spilling_engine(k_log),
+         .phases = {killed_rewriting},
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "failing_rewriting_ext4",
+         .open = spilling_engine(k_log),
+         .phases = {failing_rewriting},
+         .after_failed_sync = os::failed_sync::ext4,
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "failing_rewriting_xfs",
+         .open = spilling_engine(k_log),
+         .phases = {failing_rewriting},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "rewriting_on_full_disk",
+         .open = spilling_engine(k_log),
+         .phases = {rewriting_on_full_disk},
+         .cuts_short = true,
+         .cost = 2},
+        {.name = "background_rewriting",
+         .open = spilling_engine(k_short_log, k_beside),
+         .phases = {rewriting_beside_checkpoints},
+         .cost = 2},
+        {.name = "background_spilled_rewrites",
+         .open = spilling_engine(40 * KiB, k_beside),
+         .phases = {spilled_rewrites},
          .cost = 2},
     };
 }

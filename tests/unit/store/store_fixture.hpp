@@ -92,7 +92,7 @@ protected:
         ASSERT_TRUE(store_->add_second_homes({{chunk}}));
         ASSERT_TRUE(store_->reserve_map(2));
         ASSERT_TRUE(store_->reserve_move(chunk, 1));
-        ASSERT_TRUE(store_->write_moved(chunk, all));
+        ASSERT_TRUE(store_->write_moved(chunk * k_chunk_pages, all));
         ASSERT_TRUE(store_->sync_fresh());
         store_->accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()), ++version_, false);
     }

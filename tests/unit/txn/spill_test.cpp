@@ -30,7 +30,7 @@ protected:
         engine_.reset();
         engine_options options{.reserve_bytes = 64 * MiB,
                                .chunk_bytes = k_spill_chunk_bytes,
-                               .log_limit_bytes = 256 * MiB,
+                               .log_limit_bytes = log_limit_bytes_,
                                .dirty_limit_bytes = k_budget,
                                .tracker = GetParam()};
         if (checks) {
@@ -43,6 +43,8 @@ protected:
             GTEST_SKIP() << opened.why().message;
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
+        if (begins_checkpoints_)
+            engine_->let_checkpoints_be_carried_out([] { return true; }); // by the test
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
         std::optional<failure> why;
@@ -57,6 +59,13 @@ protected:
         for (int i = 0; i < count; ++i)
             blocks.push_back(allocate(k_block_bytes, i + 1));
         return blocks;
+    }
+    /// And lets the engine see that.
+    void rewrite(const std::vector<std::byte*>& blocks, int filling) {
+        for (std::byte* block : blocks) {
+            std::memset(block, filling, k_block_bytes);
+            ASSERT_TRUE(engine_->announce(block, k_block_bytes));
+        }
     }
     static bool holds(const std::byte* block, int filling) {
         return std::all_of(block, block + k_block_bytes, [&](std::byte each) { return each == std::byte(filling); });
@@ -78,6 +87,8 @@ protected:
     static constexpr std::uint64_t k_block_bytes = 40 * KiB;
     os::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
+    std::uint64_t log_limit_bytes_ = 256 * MiB;
+    bool begins_checkpoints_ = false;
 };
 
 INSTANTIATE_TEST_SUITE_P(trackers, spilling,
@@ -319,11 +330,126 @@ TEST_P(spilling, memory_that_was_touched_stays) {
     EXPECT_TRUE(std::ranges::count(spillable, first + 3));
 }
 
-// Against a copy beside it: random changes, allocations, commits and rollbacks.
+// Chunks that are stored.
+
+TEST_P(spilling, stored_chunks_that_are_rewritten_are_spilled_too) {
+    const auto blocks = allocate_many(150);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    rewrite(blocks, 100);
+    EXPECT_GT(engine_->spilled_bytes(), 4 * MiB);
+    const std::uint64_t logged = engine_->stats().logged_bytes;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        EXPECT_TRUE(holds(blocks[i], 100)) << i;
+    commit();
+    EXPECT_LT(engine_->stats().logged_bytes - logged, 2 * MiB);
+    for (const bool reopened : {false, true, true}) {
+        if (reopened)
+            open();
+        for (std::size_t i = 0; i < blocks.size(); ++i)
+            EXPECT_TRUE(holds(blocks[i], 100)) << i;
+        expect_sound();
+    }
+    ASSERT_TRUE(engine_->checkpoint());
+    rewrite(blocks, 101); // back to where they were
+    EXPECT_GT(engine_->spilled_bytes(), 3 * MiB);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        EXPECT_TRUE(holds(blocks[i], 101)) << i;
+    expect_sound();
+}
+
+TEST_P(spilling, stored_chunks_are_what_they_were_without_a_commit) {
+    const auto blocks = allocate_many(150);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    blocks[7][5000] = std::byte{77}; // committed, and not yet in the image
+    commit();
+    const auto expect_what_is_committed = [&] {
+        EXPECT_EQ(blocks[7][5000], std::byte{77});
+        blocks[7][5000] = std::byte{8};
+        expect_numbers_in(blocks);
+        blocks[7][5000] = std::byte{77};
+        expect_sound();
+    };
+    rewrite(blocks, 100);
+    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_TRUE(engine_->rollback());
+    expect_what_is_committed();
+    commit();
+    rewrite(blocks, 101);
+    ASSERT_TRUE(engine_->checkpoint());
+    rewrite(blocks, 102);
+    open(); // as after a kill
+    expect_what_is_committed();
+    ASSERT_TRUE(engine_->rollback());
+    rewrite(blocks, 103);
+    ASSERT_TRUE(engine_->close());
+    open();
+    expect_what_is_committed();
+}
+
+TEST_P(spilling, zeros_replace_what_was_spilled) {
+    const auto blocks = allocate_many(150);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    rewrite(blocks, 100);
+    std::memset(blocks[3], 0, k_block_bytes);
+    std::memset(blocks[90], 0, k_block_bytes);
+    rewrite({blocks.begin() + 40, blocks.begin() + 80}, 0);
+    blocks[10][9000] = std::byte{1};
+    commit();
+    open();
+    EXPECT_TRUE(holds(blocks[3], 0));
+    EXPECT_TRUE(holds(blocks[90], 0));
+    EXPECT_TRUE(holds(blocks[79], 0));
+    EXPECT_TRUE(holds(blocks[80], 100));
+    EXPECT_EQ(blocks[10][9000], std::byte{1});
+    expect_sound();
+}
+
+TEST_P(spilling, a_page_that_rotted_keeps_its_chunk_in_memory) {
+    const auto blocks = allocate_many(150);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    const std::uint64_t chunk = engine_->offset_of(blocks[20]) / k_spill_chunk_bytes;
+    const std::uint64_t page = align_up(engine_->offset_of(blocks[20]), k_page_bytes);
+    engine_.reset();
+    {
+        auto heap = store::heap_file::open(disk_, k_spill_path, os::access::read_write);
+        ASSERT_TRUE(heap);
+        const std::byte rotten{77};
+        ASSERT_TRUE((*heap)->file().write("test", (*heap)->home_of(page) + 100, {&rotten, 1}));
+    }
+    open();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (i != 20)
+            rewrite({blocks[i]}, 100);
+    }
+    ASSERT_GT(engine_->spilled_bytes(), 2 * MiB);
+    EXPECT_FALSE(std::ranges::count(engine_->spilled_chunks(), chunk));
+    commit();
+    EXPECT_TRUE(holds(blocks[19], 100));
+    auto report = engine_->verify();
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->problems.size(), 1U); // it is known as before
+}
+
+// Against a copy beside it: random changes, allocations, commits, rollbacks, and steps of checkpoints.
 TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
+    if (random() % 2 == 0) {
+        begins_checkpoints_ = true;
+        log_limit_bytes_ = 50 * KiB;
+        open();
+    }
     struct block {
         std::byte* at;
         std::vector<std::byte> bytes;
@@ -365,6 +491,9 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
                 (void)engine_->close();
             open();
             now = committed;
+        }
+        if (random() % 20 == 0) {
+            ASSERT_TRUE(engine_->step_checkpoint(random() % 100 * KiB));
         }
         spilled += engine_->spilled_bytes() - std::min(seen, engine_->spilled_bytes());
         seen = engine_->spilled_bytes();
