@@ -23,7 +23,8 @@ constexpr std::uint64_t k_limit_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t k_entries = 4 * k_limit_bytes / (k_value_bytes + sizeof(std::uint64_t));
 constexpr std::uint64_t k_look_ups = 1'000;
 constexpr std::uint64_t k_transactions = 5;
-constexpr std::uint64_t k_updates = 200; // of each
+constexpr std::uint64_t k_updates = 200;     // of each
+constexpr std::uint64_t k_changed_of_all = 8; // one in so many, by one transaction: on each page one or two
 
 constexpr std::string_view k_purpose =
     R"(Measures what does not fit into memory: 4.3 million entries of 248 bytes, 1 GiB together, by processes of a control group
@@ -33,6 +34,7 @@ that may use 256 MiB, the page cache included. Run it as root, or where control 
             RocksDB in batches of 10,000
   look up   1,000 of them at random, in a fresh process; each row is the time of one
   update    5 durable transactions of 200 random entries each; the time of one
+  change    one durable transaction changes every eighth entry, on all pages, in order
   count     all entries in order, and whether something is lost
 
 )";
@@ -137,10 +139,19 @@ void use(store& opened) {
         }
         bench::hand_over({"update", watch.seconds() / k_transactions});
     }
+    {
+        std::vector<std::uint64_t> keys;
+        for (std::uint64_t key = 0; key < k_entries; key += k_changed_of_all)
+            keys.push_back(key);
+        const bench::stopwatch watch;
+        opened.update(keys);
+        bench::hand_over({"change", watch.seconds()});
+    }
     const bench::stopwatch watch;
     const store::totals all = opened.count();
     bench::hand_over({"count", watch.seconds()});
-    expect(all.entries == k_entries && all.updates == k_transactions * k_updates);
+    expect(all.entries == k_entries &&
+           all.updates == k_transactions * k_updates + (k_entries + k_changed_of_all - 1) / k_changed_of_all);
 }
 
 void run_child(const std::vector<std::string>& words) {

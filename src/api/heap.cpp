@@ -187,8 +187,7 @@ void heap::close() {
             impl->lock.leave_write();
             detail::raise(committed.why());
         }
-        impl->syncer.reset(); // not before: the heap may stay open, and the threads are still needed
-        impl->checkpointer.reset();
+        impl->end_threads(); // not before: the heap may stay open, and the threads are still needed
         closed = impl->engine->close();
     } catch (const std::bad_alloc&) {
         lacked_memory = true;

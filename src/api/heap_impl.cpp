@@ -40,14 +40,20 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
 
 heap_impl::~heap_impl() {
     if (guard.same_process()) {
-        checkpointer.reset();
-        syncer.reset();
+        end_threads();
         progress->bring(*engine);
     } else {
         // A child of a fork has not the threads, and cannot end them.
         (void)checkpointer.release(); // NOLINT(bugprone-unused-return-value)
         (void)syncer.release();       // NOLINT(bugprone-unused-return-value)
+        (void)spiller.release();      // NOLINT(bugprone-unused-return-value)
     }
+}
+
+void heap_impl::end_threads() {
+    spiller.reset();
+    checkpointer.reset();
+    syncer.reset();
 }
 
 void heap_impl::check_process() const {
@@ -74,6 +80,8 @@ void heap_impl::enter_write(section_kind kind) {
               path.string());
     }
     if (lock.write_depth() == 1) {
+        if (!has_looked_at_size_)
+            watch_memory();
         engine->allow_writes(true);
         if (kind == section_kind::declared)
             engine->begin_declared();
@@ -175,6 +183,7 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) 
     if (!version)
         detail::raise(version.why());
     ++commits_in_flight;
+    watch_memory();
     return {*version, how, started, *version != before};
 }
 
@@ -233,12 +242,25 @@ bool heap_impl::carry_out_checkpoint() {
     return true;
 }
 
+// Without a thread for it, programs that allocate now and then spill all the same.
+void heap_impl::watch_memory() {
+    has_looked_at_size_ = true;
+    if (spiller)
+        return;
+    try {
+        if (const std::uint64_t budget = engine->budget_to_watch(); budget != 0)
+            spiller = std::make_unique<background_spill>(*engine, budget);
+    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch)
+    }
+}
+
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
         try {
             if (impl->options.commit_at_close && !impl->options.read_only)
                 (void)impl->engine->commit();
+            impl->end_threads();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }

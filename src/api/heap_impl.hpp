@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/background_checkpoint.hpp"
+#include "api/background_spill.hpp"
 #include "api/background_sync.hpp"
 #include "api/commit_progress.hpp"
 #include "os/memory.hpp"
@@ -26,6 +27,8 @@ public:
               os::fork_guard process);
     /// Tickets learn what became of their commits.
     ~heap_impl();
+    /// Those that work beside the program. What they have left undone, close() does, and nobody else needs.
+    void end_threads();
     heap_impl(const heap_impl&) = delete;
     heap_impl& operator=(const heap_impl&) = delete;
 
@@ -39,6 +42,7 @@ public:
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
+    std::unique_ptr<background_spill> spiller; // from the first section or commit on that found the heap large; likewise
     std::atomic<int> commits_in_flight = 0;              // submitted and not yet waited for
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
@@ -80,6 +84,9 @@ private:
     // Both: false when there is no thread to be had. With the write lock held.
     bool start_syncer();
     bool carry_out_checkpoint();
+    /// Starts the spiller, if the heap is large.
+    void watch_memory();
+    bool has_looked_at_size_ = false; // guarded by the write lock
     void note_time(const in_flight& commit);
 };
 

@@ -3,8 +3,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <string_view>
 #include <sys/mman.h>
@@ -239,6 +242,23 @@ std::vector<process_memory> memory_of_process(bool with_files) {
         found.push_back({begin, end, what});
     }
     return found;
+}
+
+// Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.
+std::uint64_t anonymous_bytes() noexcept {
+    const int opened = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (opened < 0)
+        return 0;
+    char text[128] = {};
+    const ssize_t got = ::read(opened, text, sizeof(text) - 1);
+    ::close(opened);
+    if (got <= 0)
+        return 0;
+    char* next = nullptr;
+    (void)std::strtoull(text, &next, 10);
+    const std::uint64_t resident = std::strtoull(next, &next, 10);
+    const std::uint64_t of_files = std::strtoull(next, &next, 10);
+    return (resident - std::min(resident, of_files)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 result<void> random_bytes(void* into, std::size_t bytes) {

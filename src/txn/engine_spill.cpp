@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t k_part_for_dirty = 4; // of memory
 constexpr std::uint64_t k_part_for_twins = 8;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
+constexpr std::uint64_t k_excess = 2;              // as much as dirty_limit_bytes: then nobody is waited for
+constexpr std::uint64_t k_worth_watching = 64 * MiB;
 constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
 
 } // namespace
@@ -47,22 +49,44 @@ bool engine::holds_too_many_unmapped() const {
            (options_.dirty_limit_bytes != 0 || bytes >= k_small_bytes) && bytes >= dirty_limit_bytes() / 2;
 }
 
+std::uint64_t engine::budget_to_watch() const {
+    const std::lock_guard alone(at_store_);
+    const std::lock_guard allocation(allocation_);
+    const std::uint64_t accessible = view_->accessible_bytes();
+    if (options_.read_only || (options_.dirty_limit_bytes == 0 && accessible < k_worth_watching))
+        return 0;
+    const std::uint64_t budget = dirty_limit_bytes();
+    return accessible > k_excess * budget ? budget : 0;
+}
+
+bool engine::spill_excess() noexcept {
+    const std::unique_lock allocation(allocation_, std::try_to_lock); // else somebody else is about to look, or commits
+    const std::uint64_t before = spilled_bytes_;
+    if (allocation.owns_lock())
+        spill_beyond(k_excess, {});
+    return allocation.owns_lock() && spilled_bytes_ == before;
+}
+
 // With allocation_ held. Whatever comes of it, the block is handed out.
 void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
-    if (!spill_pace_.is_look_due(bytes))
-        return;
+    if (spill_pace_.is_look_due(bytes))
+        spill_beyond(1, {offset_of(block), bytes});
+}
+
+// Of dirty_limit_bytes, so many.
+void engine::spill_beyond(std::uint64_t limits, byte_range handed_out) noexcept {
     const std::unique_lock alone(at_store_, std::try_to_lock); // else a commit of another thread is under way
     if (!alone.owns_lock() || options_.read_only || is_poisoned())
         return;
     try {
-        auto spilled = poisoning_without_memory([&] { return spill({offset_of(block), bytes}); });
+        auto spilled = poisoning_without_memory([&] { return spill(limits * dirty_limit_bytes(), handed_out); });
         if (!spilled)
             (void)poison(spilled.error()); // the next commit will hear
     } catch (const std::bad_alloc&) {      // NOLINT(bugprone-empty-catch): likewise
     }
 }
 
-result<void> engine::spill(byte_range handed_out) {
+result<void> engine::spill(std::uint64_t limit, byte_range handed_out) {
     const std::uint64_t budget = dirty_limit_bytes();
     if (view_->accessible_bytes() <= budget) {
         spill_pace_.looked(0, 0, budget);
@@ -75,7 +99,7 @@ result<void> engine::spill(byte_range handed_out) {
     }
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
-    if (before >= budget) {
+    if (before >= limit) {
         // Chunks that have moved may not move again before a checkpoint.
         if (run_ && found->chunks.size() * store_->chunk_bytes() < budget / 2) {
             REM_TRY(finish_run());

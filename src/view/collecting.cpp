@@ -135,8 +135,8 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes) {
             const auto page = static_cast<std::size_t>(at % chunk_bytes / k_page_bytes);
             const bool is_zeros = is_all_zeros({base() + at, k_page_bytes});
-            if (is_zeros && !is_stored && (at_home == nullptr || (*at_home)[page] == 0))
-                continue; // what was never written reads as zeros anyway
+            if (is_zeros && (at_home == nullptr || (*at_home)[page] == 0))
+                continue; // as it is
             if (whole.empty() || whole.back().chunk != chunk)
                 whole.push_back(as_spilled(chunk));
             // Bytes are at the home of a fresh chunk; so that its zeros are written, they have a checksum.

@@ -146,8 +146,8 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
         copy_page(copy, base() + at);
         std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - all.offset) / k_page_bytes)];
         const bool is_zeros = is_all_zeros({copy, k_page_bytes});
-        if (is_zeros && !is_stored && checksum == 0)
-            continue; // its home is a hole
+        if (is_zeros && !is_moving && checksum == 0)
+            continue; // its home has them, or is a hole
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         os::append_run(pages, at, k_page_bytes);
         if (is_private || committed_copy(at / k_page_bytes) != nullptr)

@@ -413,6 +413,55 @@ TEST_P(spilling, zeros_replace_what_was_spilled) {
     expect_sound();
 }
 
+TEST_P(spilling, stored_chunks_stay_in_memory_when_the_disk_is_full) {
+    const auto blocks = allocate_many(60);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    const std::uint64_t used = disk_.space_used();
+    const auto start = disk_.now();
+    bool were_spilled = false;
+    for (std::uint64_t left = 0; !were_spilled; left += 4 * k_page_bytes) {
+        SCOPED_TRACE(left);
+        disk_.limit_space(used + left);
+        open();
+        rewrite(blocks, 100);
+        EXPECT_FALSE(engine_->is_poisoned());
+        were_spilled = engine_->spilled_bytes() > 2 * MiB;
+        disk_.limit_space(GiB);
+        commit();
+        open();
+        for (const std::byte* block : blocks)
+            EXPECT_TRUE(holds(block, 100));
+        expect_sound();
+        engine_.reset();
+        disk_.rewind(start);
+    }
+}
+
+// Chunks move first to homes that a superblock has to name, which must not come between.
+TEST_P(spilling, stored_chunks_are_spilled_while_a_checkpoint_is_under_way) {
+    auto blocks = allocate_many(150);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 1;
+    for (int round = 100; round < 104; ++round) {
+        open();
+        blocks[7][5000] = std::byte(round);
+        commit();
+        ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+        rewrite(blocks, round);
+        EXPECT_GT(engine_->spilled_bytes(), 3 * MiB);
+        ASSERT_TRUE(round % 2 == 0 ? engine_->commit() : engine_->rollback());
+        open();
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            EXPECT_TRUE(i == 7 || holds(blocks[i], round - round % 2)) << i;
+        }
+        expect_sound();
+    }
+}
+
 TEST_P(spilling, a_page_that_rotted_keeps_its_chunk_in_memory) {
     const auto blocks = allocate_many(150);
     commit();

@@ -1,0 +1,53 @@
+#include "api/background_spill.hpp"
+
+#include "os/blocked_signals.hpp"
+#include "os/memory.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace remanence::detail {
+
+namespace {
+
+constexpr std::uint64_t k_steps_of_budget = 8;
+// A thread makes no more pages its own than so many bytes in a second.
+constexpr std::uint64_t k_written_in_a_second = 2 * GiB;
+constexpr std::chrono::milliseconds k_pause_min{5};
+constexpr std::chrono::milliseconds k_pause_max{500};
+
+} // namespace
+
+background_spill::background_spill(txn::engine& engine, std::uint64_t budget)
+    : engine_(engine), step_(budget / k_steps_of_budget) {
+    const os::blocked_signals none;
+    thread_ = std::thread([this] { run(); });
+}
+
+background_spill::~background_spill() {
+    {
+        const std::lock_guard guard(mutex_);
+        ends_ = true;
+    }
+    woken_.notify_one();
+    thread_.join();
+}
+
+void background_spill::run() {
+    const auto pause =
+        std::clamp(std::chrono::milliseconds(step_ * 1000 / k_written_in_a_second), k_pause_min, k_pause_max);
+    std::uint64_t least = 0; // since the last look
+    std::unique_lock lock(mutex_);
+    while (!woken_.wait_for(lock, pause, [this] { return ends_; })) {
+        const std::uint64_t now = os::anonymous_bytes();
+        least = std::min(least, now);
+        if (now - least < step_)
+            continue;
+        lock.unlock();
+        const bool is_done = engine_.spill_excess();
+        least = is_done ? now : 0; // the program has gone on meanwhile
+        lock.lock();
+    }
+}
+
+} // namespace remanence::detail
