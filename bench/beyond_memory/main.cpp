@@ -23,7 +23,7 @@ constexpr std::uint64_t k_limit_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t k_entries = 4 * k_limit_bytes / (k_value_bytes + sizeof(std::uint64_t));
 constexpr std::uint64_t k_look_ups = 1'000;
 constexpr std::uint64_t k_transactions = 5;
-constexpr std::uint64_t k_updates = 200;     // of each
+constexpr std::uint64_t k_updates = 200;      // of each
 constexpr std::uint64_t k_changed_of_all = 8; // one in so many, by one transaction: on each page one or two
 
 constexpr std::string_view k_purpose =

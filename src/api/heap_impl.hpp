@@ -42,8 +42,9 @@ public:
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
-    std::unique_ptr<background_spill> spiller; // from the first section or commit on that found the heap large; likewise
-    std::atomic<int> commits_in_flight = 0;              // submitted and not yet waited for
+    std::unique_ptr<background_spill>
+        spiller;                            // from the first section or commit on that found the heap large; likewise
+    std::atomic<int> commits_in_flight = 0; // submitted and not yet waited for
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry

@@ -1,9 +1,9 @@
 #include "os/memory.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

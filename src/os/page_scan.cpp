@@ -22,7 +22,9 @@ public:
         return copies_.append({0, bytes}, runs);
     }
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
-    result<void> replace_paused(moving_mapping& by) override { return paused_.replace(by); }
+    result<void> replace_paused(moving_mapping& by, std::uint64_t offset) override {
+        return paused_.replace(by, offset);
+    }
     result<void> let_writes_go_on() override { return paused_.end(); }
     [[nodiscard]] const char* name() const override { return "fallback"; }
 

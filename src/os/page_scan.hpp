@@ -58,16 +58,16 @@ public:
     /// A write that is not allowed is reported, and ends the process. False: this tier cannot notice one.
     virtual bool report_stray_writes(stray_write_reporter /*report*/) { return false; }
 
-    // Other memory takes the place of a range while other threads may write there: one range at a time, and no signals are
-    // to be taken by the caller meanwhile, nor may he write there.
+    // Other memory takes the place of a range, or of pieces of it, while other threads may write there: one range at a time, and no
+    // signals are to be taken by the caller meanwhile, nor may he write there.
 
     /// Whoever writes to [base+offset, +bytes) from now on waits until they may go on; system calls that write there fail with
     /// EFAULT.
     virtual result<void> pause_writes(page_run where) = 0;
-    /// A private mapping of a file, in which nobody has written, takes the place of the paused range. It is as if it had been
+    /// A private mapping of a file, in which nobody has written, takes its place in the paused range. It is as if it had been
     /// mapped() there: what is written when they go on is reported, and what was written before is not. After a failure nothing has
     /// changed.
-    virtual result<void> replace_paused(moving_mapping& by) = 0;
+    virtual result<void> replace_paused(moving_mapping& by, std::uint64_t offset) = 0;
     virtual result<void> let_writes_go_on() = 0;
 
     [[nodiscard]] virtual const char* name() const = 0;

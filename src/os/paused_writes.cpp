@@ -28,7 +28,6 @@ result<void> paused_writes::begin(page_run where) {
         set_write_trap(base_, trapped_bytes_, this);
     }
     where_ = where;
-    is_replaced_ = false;
     range_.begin(base_ + where.offset, where.bytes);
     auto closed = protect_read_only(base_ + where.offset, where.bytes);
     if (!closed) {
@@ -38,14 +37,10 @@ result<void> paused_writes::begin(page_run where) {
     return closed;
 }
 
-result<void> paused_writes::replace(moving_mapping& by) {
-    REM_TRY(by.move_to(base_ + where_.offset));
-    is_replaced_ = true;
-    return {};
-}
+result<void> paused_writes::replace(moving_mapping& by, std::uint64_t offset) { return by.move_to(base_ + offset); }
 
 result<void> paused_writes::end() {
-    auto opened = is_replaced_ ? result<void>() : protect_nothing(base_ + where_.offset, where_.bytes);
+    auto opened = protect_nothing(base_ + where_.offset, where_.bytes);
     range_.end();
     return opened;
 }

@@ -41,7 +41,7 @@ public:
 
     // As those of page_scanner.
     result<void> begin(page_run where);
-    result<void> replace(moving_mapping& by);
+    result<void> replace(moving_mapping& by, std::uint64_t offset);
     result<void> end();
 
 private:
@@ -51,7 +51,6 @@ private:
     std::uint64_t trapped_bytes_ = 0; // from base_ on, for which the process's handler asks here
     fork_guard process_;
     page_run where_{};
-    bool is_replaced_ = false;
     paused_range range_;
     std::atomic<const std::byte*> last_address_ = nullptr;
     std::atomic<int> times_in_turn_ = 0;

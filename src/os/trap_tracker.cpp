@@ -226,23 +226,21 @@ public:
         if (!protect(where, PROT_READ))
             return tracker_failure("cannot protect pages");
         paused_at_ = where;
-        is_replaced_ = false;
         paused_.begin(base_ + where.offset, where.bytes); // who has trapped waits for lock_, and sees it then
         return {};
     }
 
     // One page is written before, as by mapped().
-    result<void> replace_paused(moving_mapping& by) override {
+    result<void> replace_paused(moving_mapping& by, std::uint64_t offset) override {
         auto* first = reinterpret_cast<volatile std::byte*>(by.base());
         *first = *first;
         const spin_lock::guard guard(lock_);
         if (!all_open_ && ::mprotect(by.base(), by.bytes(), PROT_READ) != 0)
             return tracker_failure("cannot protect pages");
-        REM_TRY(by.move_to(base_ + paused_at_.offset));
-        is_replaced_ = true;
+        REM_TRY(by.move_to(base_ + offset));
         // What was opened together with pages outside stays listed; private copies tell which of them were written.
-        const std::uint64_t begin = paused_at_.offset / k_page_bytes;
-        const std::uint64_t end = paused_at_.end() / k_page_bytes;
+        const std::uint64_t begin = offset / k_page_bytes;
+        const std::uint64_t end = (offset + by.bytes()) / k_page_bytes;
         auto opened = opened_now();
         opened_count_ = static_cast<std::size_t>(
             std::remove_if(opened.begin(), opened.end(),
@@ -255,7 +253,7 @@ public:
 
     result<void> let_writes_go_on() override {
         const spin_lock::guard guard(lock_);
-        const bool opened = is_replaced_ || open_again(paused_at_);
+        const bool opened = open_again(paused_at_);
         paused_.end();
         return opened ? result<void>() : tracker_failure("cannot open pages again");
     }
@@ -427,7 +425,6 @@ private:
     bool writes_allowed_ = true;
     stray_write_reporter report_ = nullptr;
     page_run paused_at_{};
-    bool is_replaced_ = false;
     paused_range paused_; // read before lock_ is taken, too
 };
 

@@ -93,8 +93,8 @@ public:
     }
 
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
-    result<void> replace_paused(moving_mapping& by) override {
-        REM_TRY(paused_.replace(by));
+    result<void> replace_paused(moving_mapping& by, std::uint64_t offset) override {
+        REM_TRY(paused_.replace(by, offset));
         registered_ = false;
         return {};
     }

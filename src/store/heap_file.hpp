@@ -270,7 +270,8 @@ private:
     std::map<std::uint64_t, retired> retired_; // homes that chunks left, and that may still have bytes, by chunk
     std::uint64_t newly_retired_ = 0;          // of these, since the last checkpoint
     std::set<std::uint64_t> early_;
-    mutable std::optional<chunk_map> map_with_early_; // as if those of early_ that are stored had moved; once it was asked for
+    mutable std::optional<chunk_map>
+        map_with_early_;         // as if those of early_ that are stored had moved; once it was asked for
     bool is_publishing_ = false; // composed, and not adopted
     bool is_ahead_of_file_ = false;
 };

@@ -52,12 +52,7 @@ result<void> heap_file::publish_layout(const superblock& next) {
     auto sealed = numbered(next);
     if (!sealed)
         return sealed.error();
-    if (auto written = write_superblock(*file_, syncs_, *sealed); !written) {
-        failure why = written.why();
-        if (why.code == errc::no_space)
-            why.code = errc::io; // I5: it had its place
-        return unexpected(std::move(why));
-    }
+    REM_TRY(write_superblock(*file_, syncs_, *sealed));
     super_ = *sealed;
     return {};
 }
@@ -187,7 +182,8 @@ bool heap_file::hold_early(std::uint64_t chunk) {
         (void)map_with_early();
         if (map_with_early_->exceptions().size() + 2 > limit || !move(*map_with_early_, chunk, 0))
             return false;
-        retired_.erase(chunk); // may_move(): nothing durable names the home that it is to take, which must not be punched now
+        retired_.erase(
+            chunk); // may_move(): nothing durable names the home that it is to take, which must not be punched now
     }
     early_.insert(chunk);
     return true;

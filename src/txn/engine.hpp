@@ -135,10 +135,10 @@ public:
     /// Carries out about `bytes_max` of the checkpoint that is under way, or a sync. Whether something is left. A failure
     /// poisons. From any thread.
     result<bool> step_checkpoint(std::uint64_t bytes_max = store::publication::k_step_bytes);
-    /// Spills when more than twice dirty_limit_bytes is written and not committed. For who watches memory of programs that write
-    /// without allocating, freeing or announcing anything, which is when that is done else. System calls that write to what is
-    /// spilled, meanwhile and not announced by touch(), fail with EFAULT. A failure poisons. From any thread, before close().
-    /// Whether there was nothing to be spilled.
+    /// Spills when more than dirty_limit_bytes is written and not committed; of twice as much some while all others that write
+    /// wait. For who watches memory of programs that write without allocating, freeing or announcing anything, which is when that is
+    /// done else. System calls that write, meanwhile, to what is spilled or kept waiting fail with EFAULT, unless it was announced
+    /// by touch(). A failure poisons. From any thread, before close(). Whether there was nothing to be spilled.
     bool spill_excess() noexcept;
     /// dirty_limit_bytes, if the heap is so large that there may ever be so much; else 0.
     [[nodiscard]] std::uint64_t budget_to_watch() const;
@@ -269,8 +269,11 @@ private:
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
     void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
-    void spill_beyond(std::uint64_t limits, byte_range handed_out) noexcept;
-    result<void> spill(std::uint64_t limit, byte_range handed_out);
+    /// Somebody who calls the engine anyway, or a thread that does nothing else.
+    enum class spilled_by { a_caller, the_side };
+    void try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
+    result<void> spill(byte_range handed_out, spilled_by whom);
+    result<void> spill(std::span<const std::uint64_t> chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
     result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
     result<void> reserve_to_move_early(std::uint64_t chunk);

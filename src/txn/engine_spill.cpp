@@ -4,11 +4,13 @@
 
 #include "txn/engine.hpp"
 
+#include "os/blocked_signals.hpp"
 #include "os/memory_limit.hpp"
 
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace remanence::txn {
 
@@ -17,9 +19,24 @@ namespace {
 constexpr std::uint64_t k_part_for_dirty = 4; // of memory
 constexpr std::uint64_t k_part_for_twins = 8;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
-constexpr std::uint64_t k_excess = 2;              // as much as dirty_limit_bytes: then nobody is waited for
+constexpr std::uint64_t k_flood = 2; // as much as dirty_limit_bytes
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
 constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
+
+/// While it lives nobody else writes to memory, if that can be had, and this thread takes no signals.
+class others_paused {
+public:
+    explicit others_paused(view::memory_view& view) : view_(view), are_paused_(view.pause_all()) {}
+    others_paused(const others_paused&) = delete;
+    others_paused& operator=(const others_paused&) = delete;
+    ~others_paused() { (void)end(); }
+    result<void> end() { return std::exchange(are_paused_, false) ? view_.let_all_go_on() : result<void>(); }
+
+private:
+    os::blocked_signals none_;
+    view::memory_view& view_;
+    bool are_paused_;
+};
 
 } // namespace
 
@@ -56,37 +73,36 @@ std::uint64_t engine::budget_to_watch() const {
     if (options_.read_only || (options_.dirty_limit_bytes == 0 && accessible < k_worth_watching))
         return 0;
     const std::uint64_t budget = dirty_limit_bytes();
-    return accessible > k_excess * budget ? budget : 0;
+    return accessible > budget ? budget : 0;
 }
 
 bool engine::spill_excess() noexcept {
     const std::unique_lock allocation(allocation_, std::try_to_lock); // else somebody else is about to look, or commits
     const std::uint64_t before = spilled_bytes_;
     if (allocation.owns_lock())
-        spill_beyond(k_excess, {});
+        try_to_spill({}, spilled_by::the_side);
     return allocation.owns_lock() && spilled_bytes_ == before;
 }
 
 // With allocation_ held. Whatever comes of it, the block is handed out.
 void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
     if (spill_pace_.is_look_due(bytes))
-        spill_beyond(1, {offset_of(block), bytes});
+        try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
 }
 
-// Of dirty_limit_bytes, so many.
-void engine::spill_beyond(std::uint64_t limits, byte_range handed_out) noexcept {
+void engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(at_store_, std::try_to_lock); // else a commit of another thread is under way
     if (!alone.owns_lock() || options_.read_only || is_poisoned())
         return;
     try {
-        auto spilled = poisoning_without_memory([&] { return spill(limits * dirty_limit_bytes(), handed_out); });
+        auto spilled = poisoning_without_memory([&] { return spill(handed_out, whom); });
         if (!spilled)
             (void)poison(spilled.error()); // the next commit will hear
     } catch (const std::bad_alloc&) {      // NOLINT(bugprone-empty-catch): likewise
     }
 }
 
-result<void> engine::spill(std::uint64_t limit, byte_range handed_out) {
+result<void> engine::spill(byte_range handed_out, spilled_by whom) {
     const std::uint64_t budget = dirty_limit_bytes();
     if (view_->accessible_bytes() <= budget) {
         spill_pace_.looked(0, 0, budget);
@@ -99,7 +115,7 @@ result<void> engine::spill(std::uint64_t limit, byte_range handed_out) {
     }
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
-    if (before >= limit) {
+    if (before >= budget) {
         // Chunks that have moved may not move again before a checkpoint.
         if (run_ && found->chunks.size() * store_->chunk_bytes() < budget / 2) {
             REM_TRY(finish_run());
@@ -107,18 +123,30 @@ result<void> engine::spill(std::uint64_t limit, byte_range handed_out) {
             if (!found)
                 return {};
         }
-        for (auto chunk = found->chunks.begin(); chunk != found->chunks.end() && left > budget / 2; ++chunk) {
-            auto spilled = spill_chunk(*chunk);
-            if (view_->has_left_homes())
-                owes_discard_ = true;
-            if (!spilled)
-                return spilled.error();
-            if (!*spilled)
-                break;
-            left -= std::min(left, **spilled);
+        if (whom == spilled_by::a_caller || before < k_flood * budget) {
+            REM_TRY(spill(found->chunks, left, budget / 2));
+        } else { // others write faster than is spilled
+            others_paused paused(*view_);
+            REM_TRY(spill(found->chunks, left, before - budget / 2));
+            REM_TRY(paused.end());
         }
     }
     spill_pace_.looked(before, left, budget);
+    return {};
+}
+
+// As far as there is room, until no more than `enough` is left.
+result<void> engine::spill(std::span<const std::uint64_t> chunks, std::uint64_t& left, std::uint64_t enough) {
+    for (auto chunk = chunks.begin(); chunk != chunks.end() && left > enough; ++chunk) {
+        auto spilled = spill_chunk(*chunk);
+        if (view_->has_left_homes())
+            owes_discard_ = true;
+        if (!spilled)
+            return spilled.error();
+        if (!*spilled)
+            break;
+        left -= std::min(left, **spilled);
+    }
     return {};
 }
 

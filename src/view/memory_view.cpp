@@ -127,7 +127,8 @@ void memory_view::accept(const change_set& changes) {
         if (moved.chunk >= mappings_.size())
             continue;
         mapping& now = mappings_[static_cast<std::size_t>(moved.chunk)];
-        if (now != mapping::anonymous) // its former home is where it is again, and has just what the view has; so is its next
+        if (now !=
+            mapping::anonymous) // its former home is where it is again, and has just what the view has; so is its next
             now = now == mapping::home ? mapping::former_home : mapping::home;
     }
     renew_twins(changes);

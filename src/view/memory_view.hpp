@@ -160,11 +160,15 @@ public:
     };
     /// All but chunks of `handed_out`, which is about to be written. O(pages that are accessible).
     result<spillable> find_spillable(byte_range handed_out);
-    /// Pages of such a chunk that are to be written, in runs; none, if it cannot be spilled.
+    /// Pages of such a chunk that are to be written, in runs.
     result<std::vector<os::page_run>> pages_to_spill(std::uint64_t chunk);
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    /// Whoever writes waits until they may go on: for who takes no signals, and spills meanwhile. False when it cannot be, or when
+    /// system calls were promised memory.
+    bool pause_all();
+    result<void> let_all_go_on();
     /// Of chunks that are stored, and have not been mapped from the file since.
     [[nodiscard]] std::uint64_t unmapped_bytes() const { return unmapped_chunks_ * store_.chunk_bytes(); }
     /// Maps them, so that their memory goes back to the kernel. Precondition: the view holds just what is committed, and nobody
@@ -252,6 +256,7 @@ private:
     result<void> unspill_unused(const page_predicate& is_unused);
     result<void> find_written_stored(std::vector<os::page_run>& runs);
     [[nodiscard]] bool may_be_spilled(std::uint64_t chunk) const;
+    [[nodiscard]] bool is_to_move(std::uint64_t chunk) const;
     result<void> restore_committed(std::uint64_t chunk);
     /// As its home has it: zeros, if it was not spilled.
     [[nodiscard]] whole_chunk as_spilled(std::uint64_t chunk) const;
@@ -292,6 +297,7 @@ private:
     page_aligned_bytes staged_;                // a chunk
     std::vector<os::page_run> private_;        // scratch of stage()
     std::vector<os::page_run> staged_runs_;    // scratch of spill()
+    bool has_paused_all_ = false;
     announced_pages kept_in_memory_;
     bool has_left_homes_ = false;
     std::uint64_t unmapped_chunks_ = 0;

@@ -125,6 +125,11 @@ bool memory_view::may_be_spilled(std::uint64_t chunk) const {
            (maps_home(chunk) && store_.may_move(chunk) && !frozen_.has_any_in(chunk));
 }
 
+// All of it is to be written.
+bool memory_view::is_to_move(std::uint64_t chunk) const {
+    return store_.is_stored(chunk) && !maps(chunk, mapping::next_home);
+}
+
 // Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
 // stored chunk which nobody has written come from the file; if they are not what is committed they must not get another checksum:
 // no pages then.
@@ -132,9 +137,11 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
                                 std::vector<os::page_run>& pages) {
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     const bool is_stored = store_.is_stored(chunk);
-    const bool is_moving = is_stored && !maps(chunk, mapping::next_home); // then all of it is written
+    const bool is_moving = is_to_move(chunk);
     private_.clear();
     REM_TRY(copies_->append({all.offset, all.bytes}, private_));
+    if (is_moving)
+        os::will_read(base() + all.offset, all.bytes);
     auto copied = private_.begin();
     for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
         while (copied != private_.end() && copied->end() <= at)
@@ -165,10 +172,23 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
 
 result<std::vector<os::page_run>> memory_view::pages_to_spill(std::uint64_t chunk) {
     staged_.resize(static_cast<std::size_t>(store_.chunk_bytes()));
+    if (is_to_move(chunk))
+        return std::vector<os::page_run>{{chunk * store_.chunk_bytes(), store_.chunk_bytes()}};
     std::vector<std::uint32_t> checksums = as_spilled(chunk).checksums;
     std::vector<os::page_run> pages;
     REM_TRY(stage(chunk, checksums, pages));
     return pages;
+}
+
+bool memory_view::pause_all() {
+    has_paused_all_ = kept_in_memory_.is_empty() && kept_in_memory_.is_complete() &&
+                      static_cast<bool>(scanner_->pause_writes({0, accessible_}));
+    return has_paused_all_;
+}
+
+result<void> memory_view::let_all_go_on() {
+    has_paused_all_ = false;
+    return scanner_->let_writes_go_on();
 }
 
 result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
@@ -195,6 +215,8 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
     }
 
     auto replaced = [&]() -> result<bool> {
+        if (has_paused_all_)
+            return replace_by_file(chunk, pages, *aside, checksums);
         const os::blocked_signals none; // a handler that writes here would wait for itself
         if (auto paused = scanner_->pause_writes(all); !paused)
             return cannot_map(paused.why());
@@ -241,7 +263,7 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
         return cannot_map(mapped.why());
     if (!core_dump_)
         os::exclude_from_core(by.base(), all.bytes);
-    if (auto moved = scanner_->replace_paused(by); !moved)
+    if (auto moved = scanner_->replace_paused(by, all.offset); !moved)
         return cannot_map(moved.why());
     has_left_homes_ = false;
     return true;
