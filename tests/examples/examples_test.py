@@ -121,6 +121,16 @@ class from_std_map(Example):
         self.assertEqual(self.run_program("words.rem"), "a 1\n")
 
 
+class intrusive(Example):
+    def test_finds_its_lists_and_sets_again(self):
+        begun = self.run_program("tasks.rem", "wash", "cook", "iron")
+        self.assertEqual(begun, "wash\ncook\niron\nby name: cook iron wash\n")
+        self.assertEqual(self.run_program("tasks.rem", "cook", "bake"), "wash\niron\nbake\nby name: bake iron wash\n")
+        self.assertEqual(self.run_program("tasks.rem", "wash", "iron", "bake"), "by name:\n")
+        self.assertEqual(self.run_program("tasks.rem", "wash"), "wash\nby name: wash\n")
+        self.assertEqual(self.files(), ["tasks.rem"])
+
+
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main()
