@@ -100,6 +100,37 @@ class address_book_demo(Example):
         self.assertEqual(self.files(), ["book.rem"])
 
 
+class ring_buffer(Example):
+    def test_keeps_the_last_five_lines_over_all_runs(self):
+        self.assertEqual(self.run_program("last.rem", "a", "b", "c"), "a\nb\nc\n")
+        self.assertEqual(self.run_program("last.rem", "d", "e", "f", "g"), "c\nd\ne\nf\ng\n")
+        self.assertEqual(self.run_program("last.rem"), "c\nd\ne\nf\ng\n")
+        self.assertEqual(self.files(), ["last.rem"])
+
+
+class from_std_map(Example):
+    def test_counts_over_all_runs(self):
+        self.assertEqual(self.run_program("words.rem", "b", "a", "b"), "a 1\nb 2\n")
+        self.assertEqual(self.run_program("words.rem", "a", "c"), "a 2\nb 2\nc 1\n")
+        self.assertEqual(self.files(), ["words.rem"])
+
+    def test_keeps_nothing_of_a_section_that_failed(self):
+        self.run_program("words.rem", "a")
+        done = subprocess.run([PROGRAM, "words.rem", "b", ""], cwd=self.directory, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, "from_std_map: an empty word\n"))
+        self.assertEqual(self.run_program("words.rem"), "a 1\n")
+
+
+class intrusive(Example):
+    def test_finds_its_lists_and_sets_again(self):
+        begun = self.run_program("tasks.rem", "wash", "cook", "iron")
+        self.assertEqual(begun, "wash\ncook\niron\nby name: cook iron wash\n")
+        self.assertEqual(self.run_program("tasks.rem", "cook", "bake"), "wash\niron\nbake\nby name: bake iron wash\n")
+        self.assertEqual(self.run_program("tasks.rem", "wash", "iron", "bake"), "by name:\n")
+        self.assertEqual(self.run_program("tasks.rem", "wash"), "wash\nby name: wash\n")
+        self.assertEqual(self.files(), ["tasks.rem"])
+
+
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main()
