@@ -52,7 +52,7 @@ function(remanence_add_test_program target sources libraries)
     add_executable(${target} ${sources})
     # Test code is compiled far more often than it runs long; RapidCheck's templates take minutes to optimise.
     set(unoptimized OFF)
-    if(target MATCHES "^(conformance|unit_types)")
+    if(target MATCHES "^(unit_types)")
         set(unoptimized ON)
     endif()
     target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1>)
