@@ -1,14 +1,10 @@
 #include "operations.hpp"
 
 #include <rapidcheck.h>
-#include <stdlib.h> // setenv is POSIX's, not <cstdlib>'s
 
 namespace remanence::test {
 
 namespace {
-
-// Freed blocks are then zeroed, so that check_pointers() does not find what an earlier block has left; and commits are checked.
-[[maybe_unused]] const int checked = ::setenv("REMANENCE_CHECK_POINTERS", "1", 0);
 
 rc::Gen<operation> any_operation(event often) {
     using kind = operation::kind;
