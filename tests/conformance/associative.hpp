@@ -61,7 +61,12 @@ struct associative {
         case 5:
             return emplace(c, key, o);
         case 6:
-            return seen(c.emplace_hint(c.begin(), made<C>(key, o.text(), o.is_foreign())));
+            if constexpr (is_hashed_v<
+                              C>) // which one is first differs after a kill, and equal ones go behind an equal hint
+                return seen(
+                    c.emplace_hint(c.find(sought<typename C::key_type>(key)), made<C>(key, o.text(), o.is_foreign())));
+            else
+                return seen(c.emplace_hint(c.begin(), made<C>(key, o.text(), o.is_foreign())));
         case 7:
             return std::to_string(c.erase(make_element<typename C::key_type>(key)));
         case 8: {
