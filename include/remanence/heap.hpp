@@ -438,13 +438,15 @@ public:
     /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;
     /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing, but carries out the checkpoint
-    /// that is under way; errc::poisoned when that has failed.
+    /// that is under way; errc::poisoned when that has failed. It does not look into objects: what a program itself damaged and
+    /// committed, a container's links for instance, it does not find.
     [[nodiscard]] verify_report verify() const;
     /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
     /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types
     /// that have plain pointers, or are vouched for. A word is taken for a pointer by its value, if it is aligned; so a
-    /// number may be, and bytes that were copied from a stack without ever being set. In a read section; nobody may change
-    /// memory outside of sections meanwhile. O(heap).
+    /// number may be, and bytes that were copied from a stack without ever being set; and, with NDEBUG and without
+    /// REMANENCE_CHECK_POINTERS, bytes that an earlier block left in one that does not set all of its own. In a read section;
+    /// nobody may change memory outside of sections meanwhile. O(heap).
     [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;

@@ -61,11 +61,16 @@ struct associative {
         case 5:
             return emplace(c, key, o);
         case 6:
-            return seen(c.emplace_hint(c.begin(), made<C>(key, o.text(), o.is_foreign())));
+            if constexpr (is_hashed_v<
+                              C>) // which one is first differs after a kill, and equal ones go behind an equal hint
+                return seen(
+                    c.emplace_hint(c.find(sought<typename C::key_type>(key)), made<C>(key, o.text(), o.is_foreign())));
+            else
+                return seen(c.emplace_hint(c.begin(), made<C>(key, o.text(), o.is_foreign())));
         case 7:
             return std::to_string(c.erase(make_element<typename C::key_type>(key)));
         case 8: {
-            const auto found = c.find(std::string_view(key));
+            const auto found = c.find(sought<typename C::key_type>(key));
             if (found != c.end())
                 c.erase(found);
             break;
@@ -73,7 +78,7 @@ struct associative {
         case 9:
             if constexpr (is_map_v<C>) {
                 // In a multimap the first or any of the equal ones: change all.
-                const auto [from, to] = c.equal_range(std::string_view(key));
+                const auto [from, to] = c.equal_range(sought<typename C::key_type>(key));
                 for (auto each = from; each != to; ++each)
                     each->second = make_element<mapped_of<C>>(o.text(), o.is_foreign());
             }
@@ -118,12 +123,12 @@ struct associative {
             if constexpr (is_hashed_v<C>) {
                 c.rehash(o.position);
             } else {
-                const auto found = c.lower_bound(std::string_view(key));
+                const auto found = c.lower_bound(sought<typename C::key_type>(key));
                 return found == c.end() ? "end" : text_of(*found);
             }
             break;
         case 16:
-            return std::to_string(c.count(std::string_view(key)));
+            return std::to_string(c.count(sought<typename C::key_type>(key)));
         default:
             if (o.position % 4 == 0)
                 c.clear();
@@ -148,15 +153,14 @@ private:
     template <class C>
     static std::string emplace(C& c, const std::string& key, const operation& o) {
         if constexpr (!is_map_v<C>) {
-            return seen(c.emplace(key));
-        } else if constexpr (std::is_same_v<mapped_of<C>, record>) {
-            return seen(c.emplace(std::piecewise_construct, std::forward_as_tuple(key),
-                                  std::forward_as_tuple(make_element<record>(o.text(), o.is_foreign()))));
-        } else if (o.position % 2 == 0) {
-            return seen(c.emplace(key, o.text()));
+            return seen(c.emplace(raw<typename C::key_type>(key)));
         } else {
+            const auto first = raw<typename C::key_type>(key);
+            const auto second = raw<mapped_of<C>>(o.text());
+            if (o.position % 2 == 0)
+                return seen(c.emplace(first, second));
             return seen(
-                c.emplace(std::piecewise_construct, std::forward_as_tuple(key), std::forward_as_tuple(o.text())));
+                c.emplace(std::piecewise_construct, std::forward_as_tuple(first), std::forward_as_tuple(second)));
         }
     }
 

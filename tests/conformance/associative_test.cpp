@@ -16,54 +16,53 @@
 namespace remanence::test {
 namespace {
 
-// The model's containers must be searched by string_view as well.
-struct model_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-
 template <class Element>
 class sets : public testing::Test {};
-using keys = testing::Types<string, fragile>;
+using keys = testing::Types<int, string, record, fragile, serialised>;
 TYPED_TEST_SUITE(sets, keys);
 
 TYPED_TEST(sets, set_conforms) {
-    expect_conformance<associative<true>, set<TypeParam>, std::set<std::string, std::less<>>>();
+    expect_conformance<associative<true>, set<TypeParam>, std::set<modelled_by<TypeParam>, std::less<>>>();
 }
 TYPED_TEST(sets, multiset_conforms) {
-    expect_conformance<associative<true>, multiset<TypeParam>, std::multiset<std::string, std::less<>>>();
+    expect_conformance<associative<true>, multiset<TypeParam>, std::multiset<modelled_by<TypeParam>, std::less<>>>();
 }
 TYPED_TEST(sets, unordered_set_conforms) {
     expect_conformance<associative<false>, unordered_set<TypeParam>,
-                       std::unordered_set<std::string, model_hash, std::equal_to<>>>();
+                       std::unordered_set<modelled_by<TypeParam>, model_hash, std::equal_to<>>>();
 }
 TYPED_TEST(sets, unordered_multiset_conforms) {
     expect_conformance<associative<false>, unordered_multiset<TypeParam>,
-                       std::unordered_multiset<std::string, model_hash, std::equal_to<>>>();
+                       std::unordered_multiset<modelled_by<TypeParam>, model_hash, std::equal_to<>>>();
 }
 
 template <class Entry>
 class maps : public testing::Test {};
-using entries = testing::Types<std::pair<string, string>, std::pair<string, record>, std::pair<fragile, fragile>>;
+using entries = testing::Types<std::pair<string, string>, std::pair<string, record>, std::pair<fragile, fragile>,
+                               std::pair<int, int>, std::pair<serialised, serialised>>;
 TYPED_TEST_SUITE(maps, entries);
 
 TYPED_TEST(maps, map_conforms) {
     expect_conformance<associative<true>, map<typename TypeParam::first_type, typename TypeParam::second_type>,
-                       std::map<std::string, std::string, std::less<>>>();
+                       std::map<modelled_by<typename TypeParam::first_type>,
+                                modelled_by<typename TypeParam::second_type>, std::less<>>>();
 }
 TYPED_TEST(maps, multimap_conforms) {
     expect_conformance<associative<true>, multimap<typename TypeParam::first_type, typename TypeParam::second_type>,
-                       std::multimap<std::string, std::string, std::less<>>>();
+                       std::multimap<modelled_by<typename TypeParam::first_type>,
+                                     modelled_by<typename TypeParam::second_type>, std::less<>>>();
 }
 TYPED_TEST(maps, unordered_map_conforms) {
     expect_conformance<associative<false>,
                        unordered_map<typename TypeParam::first_type, typename TypeParam::second_type>,
-                       std::unordered_map<std::string, std::string, model_hash, std::equal_to<>>>();
+                       std::unordered_map<modelled_by<typename TypeParam::first_type>,
+                                          modelled_by<typename TypeParam::second_type>, model_hash, std::equal_to<>>>();
 }
 TYPED_TEST(maps, unordered_multimap_conforms) {
-    expect_conformance<associative<false>,
-                       unordered_multimap<typename TypeParam::first_type, typename TypeParam::second_type>,
-                       std::unordered_multimap<std::string, std::string, model_hash, std::equal_to<>>>();
+    expect_conformance<
+        associative<false>, unordered_multimap<typename TypeParam::first_type, typename TypeParam::second_type>,
+        std::unordered_multimap<modelled_by<typename TypeParam::first_type>,
+                                modelled_by<typename TypeParam::second_type>, model_hash, std::equal_to<>>>();
 }
 
 } // namespace

@@ -1,16 +1,19 @@
-// What the containers under test hold: strings, an aggregate of strings, and a class whose constructors and assignments
-// throw when they are told to. In the models all of them are std::string.
+// What the containers under test hold: numbers, strings, an aggregate of strings, a class whose constructors and assignments
+// throw when they are told to, and one that is stored serialised. In the models numbers are numbers, and all others std::string.
 #pragma once
 
 #include <remanence/remanence.hpp>
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace remanence::test {
 
@@ -112,7 +115,24 @@ struct record {
     std::pair<string, vector<string>> tail;
 
     friend bool operator==(const record&, const record&) = default;
+    friend auto operator<=>(const record& a, const record& b) { return joined(a) <=> joined(b); }
+    friend std::string joined(const record& r) {
+        std::string all(r.head);
+        all += r.tail.first;
+        for (const string& part : r.tail.second)
+            all += part;
+        return all;
+    }
 };
+
+/// A class that knows nothing of heaps, stored as an element that is serialised.
+struct note {
+    std::string text;
+    std::vector<std::string> words;
+
+    friend auto operator<=>(const note&, const note&) = default;
+};
+using serialised = remanence::fragile<note>;
 
 // text -> element, and back.
 
@@ -121,6 +141,11 @@ template <class T>
 T make_element(const std::string& text, bool foreign = false) {
     if constexpr (std::is_same_v<T, std::string>) {
         return text;
+    } else if constexpr (std::is_same_v<T, int>) {
+        return static_cast<int>(std::hash<std::string>()(text) % 100);
+    } else if constexpr (std::is_same_v<T, serialised>) {
+        const allocator<char> where = foreign ? allocator<char>(nullptr) : allocator<char>();
+        return T(note{text, {text.substr(0, 3), text.substr(text.size() / 2)}}, where);
     } else {
         const allocator<char> where = foreign ? allocator<char>(nullptr) : allocator<char>();
         const std::string_view all(text);
@@ -136,21 +161,60 @@ T make_element(const std::string& text, bool foreign = false) {
     }
 }
 
+/// Elements that can be made of a text, and looked up by one.
+template <class T>
+inline constexpr bool is_textual_v = std::is_convertible_v<const T&, std::string_view>;
+
+/// What an element can be constructed from.
+template <class T>
+auto raw(const std::string& text) {
+    if constexpr (is_textual_v<T>)
+        return text;
+    else
+        return make_element<T>(text);
+}
+/// What it is looked up by.
+template <class T>
+auto sought(const std::string& text) {
+    if constexpr (is_textual_v<T>)
+        return std::string_view(text);
+    else
+        return make_element<T>(text);
+}
+
+inline std::string text_of(int element) { return std::to_string(element); }
+inline std::string text_of(const serialised& element) { return element->text; }
 inline std::string text_of(char element) { return std::string(1, element); }
 inline std::string text_of(const std::string& element) { return element; }
 inline std::string text_of(const string& element) { return std::string(element); }
 inline std::string text_of(const string_pi& element) { return std::string(element); }
 inline std::string text_of(const fragile& element) { return std::string(element.text()); }
-inline std::string text_of(const record& element) {
-    std::string all(element.head);
-    all += element.tail.first;
-    for (const string& part : element.tail.second)
-        all += part;
-    return all;
-}
+inline std::string text_of(const record& element) { return joined(element); }
 template <class A, class B>
 std::string text_of(const std::pair<A, B>& element) {
     return text_of(element.first) + '\x01' + text_of(element.second);
+}
+
+// What an element is in the model.
+
+template <class T>
+using modelled_by = std::conditional_t<std::is_same_v<T, int>, int, std::string>;
+/// So that the models, too, are searched by string_view.
+struct model_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    std::size_t operator()(int number) const { return std::hash<int>()(number); }
+};
+
+inline int modelled(int element) { return element; }
+inline char modelled(char element) { return element; }
+template <class T>
+std::string modelled(const T& element) {
+    return text_of(element);
+}
+template <class A, class B>
+auto modelled(const std::pair<A, B>& element) {
+    return std::pair(modelled(element.first), modelled(element.second));
 }
 
 // Whether an element, with all it owns, lies in the open heap.
@@ -161,6 +225,10 @@ template <class String>
     requires(std::is_same_v<String, string> || std::is_same_v<String, string_pi>)
 bool lies_inside(const String& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
+}
+inline bool lies_inside(const int& element, const allocator<char>&) { return is_inside(&element); }
+inline bool lies_inside(const serialised& element, const allocator<char>& home) {
+    return is_inside(&element) && element.get_allocator() == home;
 }
 inline bool lies_inside(const fragile& element, const allocator<char>& home) {
     return lies_inside(element.text(), home);
@@ -181,8 +249,24 @@ bool lies_inside(const std::pair<A, B>& element, const allocator<char>& home) {
     return lies_inside(element.first, home) && lies_inside(element.second, home);
 }
 
+/// By its text; with a seed where there is one.
+struct text_hash {
+    template <class T>
+    std::size_t operator()(const T& element, std::uint64_t seed = 0) const {
+        return seeded_string_hash()(text_of(element), seed);
+    }
+};
+
 } // namespace remanence::test
 
+template <>
+struct remanence::hash<remanence::test::record> : remanence::test::text_hash {};
+template <>
+struct remanence::seeded_hash<remanence::test::record> : remanence::test::text_hash {};
+template <>
+struct remanence::hash<remanence::test::serialised> : remanence::test::text_hash {};
+template <>
+struct remanence::seeded_hash<remanence::test::serialised> : remanence::test::text_hash {};
 template <>
 struct remanence::hash<remanence::test::fragile> : remanence::string_hash {};
 template <>

@@ -1,5 +1,5 @@
-// Runs random operations on a container in a heap and on its std model side by side, with commits, rollbacks, crashes
-// of elements and reopenings among them. After each operation both hold the same, and all of it lies in the heap.
+// Runs random operations on a container in a heap and on its std model side by side, with commits, rollbacks, failures
+// of elements, reopenings and kills of the process among them. After each operation both hold the same, and all of it lies in the heap.
 //
 // An adapter says what the operations of a family of containers are:
 //     template <class C> static std::string apply(C&, const operation&);  // the result, as far as one can see it
@@ -8,23 +8,26 @@
 //     static bool is_announced(const operation&); // for our own containers: whether they announce all that it changes
 #pragma once
 
+#include "condemned.hpp"
 #include "elements.hpp"
+#include "operations.hpp"
 
 #include "support/btree_inspector.hpp"
 #include "support/hash_inspector.hpp"
 #include "support/temp_dir.hpp"
+#include "types/pointer_check.hpp"
 
 #include <remanence/remanence.hpp>
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <iterator>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -32,53 +35,6 @@
 #include <vector>
 
 namespace remanence::test {
-
-/// One step; what the numbers mean is up to the adapter.
-struct operation {
-    enum class kind { change, change_in_section, fail, commit, rollback, reopen, commit_and_reopen };
-    kind what;
-    unsigned choice;     ///< which of the adapter's operations
-    unsigned position;   ///< where, modulo the container's size
-    unsigned key;        ///< from few, so that they meet again
-    unsigned text_bytes; ///< 0 to 200
-    unsigned fuse;       ///< with `fail`: which use of an element throws
-
-    [[nodiscard]] std::string key_text() const { return pattern(key * 37 % 201, key); }
-    [[nodiscard]] std::string text() const { return pattern(text_bytes, text_bytes * 7 + choice); }
-
-    /// Whether elements come from outside all heaps.
-    [[nodiscard]] bool is_foreign() const { return key % 2 == 0; }
-
-    friend std::ostream& operator<<(std::ostream& out, const operation& o) {
-        return out << "{kind " << static_cast<int>(o.what) << ", choice " << o.choice << ", position " << o.position
-                   << ", key " << o.key << ", text " << o.text_bytes << ", fuse " << o.fuse << '}';
-    }
-
-private:
-    static std::string pattern(std::size_t bytes, unsigned seed) {
-        std::string text(bytes, ' ');
-        for (std::size_t i = 0; i < bytes; ++i)
-            text[i] = static_cast<char>('a' + (seed + i * (1 + seed % 5)) % 26);
-        return text;
-    }
-};
-
-inline rc::Gen<operation> any_operation() {
-    using kind = operation::kind;
-    return rc::gen::build<operation>(
-        rc::gen::set(&operation::what, rc::gen::weightedElement<kind>({{66, kind::change},
-                                                                       {4, kind::change_in_section},
-                                                                       {20, kind::fail},
-                                                                       {3, kind::commit},
-                                                                       {5, kind::rollback},
-                                                                       {1, kind::reopen},
-                                                                       {1, kind::commit_and_reopen}})),
-        rc::gen::set(&operation::choice, rc::gen::inRange(0U, 1000U)),
-        rc::gen::set(&operation::position, rc::gen::inRange(0U, 1000U)),
-        rc::gen::set(&operation::key, rc::gen::inRange(0U, 40U)),
-        rc::gen::set(&operation::text_bytes, rc::gen::inRange(0U, 201U)),
-        rc::gen::set(&operation::fuse, rc::gen::inRange(1U, 30U)));
-}
 
 /// An empty container of the same heap, or of no heap when `C` is ours.
 template <class C>
@@ -113,8 +69,8 @@ template <class T>
 inline constexpr bool announces_v<vector_pi<T>> = true;
 
 template <class Adapter, class C>
-std::vector<std::string> contents(const C& container) {
-    std::vector<std::string> all;
+texts contents(const C& container) {
+    texts all;
     std::transform(container.begin(), container.end(), std::back_inserter(all),
                    [](const auto& element) { return text_of(element); });
     if (!Adapter::k_ordered)
@@ -122,38 +78,94 @@ std::vector<std::string> contents(const C& container) {
     return all;
 }
 
+/// A model with the contents of a container, where equal elements follow each other as there: which of them extract() and
+/// find() take depends on that.
+template <class Model, class C>
+Model model_like(const C& container) {
+    Model made;
+    auto last = [&] {
+        if constexpr (requires { made.before_begin(); })
+            return made.before_begin();
+        else
+            return made.end();
+    }();
+    for (const auto& element : container) {
+        if constexpr (requires { made.before_begin(); })
+            last = made.insert_after(last, modelled(element));
+        else if constexpr (requires { typename Model::hasher; }) // equal ones in the order that they have here
+            last = made.insert(last, modelled(element));
+        else
+            made.insert(made.end(), modelled(element));
+    }
+    return made;
+}
+
 /// What the sessions of one test did.
 struct tally {
     std::size_t operations = 0;
     std::size_t failures = 0; ///< elements that threw
+    std::size_t kills = 0;
 };
 
+/// One heap after the other: that of a sequence that failed is not used again.
 template <class Adapter, class Container, class Model>
 class session {
 public:
-    explicit session(tally& counted) : tally_(counted) {
-        open();
-        book_->write([this] {
-            (void)book_->template root<Container>("container"); // so that the root directory has its size
-            allocated_bytes_empty_ = allocated_bytes_without_root();
-            container_ = &book_->template root<Container>("container");
-        });
-    }
+    explicit session(tally& counted) : tally_(counted) {}
 
     void run(const std::vector<operation>& all) {
-        for (const operation& each : all) {
-            step(each);
-            ++tally_.operations;
+        try {
+            begin();
+            auto each = all.begin(); // the steps up to a kill are another process's
+            for (auto kill = std::find_if(each, all.end(), kills); kill != all.end();
+                 kill = std::find_if(each, all.end(), kills)) {
+                kill_at(each, kill);
+                each = kill + 1;
+            }
+            for (; each != all.end(); ++each)
+                step(*each);
+            tally_.operations += all.size();
+            end();
+        } catch (...) {
+            fuse = 0;
+            book_.reset();
+            place_.reset();
+            throw;
         }
-        fuse = 0;
-        RC_ASSERT(allocated_bytes_without_root() == allocated_bytes_empty_); // nothing leaked
-        verify();
-        book_->close();
     }
 
 private:
-    void open() { book_.emplace(heap::open(directory_ / "book.rem")); }
+    using steps = std::vector<operation>::const_iterator;
+    struct place {
+        temp_dir directory = temp_dir::in_memory();
+    };
 
+    static bool kills(const operation& o) {
+        return o.what == operation::kind::kill || o.what == operation::kind::kill_in_commit;
+    }
+
+    void begin() {
+        if (!place_) {
+            place_.emplace();
+            open();
+            book_->write([this] {
+                (void)book_->template root<Container>("container"); // so that the root directory has its size
+                allocated_bytes_empty_ = allocated_bytes_without_root();
+            });
+        }
+        book_->write([this] { container_ = &book_->template root<Container>("container"); });
+        model_ = committed_ = Model();
+    }
+
+    void end() {
+        if (types::
+                checks_pointers()) // in other builds freed blocks keep their bytes, and the scan finds these in new ones
+            check_pointers();
+        require(allocated_bytes_without_root() == allocated_bytes_empty_, "memory has leaked");
+        verify();
+    }
+
+    void open() { book_.emplace(heap::open(place_->directory / "book.rem")); }
     void step(const operation& o) {
         switch (o.what) {
         case operation::kind::change:
@@ -182,13 +194,16 @@ private:
             model_ = committed_;
             reopen();
             break;
+        case operation::kind::kill: // run() does these
+        case operation::kind::kill_in_commit:
+            break;
         }
         compare();
     }
 
     void change(const operation& o) {
         const std::string seen = Adapter::apply(*container_, o);
-        RC_ASSERT(seen == Adapter::apply(model_, o));
+        require(seen == Adapter::apply(model_, o), "an operation has another result");
     }
 
     /// Half of the sections succeed. Those of our own containers are declared: a change that was not announced is then
@@ -208,14 +223,19 @@ private:
     void change_within(const operation& o, const Section& section) {
         if (o.position % 2 == 0) {
             const std::string seen = section([&] { return Adapter::apply(*container_, o); });
-            RC_ASSERT(seen == Adapter::apply(model_, o));
+            require(seen == Adapter::apply(model_, o), "an operation has another result");
             committed_ = model_;
         } else {
-            RC_ASSERT_THROWS_AS(section([&] {
-                                    (void)Adapter::apply(*container_, o);
-                                    throw injected_failure();
-                                }),
-                                injected_failure);
+            bool failed = false;
+            try {
+                section([&] {
+                    (void)Adapter::apply(*container_, o);
+                    throw injected_failure();
+                });
+            } catch (const injected_failure&) {
+                failed = true;
+            }
+            require(failed, "the section has swallowed an exception");
             model_ = committed_;
         }
     }
@@ -231,7 +251,7 @@ private:
         }
         fuse = 0;
         if (seen) {
-            RC_ASSERT(*seen == Adapter::apply(model_, o));
+            require(*seen == Adapter::apply(model_, o), "an operation has another result");
         } else if (!Adapter::is_strong(o)) {
             // Any valid content is allowed: check that it is one, then go back to one that is known.
             check_inside();
@@ -241,31 +261,62 @@ private:
         }
     }
 
+    /// A child does what is before the kill. This process then finds what was committed, or what was about to be.
+    void kill_at(steps from, steps to) {
+        book_->close();
+        book_.reset();
+        const last_words words = run_until_killed([&](condemned& child) {
+            tally_ = {};
+            open();
+            find_container();
+            for (; from != to; ++from)
+                step(*from);
+            child.say({contents<Adapter>(committed_), contents<Adapter>(model_), tally_.failures});
+            if (to->what == operation::kind::kill_in_commit) {
+                child.die_after(to->position % 12);
+                book_->commit();
+                child.die_after(UINT_MAX - 1);
+                child.say({contents<Adapter>(model_), contents<Adapter>(model_), tally_.failures});
+            }
+            condemned::die_now();
+        });
+        tally_.failures += words.failures;
+        ++tally_.kills;
+        open();
+        find_container();
+        const texts found = contents<Adapter>(*container_);
+        const bool is_new = to->what == operation::kind::kill_in_commit && found == words.in_flight;
+        require(is_new || found == words.committed, "after the kill there is something else than was committed");
+        model_ = model_like<Model>(*container_);
+        committed_ = model_;
+        compare();
+    }
+
     void compare() const {
-        const std::vector<std::string> here = contents<Adapter>(*container_);
-        RC_ASSERT(here == contents<Adapter>(model_));
+        const texts here = contents<Adapter>(*container_);
+        require(here == contents<Adapter>(model_), "the contents differ");
         if constexpr (requires { container_->size(); })
-            RC_ASSERT(container_->size() == here.size());
+            require(container_->size() == here.size(), "size() is wrong");
         check_inside();
         check_structure();
     }
 
     void check_structure() const {
         if constexpr (is_btree_v<Container>)
-            RC_ASSERT(detail::btree_inspector::fault(*container_) == "");
+            require_no(detail::btree_inspector::fault(*container_));
         if constexpr (is_hash_table_v<Container>)
-            RC_ASSERT(detail::hash_inspector::fault(*container_) == "");
+            require_no(detail::hash_inspector::fault(*container_));
     }
 
     void check_inside() const {
         const allocator<char> home(container_->get_allocator());
-        RC_ASSERT(home == book_->template get_allocator<char>());
-        RC_ASSERT(is_inside(container_));
+        require(home == book_->template get_allocator<char>(), "the allocator is of another heap");
+        require(is_inside(container_), "the container lies outside of the heap");
         if constexpr (std::is_same_v<typename Container::value_type, char>) {
-            RC_ASSERT(lies_inside(*container_, home));
+            require(lies_inside(*container_, home), "an element lies outside of the heap");
         } else {
             for (const auto& element : *container_)
-                RC_ASSERT(lies_inside(element, home));
+                require(lies_inside(element, home), "an element lies outside of the heap");
         }
     }
 
@@ -273,9 +324,20 @@ private:
         book_->close();
         book_.reset();
         open();
-        RC_ASSERT(book_->stats().recovered_commits == 0U);
+        require(book_->stats().recovered_commits == 0, "a clean close left commits to recover");
+        find_container();
+    }
+    void find_container() {
         container_ = book_->template find_root<Container>("container");
-        RC_ASSERT(container_ != nullptr);
+        require(container_ != nullptr, "the root is gone");
+    }
+
+    static void require_no(const std::string& fault) { require(fault.empty(), fault.c_str()); }
+    void check_pointers() {
+        const pointer_report report = book_->check_pointers();
+        for (const pointer_report::pointer& pointer : report.pointers)
+            ADD_FAILURE() << pointer.root << ", offset " << pointer.offset << ": " << pointer.what;
+        require(report.clean(), "check_pointers() has found something");
     }
 
     /// Bytes in live blocks once the root is removed.
@@ -289,11 +351,11 @@ private:
         const verify_report report = book_->verify();
         for (const verify_report::problem& problem : report.problems)
             ADD_FAILURE() << problem.what;
-        RC_ASSERT(report.clean());
+        require(report.clean(), "verify() has found something");
     }
 
     tally& tally_;
-    temp_dir directory_ = temp_dir::in_memory();
+    std::optional<place> place_;
     std::optional<heap> book_;
     Container* container_ = nullptr;
     Model model_;
@@ -315,19 +377,18 @@ template <class Container>
     requires std::is_same_v<typename Container::hasher, fragile_hash>
 inline constexpr bool may_throw_v<Container> = true;
 
-/// At least 10,000 operations; a failure prints the seed and a shrunken sequence.
+/// At least 10,000 operations with each event, fewer in builds with a sanitizer; says how many.
 template <class Adapter, class Container, class Model>
 void expect_conformance() {
-    constexpr std::size_t operations_each = 100;
-    constexpr std::size_t operations_min = 10'000; // RapidCheck runs 100 sequences
-    tally counted;
-    const bool passed = rc::check("conforms to the standard container", [&] {
-        const auto all = *rc::gen::container<std::vector<operation>>(operations_each, any_operation());
-        session<Adapter, Container, Model>(counted).run(all);
-    });
-    EXPECT_TRUE(passed);
-    EXPECT_GE(counted.operations, operations_min);
-    EXPECT_EQ(counted.failures != 0, may_throw_v<Container>) << "failures: " << counted.failures;
+    for (const event often : k_events) {
+        tally counted;
+        session<Adapter, Container, Model> sequences(counted);
+        EXPECT_TRUE(check_sequences(often, [&](const std::vector<operation>& all) { sequences.run(all); }));
+        EXPECT_GE(counted.operations, k_steps * k_sequences_least);
+        EXPECT_EQ(counted.failures != 0, may_throw_v<Container>) << "failures: " << counted.failures;
+        EXPECT_EQ(counted.kills != 0, often == event::kill);
+        std::cout << counted.operations << " operations with " << name_of(often) << ", " << counted.kills << " kills\n";
+    }
 }
 
 } // namespace remanence::test

@@ -15,28 +15,32 @@
 namespace remanence::test {
 namespace {
 
-/// Of the model; so that it, too, is searched by string_view.
-struct text_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-using set_model = std::unordered_set<std::string, text_hash, std::equal_to<>>;
-using map_model = std::unordered_map<std::string, std::string, text_hash, std::equal_to<>>;
+template <class Key>
+using set_model = std::unordered_set<modelled_by<Key>, model_hash, std::equal_to<>>;
+template <class Key, class Value>
+using map_model = std::unordered_map<modelled_by<Key>, modelled_by<Value>, model_hash, std::equal_to<>>;
 
 template <class Set>
 class hash_sets : public testing::Test {};
 using hash_set_kinds = testing::Types<hash_set<string>, hash_set<string_pi>, hash_set<string, poor_hash>,
-                                      hash_set<string, fragile_hash, fragile_equal>, hash_set<fragile>>;
+                                      hash_set<string, fragile_hash, fragile_equal>, hash_set<fragile>, hash_set<int>,
+                                      hash_set<record>, hash_set<serialised>>;
 TYPED_TEST_SUITE(hash_sets, hash_set_kinds);
-TYPED_TEST(hash_sets, hash_set_conforms) { expect_conformance<associative<false>, TypeParam, set_model>(); }
+TYPED_TEST(hash_sets, hash_set_conforms) {
+    expect_conformance<associative<false>, TypeParam, set_model<typename TypeParam::key_type>>();
+}
 
 template <class Map>
 class hash_maps : public testing::Test {};
 using hash_map_kinds =
     testing::Types<hash_map<string, string>, hash_map<string_pi, string_pi>, hash_map<string, record, poor_hash>,
-                   hash_map<string, string, fragile_hash, fragile_equal>, hash_map<fragile, fragile>>;
+                   hash_map<string, string, fragile_hash, fragile_equal>, hash_map<fragile, fragile>,
+                   hash_map<int, int>, hash_map<serialised, serialised>>;
 TYPED_TEST_SUITE(hash_maps, hash_map_kinds);
-TYPED_TEST(hash_maps, hash_map_conforms) { expect_conformance<associative<false>, TypeParam, map_model>(); }
+TYPED_TEST(hash_maps, hash_map_conforms) {
+    expect_conformance<associative<false>, TypeParam,
+                       map_model<typename TypeParam::key_type, typename TypeParam::mapped_type>>();
+}
 
 } // namespace
 } // namespace remanence::test

@@ -46,20 +46,12 @@ struct sequence {
             break;
         }
         case 3:
-            if constexpr (std::is_same_v<element, record>)
-                c.emplace_back(string(o.text()));
-            else
-                c.emplace_back(o.text());
-            if constexpr (std::is_same_v<element, record>)
-                c.back() = made();
+            c.emplace_back(raw<element>(o.text()));
             break;
         case 4:
             return text_of(*c.insert(at(c, o.position), made()));
         case 5:
-            if constexpr (std::is_same_v<element, record>)
-                c.insert(at(c, o.position), made());
-            else
-                c.emplace(at(c, o.position), o.text());
+            c.emplace(at(c, o.position), raw<element>(o.text()));
             break;
         case 6: {
             const element copied = made();

@@ -15,14 +15,20 @@ namespace {
 
 template <class Element>
 class sequences : public testing::Test {};
-using elements = testing::Types<string, record, fragile>;
+using elements = testing::Types<int, string, record, fragile, serialised>;
 TYPED_TEST_SUITE(sequences, elements);
 
-TYPED_TEST(sequences, vector_conforms) { expect_conformance<sequence, vector<TypeParam>, std::vector<std::string>>(); }
-TYPED_TEST(sequences, deque_conforms) { expect_conformance<sequence, deque<TypeParam>, std::deque<std::string>>(); }
-TYPED_TEST(sequences, list_conforms) { expect_conformance<list_sequence, list<TypeParam>, std::list<std::string>>(); }
+TYPED_TEST(sequences, vector_conforms) {
+    expect_conformance<sequence, vector<TypeParam>, std::vector<modelled_by<TypeParam>>>();
+}
+TYPED_TEST(sequences, deque_conforms) {
+    expect_conformance<sequence, deque<TypeParam>, std::deque<modelled_by<TypeParam>>>();
+}
+TYPED_TEST(sequences, list_conforms) {
+    expect_conformance<list_sequence, list<TypeParam>, std::list<modelled_by<TypeParam>>>();
+}
 TYPED_TEST(sequences, forward_list_conforms) {
-    expect_conformance<forward_sequence, forward_list<TypeParam>, std::forward_list<std::string>>();
+    expect_conformance<forward_sequence, forward_list<TypeParam>, std::forward_list<modelled_by<TypeParam>>>();
 }
 TEST(sequences_of_char, string_conforms) { expect_conformance<characters, string, std::string>(); }
 
