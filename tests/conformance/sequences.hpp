@@ -55,7 +55,10 @@ struct sequence {
             break;
         case 6: {
             const element copied = made();
-            c.insert(at(c, o.position), o.key % 4, copied);
+            const unsigned copies = o.key % 4;
+            // To insert none, libstdc++'s deque moves elements onto themselves, which empties the model's strings.
+            if (copies != 0 || !requires { c.push_front(made()); })
+                c.insert(at(c, o.position), copies, copied);
             break;
         }
         case 7:
