@@ -160,6 +160,9 @@ public:
     [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
     /// For how many of these chunks, from the first one on, the chunk map has room when they move, with those held early.
     [[nodiscard]] std::size_t room_to_move(std::span<const std::uint64_t> chunks) const;
+    /// Chunks of which each makes the chunk map, and the mappings, more than they need be: the shortest runs at second homes, about
+    /// so many chunks, if the map has more than `exceptions`. O(exceptions).
+    [[nodiscard]] std::vector<std::uint64_t> scattered(std::size_t exceptions, std::uint64_t chunks) const;
     /// For each of these chunks. May write a superblock, as add_regions(): needs_second_homes() tells.
     result<void> add_second_homes(std::span<const std::uint64_t> chunks);
     [[nodiscard]] bool needs_second_homes(std::span<const std::uint64_t> chunks) const;

@@ -165,6 +165,23 @@ std::size_t heap_file::room_to_move(std::span<const std::uint64_t> chunks) const
     return chunks.size();
 }
 
+std::vector<std::uint64_t> heap_file::scattered(std::size_t exceptions, std::uint64_t chunks) const {
+    if (map_.exceptions().size() <= exceptions || map_.exceptions().size() > k_exceptions_to_move)
+        return {};
+    std::vector<format::chunk_exception> runs(map_.exceptions().begin(), map_.exceptions().end());
+    std::erase_if(runs, [](const auto& run) { return run.encoding == format::chunk_encoding::zero; });
+    std::ranges::stable_sort(runs, {}, &format::chunk_exception::run_length);
+    std::vector<std::uint64_t> found;
+    for (const format::chunk_exception& run : runs) {
+        if (found.size() + run.run_length > chunks)
+            break;
+        for (std::uint64_t chunk = run.chunk; chunk < run.chunk + run.run_length; ++chunk)
+            found.push_back(chunk);
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
 const chunk_map& heap_file::map_with_early() const {
     if (!map_with_early_) {
         map_with_early_ = map_;

@@ -97,7 +97,8 @@ result<void> engine::open_memory(os::reservation place) {
     chain_ = store_->super().chain;
     auto mapped = view::memory_view::open(
         *store_, std::move(place),
-        {options_.tracker, options_.read_only, options_.core_dump, options_.report_stray_write});
+        {options_.tracker, options_.read_only, options_.core_dump, options_.report_stray_write,
+         options_.scattered_max});
     if (!mapped && mapped.why().path.empty())
         return name_file("cannot open ", path(), mapped.why());
     if (!mapped)

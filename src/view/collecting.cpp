@@ -13,9 +13,10 @@ namespace remanence::view {
 
 namespace {
 
-constexpr std::uint64_t k_read_bytes = 256 * KiB; // of the image at one go
-constexpr std::size_t k_moved_chunks_min = 4;     // by one commit: fewer are better off in the log
-constexpr std::uint64_t k_pages_sampled = 4;      // of a chunk, whether it is to move
+constexpr std::uint64_t k_read_bytes = 256 * KiB;        // of the image at one go
+constexpr std::size_t k_moved_chunks_min = 4;            // by one commit: fewer are better off in the log
+constexpr std::uint64_t k_pages_sampled = 4;             // of a chunk, whether it is to move
+constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
 
 } // namespace
 
@@ -297,6 +298,27 @@ result<void> memory_view::collect_moved(std::span<const byte_range> written, cha
             changes.moved.push_back({*next, std::move(*checksums)});
         ++next;
     }
+    return changes.moved.empty() ? result<void>() : collect_scattered(written, changes);
+}
+
+// Who moves chunks anyway brings others back to their first homes: they are not changed, but many mappings become one.
+result<void> memory_view::collect_scattered(std::span<const byte_range> written, change_set& changes) {
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::size_t moved = changes.moved.size();
+    for (const std::uint64_t chunk : store_.scattered(scattered_max_, k_bytes_brought_home / chunk_bytes)) {
+        const auto known = std::span(changes.moved).first(moved);
+        if (!store_.may_move(chunk) || frozen_.has_any_in(chunk) || spilled_.find(chunk) != nullptr ||
+            std::ranges::binary_search(known, chunk, {}, &whole_chunk::chunk))
+            continue;
+        const auto first = std::ranges::lower_bound(written, chunk * chunk_bytes, {}, &byte_range::offset);
+        const auto end = std::ranges::lower_bound(written, (chunk + 1) * chunk_bytes, {}, &byte_range::offset);
+        auto checksums = checksums_to_move(chunk, std::span(first, end));
+        if (!checksums)
+            return checksums.error();
+        if (!checksums->empty())
+            changes.moved.push_back({chunk, std::move(*checksums)});
+    }
+    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
     return {};
 }
 

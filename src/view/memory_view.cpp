@@ -34,6 +34,7 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
                                                        const view_options& options) {
     std::unique_ptr<memory_view> view(new memory_view(store, std::move(place)));
     view->core_dump_ = options.core_dump;
+    view->scattered_max_ = options.scattered_max;
     auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     REM_TRY(view->place_.extend(store.image_bytes()));
     view->reserved_ = view->place_.bytes();

@@ -80,6 +80,7 @@ struct view_options {
     bool read_only = false;
     bool core_dump = false;
     os::stray_write_reporter report_stray_write = nullptr; // trap tracker only
+    std::size_t scattered_max = 0; // as in engine_options
 };
 
 class memory_view {
@@ -230,6 +231,7 @@ private:
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written);
     result<bool> is_cheaper_whole(std::span<const byte_range> written);
     result<void> collect_moved(std::span<const byte_range> written, change_set& changes);
+    result<void> collect_scattered(std::span<const byte_range> written, change_set& changes);
     result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const byte_range> written);
     result<std::vector<byte_range>> set_unused_aside(const std::vector<os::page_run>& runs,
                                                      const page_predicate& is_unused);
@@ -286,6 +288,7 @@ private:
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
+    std::size_t scattered_max_ = 0;
     static constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
     std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()

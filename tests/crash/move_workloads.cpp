@@ -149,6 +149,62 @@ void move_and_go_on(session& program) {
     }
 }
 
+open_function gathering_engine(std::uint64_t log_limit_bytes, checkpointing how) {
+    auto options = small_heap_options();
+    options.log_limit_bytes = log_limit_bytes;
+    options.scattered_max = 0;
+    return engine(options, sections::ordinary, how);
+}
+
+/// Each commit that moves chunks brings those home that others have moved.
+void scattered_moves(session& program) {
+    begin(program);
+    for (int i = 0; i < 3; i++)
+        program.add_block(k_block);
+    program.commit();
+    program.checkpoint();
+    for (std::size_t i = 0; i < 7; i++) {
+        const auto rewritten = i % 3;
+        program.poke((rewritten + 1) % 3, 70 * KiB, 300); // of those that are brought home
+        program.commit();
+        program.poke(rewritten, 64, k_block - 64);
+        if (i == 4)
+            program.poke((rewritten + 2) % 3, 170 * KiB, 300);
+        if (i == 5)
+            program.rollback();
+        program.change_serial();
+        program.commit();
+        program.poke((rewritten + 2) % 3, 71 * KiB, 300);
+        program.commit();
+        if (i % 2 == 1)
+            program.checkpoint();
+    }
+    program.verify();
+    program.close();
+}
+
+void gathered_cut_short(session& program, session::cut how) {
+    begin(program);
+    for (int i = 0; i < 2; i++)
+        program.add_block(k_block);
+    program.commit();
+    program.checkpoint();
+    std::size_t rewritten = 0;
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            program.poke(rewritten, 64, k_block - 64);
+            rewritten = 1 - rewritten;
+            return program.try_commit(n, how);
+        },
+        [&] {
+            program.poke(rewritten, 70 * KiB, 300);
+            program.commit();
+            program.checkpoint();
+        });
+    program.close();
+}
+
 } // namespace
 
 std::vector<workload> move_workloads() {
@@ -168,6 +224,17 @@ std::vector<workload> move_workloads() {
          .open = engine_with(k_roomy),
          .phases = {move_and_go_on, move_and_go_on, move_and_go_on},
          .restarts = 2},
+        {.name = "scattered_moves",
+         .open = gathering_engine(k_roomy, checkpointing::at_one_go),
+         .phases = {scattered_moves},
+         .cost = 2},
+        {.name = "background_scattered_moves",
+         .open = gathering_engine(k_tight, checkpointing::in_background),
+         .phases = {scattered_moves},
+         .cost = 2},
+        killed("killed_gathering", gathering_engine(k_roomy, checkpointing::at_one_go), gathered_cut_short, 2),
+        failing("failing_gathering", gathering_engine(k_roomy, checkpointing::at_one_go), gathered_cut_short,
+                os::failed_sync::ext4, 2),
         killed("killed_moving", engine_with(k_roomy), moves_cut_short, 2),
         failing("failing_moves_ext4", engine_with(k_roomy), moves_cut_short, os::failed_sync::ext4, 2),
         failing("failing_moves_xfs", background_engine(k_tight), moves_cut_short, os::failed_sync::xfs, 2),

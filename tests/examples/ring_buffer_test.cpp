@@ -57,10 +57,26 @@ TEST(ring_buffer, behaves_as_a_deque_over_commits_rollbacks_and_reopening) {
     ring* all = &in->root<ring>("all");
     in->commit();
     std::deque<std::string> model;
+    std::size_t largest = 0;
     for (int step = 0; step != 2000; ++step) {
+        if (model.size() > 2000) {
+            in->write([&] { all->clear(); });
+            model.clear();
+        }
         const std::deque<std::string> before = model;
         const auto change = [&] {
-            for (unsigned i = random() % 8; i != 0; --i) {
+            if (random() % 8 == 0) {
+                ring other(*all);
+                other.emplace_back("another one");
+                model.emplace_back("another one");
+                if (random() % 2 == 0)
+                    *all = other;
+                else
+                    *all = ring(std::move(other), all->get_allocator());
+                all->reserve(random() % (2 * model.size()));
+            }
+            // Many at times, so that elements are on other pages than the container.
+            for (unsigned i = random() % (random() % 16 == 0 ? 800 : 8); i != 0; --i) {
                 if (!model.empty() && random() % 2 == 0) {
                     all->pop_front();
                     model.pop_front();
@@ -91,9 +107,15 @@ TEST(ring_buffer, behaves_as_a_deque_over_commits_rollbacks_and_reopening) {
             break;
         default:
             in->write(declared, change); // builds without NDEBUG throw if a change was not announced
+            in->rollback();              // takes back what was not announced, and so not committed
         }
         expect_equal(*all, model);
+        largest = std::max(largest, model.size());
     }
+    EXPECT_GT(largest, 500U);
+    EXPECT_EQ(std::ranges::equal(*all | std::views::reverse, model | std::views::reverse, {},
+                                 [](const string_pi& each) { return std::string_view(each); }),
+              true);
     EXPECT_TRUE(in->check_pointers().clean());
     EXPECT_TRUE(in->verify().clean());
 }

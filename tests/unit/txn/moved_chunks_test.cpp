@@ -1,6 +1,7 @@
 // Chunks that a commit rewrote are written whole to their other home: when, what that costs, and that nothing is lost.
 
 #include "os/simulated_disk.hpp"
+#include "store/superblocks.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -34,6 +35,7 @@ protected:
                                    {.reserve_bytes = 64 * MiB,
                                     .chunk_bytes = k_moved_chunk_bytes,
                                     .log_limit_bytes = log_limit_bytes_,
+                                    .scattered_max = k_scattered_max,
                                     .tracker = GetParam()},
                                    "abi");
         ASSERT_TRUE(opened) << opened.why().message;
@@ -66,6 +68,16 @@ protected:
         EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
     }
 
+    /// Runs of chunks at their second homes, or given back.
+    [[nodiscard]] std::size_t exceptions() {
+        EXPECT_TRUE(engine_->checkpoint());
+        auto file = disk_.open(k_moved_path, os::access::read_only);
+        auto ruling = store::read_superblocks(**file, *(*file)->size());
+        EXPECT_TRUE(ruling);
+        return static_cast<std::size_t>(ruling->super.map.count);
+    }
+
+    static constexpr std::size_t k_scattered_max = 12;
     os::simulated_disk disk_;
     os::simulated_disk::savepoint empty_{};
     std::unique_ptr<engine> engine_;
@@ -227,6 +239,45 @@ TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
     auto report = engine_->verify();
     ASSERT_TRUE(report) << report.why().message;
     EXPECT_EQ(report->problems.size(), 1U);
+}
+
+TEST_P(moved_chunks, are_brought_together_when_they_are_scattered) {
+    constexpr std::uint64_t k_blocks = 12;
+    std::vector<std::byte*> blocks;
+    for (std::uint64_t i = 0; i < k_blocks; ++i)
+        blocks.push_back(allocate(k_block_bytes, 1));
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    std::vector<int> fillings(k_blocks * 16, 1);
+    const auto rewrite_every = [&](std::size_t step, int filling) {
+        for (std::size_t i = step / 2; i < fillings.size(); i += step) {
+            fillings[i] = filling;
+            std::memset(blocks[i / 16] + i % 16 * k_moved_chunk_bytes, filling, k_moved_chunk_bytes);
+        }
+        commit();
+        ASSERT_TRUE(engine_->checkpoint());
+    };
+    const auto expect_fillings = [&] {
+        for (std::size_t i = 0; i < fillings.size(); ++i)
+            EXPECT_TRUE(holds(blocks[i / 16] + i % 16 * k_moved_chunk_bytes, k_moved_chunk_bytes, fillings[i])) << i;
+        expect_sound();
+    };
+    rewrite_every(3, 2); // two chunks of three are written, in part
+    ASSERT_GT(exceptions(), 2 * k_scattered_max);
+    std::memset(blocks[0], 3, 6 * k_moved_chunk_bytes);
+    std::fill_n(fillings.begin(), 6, 3);
+    commit();
+    expect_fillings();
+    EXPECT_LE(exceptions(), k_scattered_max);
+    open(); // as after a kill
+    expect_fillings();
+    rewrite_every(5, 4);
+    rewrite_every(7, 5);
+    expect_fillings();
+    ASSERT_TRUE(engine_->close());
+    open();
+    expect_fillings();
 }
 
 // R3: what was logged before a chunk moved is no part of it.
