@@ -218,6 +218,7 @@ void spilled_rewrites(session& program) {
     program.expect_health(); // of a checkpoint that the commit may have made
     program.checkpoint();
     rewrite_large(program);
+    program.expect_health(); // what is spilled may fail
     program.die();
     program.open();
     rewrite_large(program);

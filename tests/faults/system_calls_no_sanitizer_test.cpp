@@ -62,6 +62,11 @@ const char* read_from(off_t offset) {
     return offset >= k_longer_than_any_file ? "pread of the page map" : "pread";
 }
 
+const char* write_to(std::size_t count, off_t offset) {
+    constexpr std::size_t k_superblock = 4096; // two of them, at the beginning
+    return count == k_superblock && (offset == 0 || offset == k_superblock) ? "pwrite of a superblock" : "pwrite";
+}
+
 /// As much as a call that does part of its work may do: entries of the page map have 8 bytes.
 std::size_t part_of(std::size_t count, off_t offset) {
     return read_from(offset) == std::string_view("pread") ? count / 2 : (count / 2 + 7) / 8 * 8;
@@ -89,6 +94,7 @@ bool is_longer(int fd, off_t bytes) { return ::lseek(fd, 0, SEEK_END) > bytes; }
 REM_WRAP_AS(open,
             (flags & O_DIRECT) != 0                        ? "open for O_DIRECT"
             : std::string_view(path).ends_with("/pagemap") ? "open of the page map"
+            : std::string_view(path).ends_with("/statm")   ? "open of the memory in use"
                                                            : "open",
             int, (const char* path, int flags, mode_t mode), (path, flags, mode))
 REM_WRAP_AS(madvise, advice == MADV_DONTNEED ? "madvise to drop pages" : "madvise as a hint", int,
@@ -166,7 +172,7 @@ extern "C" void* __wrap_mremap(void* from, std::size_t before, std::size_t after
                              offset);                                                                                  \
     }
 REM_WRAP_TRANSFER(pread, remanence::faults::read_from(offset), void)
-REM_WRAP_TRANSFER(pwrite, "pwrite", const void)
+REM_WRAP_TRANSFER(pwrite, remanence::faults::write_to(count, offset), const void)
 // NOLINTEND(bugprone-reserved-identifier, bugprone-macro-parentheses, readability-identifier-naming)
 
 namespace remanence::faults {
@@ -195,11 +201,17 @@ constexpr silence k_silent[] = {
     {"close", 0, "what had to be durable was synced before, and the descriptor is closed nevertheless"},
     {"open of the page map", 0, "nothing is spilled then; a tracker that needs it says so"},
     {"pread of the page map", 0, "likewise"},
+    {"open of the memory in use", 0, "nothing is spilled then but by who calls the library"},
     {"mprotect to protect", 0, "memory keeps what cannot be spilled"},
     {"mmap aside", 0, "likewise"},
     {"mremap", 0, "likewise"},
     {"fallocate", ENOSPC, "likewise; a commit says so"},
     {"fallocate", EDQUOT, "the same"},
+    {"pwrite of a superblock", ENOSPC,
+     "what is to be spilled needs more room in the file, and stays in memory; a commit says so"},
+    {"pwrite of a superblock", EDQUOT, "the same"},
+    {"pwrite of a superblock", EINTR, "repeated"},
+    {"pwrite of a superblock", k_short, "the rest is written"},
     {"fstat", ENOSPC, "it comes before the reservation, and counts as one that failed"},
     {"fstat", EDQUOT, "the same"},
     {"open", EINTR, "repeated"},
