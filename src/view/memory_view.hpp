@@ -80,7 +80,7 @@ struct view_options {
     bool read_only = false;
     bool core_dump = false;
     os::stray_write_reporter report_stray_write = nullptr; // trap tracker only
-    std::size_t scattered_max = 0; // as in engine_options
+    std::size_t scattered_max = 0;                         // as in engine_options
 };
 
 class memory_view {

@@ -165,16 +165,22 @@ void scattered_moves(session& program) {
     program.checkpoint();
     for (std::size_t i = 0; i < 7; i++) {
         const auto rewritten = i % 3;
-        program.poke((rewritten + 1) % 3, 70 * KiB, 300); // of those that are brought home
+        program.poke((rewritten + 1) % 3, 70 * KiB, 3000); // of those that are brought home
+        program.commit();
+        program.poke((rewritten + 2) % 3, 140 * KiB, 3000);
         program.commit();
         program.poke(rewritten, 64, k_block - 64);
-        if (i == 4)
-            program.poke((rewritten + 2) % 3, 170 * KiB, 300);
+        program.poke((rewritten + 1) % 3, 70 * KiB + 100, 300);
+        program.poke((rewritten + 2) % 3, 140 * KiB + 100, 300);
         if (i == 5)
             program.rollback();
         program.change_serial();
         program.commit();
-        program.poke((rewritten + 2) % 3, 71 * KiB, 300);
+        program.poke((rewritten + 1) % 3, 70 * KiB + 1000, 300);
+        program.poke((rewritten + 2) % 3, 140 * KiB + 1000, 300);
+        program.rollback();
+        program.poke((rewritten + 2) % 3, 141 * KiB, 300);
+        program.poke((rewritten + 1) % 3, 71 * KiB, 300);
         program.commit();
         if (i % 2 == 1)
             program.checkpoint();
@@ -229,7 +235,7 @@ std::vector<workload> move_workloads() {
          .phases = {scattered_moves},
          .cost = 2},
         {.name = "background_scattered_moves",
-         .open = gathering_engine(k_tight, checkpointing::in_background),
+         .open = gathering_engine(4 * KiB, checkpointing::in_background),
          .phases = {scattered_moves},
          .cost = 2},
         killed("killed_gathering", gathering_engine(k_roomy, checkpointing::at_one_go), gathered_cut_short, 2),
