@@ -76,8 +76,9 @@ TEST(ring_buffer, behaves_as_a_deque_over_commits_rollbacks_and_reopening) {
                 all->reserve(random() % (2 * model.size()));
             }
             // Many at times, so that elements are on other pages than the container.
-            for (unsigned i = random() % (random() % 16 == 0 ? 800 : 8); i != 0; --i) {
-                if (!model.empty() && random() % 2 == 0) {
+            const bool is_burst = random() % 16 == 0;
+            for (auto i = random() % (is_burst ? 800U : 8U); i != 0; --i) {
+                if (!model.empty() && random() % (is_burst ? 8U : 2U) == 0) {
                     all->pop_front();
                     model.pop_front();
                 } else if (!model.empty() && random() % 4 == 0) {
