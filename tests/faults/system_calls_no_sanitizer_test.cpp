@@ -33,8 +33,9 @@ struct {
     bool armed = false;
     bool from_then_on = false;
     int code = 0;
-    std::uint64_t left = 0; // calls that succeed before one fails
-    std::string struck{};   // the first call that failed
+    std::uint64_t left = 0;  // calls that succeed before one fails
+    std::string struck{};    // the first call that failed
+    bool unreadable = false; // a call failed by which files are read, the first one or a later one
 } plan;
 std::mutex guards_plan; // a heap has threads of its own
 
@@ -51,6 +52,7 @@ int strike(const char* call, bool can_be_short = false) {
         return 0;
     if (plan.struck.empty())
         plan.struck = call;
+    plan.unreadable |= call == std::string_view("pread") || call == std::string_view("fstat");
     return plan.code;
 }
 
@@ -239,7 +241,7 @@ bool may_be_silent(std::string_view call, int code) {
 /// cannot read.
 bool tells_of(const story& told, const fault& given) {
     if (told.found_by_verify)
-        return plan.struck == "pread" || plan.struck == "fstat";
+        return plan.unreadable;
     return (told.reason == errc::io || told.reason == errc::no_space || told.reason == errc::poisoned) &&
            told.os_error == given.code;
 }
