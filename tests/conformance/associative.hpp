@@ -114,9 +114,11 @@ struct associative {
             break;
         }
         case 14: {
-            auto node = c.extract(make_element<typename C::key_type>(key));
-            if (!node.empty() && o.position % 2 == 0)
-                c.insert(std::move(node));
+            if constexpr (requires { c.extract(make_element<typename C::key_type>(key)); }) {
+                auto node = c.extract(make_element<typename C::key_type>(key));
+                if (!node.empty() && o.position % 2 == 0)
+                    c.insert(std::move(node));
+            }
             break;
         }
         case 15:

@@ -222,7 +222,7 @@ auto modelled(const std::pair<A, B>& element) {
 inline bool is_inside(const void* address) { return heap_of(address) != nullptr; }
 
 template <class String>
-    requires(std::is_same_v<String, string> || std::is_same_v<String, string_pi>)
+    requires std::is_same_v<typename String::value_type, char>
 bool lies_inside(const String& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
 }

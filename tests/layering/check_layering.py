@@ -6,7 +6,8 @@ L1  A layer includes itself and the layers before it, as "layer/file.hpp".
 L2  Headers of the operating system are for src/os alone: every system call goes through it, so that tests can put a
     simulated disk in its place.
 L3  A third-party header belongs to the one layer that wraps it.
-L4  Installed headers include the C++ standard library and each other, nothing else.
+L4  Installed headers include the C++ standard library and each other, nothing else; boost.hpp, which programs include
+    at will, also Boost.
 """
 
 import re
@@ -26,6 +27,8 @@ PUBLIC_HEADER_LAYER = {
 # Intrinsics and the C++ ABI are the compiler's, not the operating system's.
 COMPILER_HEADERS = {"cxxabi.h", "immintrin.h"}
 THIRD_PARTY = {"xxhash.h": "base"}
+# Public headers that nothing else includes, and what they are for.
+OPT_IN = {"remanence/boost.hpp": "boost/"}
 
 # C headers without a better C++ form, which the C API needs.
 C_API_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
@@ -74,12 +77,16 @@ def fault_in_source(layer, angled, quoted):
     return None if layer == "os" else f"L2: <{angled}> is for src/os alone (C headers: use <c…>)"
 
 
-def fault_in_public(layer, is_c, angled, quoted):
+def fault_in_public(header, layer, is_c, angled, quoted):
     """What is wrong with an include in include/, or None."""
     if quoted is not None:
         return f'L4: "{quoted}" must be written as <remanence/…>'
+    if angled in OPT_IN:
+        return f"L4: <{angled}> is for programs to include"
     if angled.startswith("remanence/"):
         return fault_upward(layer, public_layer(angled), angled)
+    if header in OPT_IN and angled.startswith(OPT_IN[header]):
+        return None
     if is_standard(angled) or (is_c and angled in C_API_HEADERS):
         return None
     return f"L4: <{angled}> is not of the C++ standard library"
@@ -100,7 +107,7 @@ def faults(repository):
             elif in_source:
                 fault = fault_in_source(layer, angled, quoted)
             else:
-                fault = fault_in_public(layer, path.suffix == ".h", angled, quoted)
+                fault = fault_in_public(str(path.relative_to(public)), layer, path.suffix == ".h", angled, quoted)
             if fault:
                 yield f"{path.relative_to(repository)}:{number}: {fault}"
 

@@ -13,6 +13,7 @@ ALLOWED = {
     "src/api/a.cpp": '#include <remanence/heap.hpp>\n#include "types/a.hpp"',
     "include/remanence/heap.hpp": "#include <remanence/error.hpp>\n#include <string>",
     "include/remanence/remanence.h": "#include <stdint.h>",
+    "include/remanence/boost.hpp": "#include <remanence/heap.hpp>\n#include <boost/container/vector.hpp>",
 }
 
 FORBIDDEN = {
@@ -29,6 +30,9 @@ FORBIDDEN = {
     "wrapped": ("src/store/a.cpp", "#include <xxhash.h>", "L3"),
     "public_os": ("include/remanence/heap.hpp", "#include <fcntl.h>", "L4"),
     "public_third_party": ("include/remanence/detail/a.hpp", "#include <xxhash.h>", "L4"),
+    "opt_in_third_party": ("include/remanence/boost.hpp", "#include <xxhash.h>", "L4"),
+    "opt_in_from_public": ("include/remanence/containers.hpp", "#include <remanence/boost.hpp>", "L4"),
+    "boost_elsewhere": ("include/remanence/heap.hpp", "#include <boost/container/vector.hpp>", "L4"),
     "public_internal": ("include/remanence/heap.hpp", '#include "view/view.hpp"', "L4"),
     "public_upward": ("include/remanence/error.hpp", "#include <remanence/heap.hpp>", "L1"),
     "macro": ("src/log/a.cpp", "#include SOME_HEADER", "cannot be checked"),

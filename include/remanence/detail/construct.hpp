@@ -64,6 +64,13 @@ struct known_template<std::variant<Alternatives...>> : known_as<composition::var
 template <class Element, std::size_t N>
 struct known_template<std::array<Element, N>> : known_as<composition::array, Element> {};
 
+/// std::pair, and those of other libraries that are known_as pairs.
+template <class T>
+inline constexpr bool is_pair_v = known_template<std::remove_cvref_t<T>>::k_kind == composition::pair;
+/// A tag that a pair's constructor takes before what the first is made of, and what the second is made of.
+template <class T>
+inline constexpr bool is_try_emplace_tag_v = false;
+
 template <class Alloc, class... Members>
 consteval bool any_uses_deeply(type_list<Members...>) {
     return (uses_deeply_v<Members, Alloc> || ...);
@@ -150,7 +157,15 @@ auto pair_construction_args(const Alloc& alloc, std::piecewise_construct_t, Firs
     return std::make_tuple(std::piecewise_construct, std::apply(of_first, std::forward<First>(first)),
                            std::apply(of_second, std::forward<Second>(second)));
 }
+template <class Pair, class Alloc, class Tag, class First, class... Second>
+    requires is_try_emplace_tag_v<std::remove_cvref_t<Tag>>
+auto pair_construction_args(const Alloc& alloc, Tag&&, First&& first, Second&&... second) {
+    return std::make_tuple(std::piecewise_construct,
+                           construction_args<typename Pair::first_type>(alloc, std::forward<First>(first)),
+                           construction_args<typename Pair::second_type>(alloc, std::forward<Second>(second)...));
+}
 template <class Pair, class Alloc, class First, class Second>
+    requires(!is_try_emplace_tag_v<std::remove_cvref_t<First>>)
 auto pair_construction_args(const Alloc& alloc, First&& first, Second&& second) {
     return std::make_tuple(std::piecewise_construct,
                            construction_args<typename Pair::first_type>(alloc, std::forward<First>(first)),
@@ -159,9 +174,9 @@ auto pair_construction_args(const Alloc& alloc, First&& first, Second&& second) 
 template <class Pair, class Alloc, class Source>
 auto pair_construction_args(const Alloc& alloc, Source&& source) {
     // NOLINTBEGIN(bugprone-use-after-move): each part is forwarded once
-    if constexpr (is_instance_v<std::remove_cvref_t<Source>, std::pair>) {
-        return pair_construction_args<Pair>(alloc, std::get<0>(std::forward<Source>(source)),
-                                            std::get<1>(std::forward<Source>(source)));
+    if constexpr (is_pair_v<Source>) {
+        return pair_construction_args<Pair>(alloc, std::forward<Source>(source).first,
+                                            std::forward<Source>(source).second);
     } else { // something that converts to the pair
         return std::make_tuple(deferred<Pair, Alloc, Source>(alloc, std::forward<Source>(source)));
     }
@@ -439,8 +454,7 @@ T make_using(const Alloc& alloc, Args&&... args) {
         return make_optional_using<T>(alloc, std::forward<Args>(args)...);
     } else if constexpr (kind == composition::variant) {
         return make_variant<T>(alloc, std::forward<Args>(args)...);
-    } else if constexpr (kind == composition::pair && sizeof...(Args) == 1 &&
-                         !(is_instance_v<std::remove_cvref_t<Args>, std::pair> && ...)) {
+    } else if constexpr (kind == composition::pair && sizeof...(Args) == 1 && !(is_pair_v<Args> && ...)) {
         return make_using<T>(alloc, T(std::forward<Args>(args)...));
     } else {
         return std::make_from_tuple<T>(construction_args<T>(alloc, std::forward<Args>(args)...));

@@ -1,0 +1,119 @@
+// Containers of Boost, living in a heap: Boost.Container and the node-based ones of Boost.Unordered.
+// Opt-in: needs Boost's headers, 1.74 or later. The elements are asked as those of every container, see persistable.hpp.
+//
+// No version of Boost promises its layouts to the next one. So the fingerprint of a root has the version of Boost: a
+// program that was built with another one gets errc::type_mismatch, not garbage. Include this header wherever such a
+// container is named as a root.
+#pragma once
+
+#include <remanence/containers.hpp>
+#include <remanence/detail/fingerprint.hpp>
+
+#include <boost/container/deque.hpp>
+#include <boost/container/flat_map.hpp>
+#include <boost/container/flat_set.hpp>
+#include <boost/container/list.hpp>
+#include <boost/container/map.hpp>
+#include <boost/container/set.hpp>
+#include <boost/container/slist.hpp>
+#include <boost/container/stable_vector.hpp>
+#include <boost/container/string.hpp>
+#include <boost/container/vector.hpp>
+#include <boost/unordered_map.hpp>
+#include <boost/unordered_set.hpp>
+#include <boost/version.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace remanence {
+
+using boost_string = boost::container::basic_string<char, std::char_traits<char>, allocator<char>>;
+
+template <>
+struct hash<boost_string> {
+    [[nodiscard]] std::size_t operator()(const boost_string& text) const noexcept {
+        return std::hash<std::string_view>()(std::string_view(text.data(), text.size()));
+    }
+};
+
+template <class T>
+using boost_vector = boost::container::vector<T, allocator<T>>;
+template <class T>
+using boost_deque = boost::container::deque<T, allocator<T>>;
+template <class T>
+using boost_stable_vector = boost::container::stable_vector<T, allocator<T>>;
+template <class T>
+using boost_list = boost::container::list<T, allocator<T>>;
+template <class T>
+using boost_slist = boost::container::slist<T, allocator<T>>;
+
+template <class Key, class Compare = std::less<>>
+using boost_set = boost::container::set<Key, Compare, allocator<Key>>;
+template <class Key, class Compare = std::less<>>
+using boost_multiset = boost::container::multiset<Key, Compare, allocator<Key>>;
+template <class Key, class Value, class Compare = std::less<>>
+using boost_map = boost::container::map<Key, Value, Compare, allocator<std::pair<const Key, Value>>>;
+template <class Key, class Value, class Compare = std::less<>>
+using boost_multimap = boost::container::multimap<Key, Value, Compare, allocator<std::pair<const Key, Value>>>;
+template <class Key, class Compare = std::less<>>
+using boost_flat_set = boost::container::flat_set<Key, Compare, allocator<Key>>;
+template <class Key, class Value, class Compare = std::less<>>
+using boost_flat_map = boost::container::flat_map<Key, Value, Compare, allocator<std::pair<Key, Value>>>;
+
+template <class Key, class Hash = hash<Key>, class Equal = std::equal_to<>>
+using boost_unordered_set = boost::unordered_set<Key, Hash, Equal, allocator<Key>>;
+template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equal_to<>>
+using boost_unordered_map = boost::unordered_map<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
+
+namespace detail {
+
+// Boost.Container's maps keep their elements as pairs of their own.
+template <class First, class Second>
+struct known_template<boost::container::dtl::pair<First, Second>> : known_as<composition::pair, First, Second> {};
+template <>
+inline constexpr bool is_try_emplace_tag_v<boost::container::try_emplace_t> = true;
+
+/// What follows size and alignment of a container of Boost: its arguments, and the version without its patch level.
+template <class... Args>
+struct boost_contents {
+    static void write(structure_writer& out) {
+        write_list<Args...>(out, " <", ">");
+        out.text(" boost " + std::to_string(BOOST_VERSION / 100));
+    }
+};
+
+template <class... Args>
+struct class_contents<boost::container::basic_string<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::vector<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::deque<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::stable_vector<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::list<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::slist<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::set<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::multiset<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::map<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::multimap<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::flat_set<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::container::flat_map<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::unordered_set<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::unordered_map<Args...>> : boost_contents<Args...> {};
+
+} // namespace detail
+} // namespace remanence
