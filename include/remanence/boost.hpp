@@ -1,4 +1,4 @@
-// Containers of Boost, living in a heap: Boost.Container and the node-based ones of Boost.Unordered.
+// Containers of Boost, living in a heap: Boost.Container, the node-based ones of Boost.Unordered, and Boost.MultiIndex.
 // Opt-in: needs Boost's headers, 1.74 or later. The elements are asked as those of every container, see persistable.hpp.
 //
 // No version of Boost promises its layouts to the next one. So the fingerprint of a root has the version of Boost: a
@@ -19,6 +19,7 @@
 #include <boost/container/stable_vector.hpp>
 #include <boost/container/string.hpp>
 #include <boost/container/vector.hpp>
+#include <boost/multi_index_container.hpp>
 #include <boost/unordered_map.hpp>
 #include <boost/unordered_set.hpp>
 #include <boost/version.hpp>
@@ -69,6 +70,10 @@ using boost_unordered_set = boost::unordered_set<Key, Hash, Equal, allocator<Key
 template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equal_to<>>
 using boost_unordered_map = boost::unordered_map<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
 
+/// `Indices` is a boost::multi_index::indexed_by of ordered and sequenced indices; hashed and random-access ones are refused.
+template <class T, class Indices>
+using boost_multi_index = boost::multi_index_container<T, Indices, allocator<T>>;
+
 namespace detail {
 
 // Boost.Container's maps keep their elements as pairs of their own.
@@ -114,6 +119,8 @@ template <class... Args>
 struct class_contents<boost::unordered_set<Args...>> : boost_contents<Args...> {};
 template <class... Args>
 struct class_contents<boost::unordered_map<Args...>> : boost_contents<Args...> {};
+template <class... Args>
+struct class_contents<boost::multi_index_container<Args...>> : boost_contents<Args...> {};
 
 } // namespace detail
 } // namespace remanence

@@ -57,6 +57,7 @@ enum class unfit : std::uint8_t {
     memory_resource,
     other_memory,
     empty_is_static,
+    mixes_heaps,
     hidden,
 };
 
@@ -172,6 +173,17 @@ constexpr bool is_empty_a_static() {
     return name.starts_with("phmap::") || name.starts_with("tsl::");
 }
 
+/// Whether it is a boost::multi_index_container with an index that keeps an array: assignment by move, and copies, give the
+/// arrays of one heap to a container of another. By name, too.
+template <class T>
+constexpr bool is_mixing_heaps() {
+    const std::string_view signature = __PRETTY_FUNCTION__;
+    const std::string_view name = signature.substr(signature.find("T = ") + 4);
+    return name.starts_with("boost::multi_index::multi_index_container<") &&
+           (name.find("boost::multi_index::hashed_") != name.npos ||
+            name.find("boost::multi_index::random_access<") != name.npos);
+}
+
 /// Remanence's, or one with a base of that (std::scoped_allocator_adaptor), or one that somebody vouches for.
 template <class Alloc>
 concept heap_allocator = enable_persistable<Alloc> || std::is_base_of_v<allocator<typename Alloc::value_type>, Alloc>;
@@ -200,6 +212,8 @@ auto judge_container() {
         return verdict<unfit::memory_resource, T>();
     else if constexpr (!heap_allocator<typename T::allocator_type>)
         return verdict<unfit::other_memory, T>();
+    else if constexpr (is_mixing_heaps<T>())
+        return verdict<unfit::mixes_heaps, T>();
     else if constexpr (value::k_why != unfit::nothing)
         return value();
     else if constexpr (requires { typename T::key_compare; })
@@ -336,6 +350,10 @@ consteval void refuse_to_store() {
                   "Remanence cannot store this container: an empty one points at a static "
                   "object of the program, which lies elsewhere in the next process. Use "
                   "rem::hash_map, rem::btree_map or boost::unordered_map.");
+    static_assert(
+        Why != unfit::mixes_heaps,
+        "Remanence cannot store a boost::multi_index_container with a hashed or random-access index: moved "
+        "or copied between heaps, it frees the array of one in the other. Use an ordered or sequenced index.");
     static_assert(Why != unfit::hidden,
                   "Remanence cannot see what this class is made of. If nothing in it leads out of "
                   "the heap (no std::string, no container with std::allocator, no reference, no lock), vouch for "

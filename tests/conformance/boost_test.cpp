@@ -5,6 +5,9 @@
 
 #include <remanence/boost.hpp>
 
+#include <boost/multi_index/identity.hpp>
+#include <boost/multi_index/ordered_index.hpp>
+#include <boost/multi_index/sequenced_index.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -158,6 +161,105 @@ TEST(boost_maps, flat_map_conforms) {
 TEST(boost_maps, unordered_map_conforms) {
     expect_conformance<associative<false>, boost_unordered_map<record, string>,
                        std::unordered_map<std::string, std::string, model_hash, std::equal_to<>>>();
+}
+
+namespace mi = boost::multi_index;
+template <class T>
+using two_ways =
+    boost_multi_index<T, mi::indexed_by<mi::ordered_unique<mi::identity<T>, std::less<>>, mi::sequenced<>>>;
+
+/// Of the model, which has one index, and of a container with both.
+struct indexed {
+    static constexpr bool k_ordered = true;
+
+    template <class C>
+    static std::string apply(C& c, const operation& o) {
+        using element = typename C::value_type;
+        const std::string key = o.key_text();
+        const auto made = [&](const std::string& text) { return make_element<element>(text, o.is_foreign()); };
+        switch (o.choice % 10) {
+        case 0:
+        case 1:
+            return seen(c.insert(made(key)));
+        case 2: {
+            const element copied = made(o.text());
+            return seen(c.insert(copied));
+        }
+        case 3:
+            return seen(c.emplace(raw<element>(o.text())));
+        case 4:
+            return std::to_string(c.erase(make_element<element>(key)));
+        case 5: {
+            const auto found = c.find(make_element<element>(key));
+            if (found != c.end())
+                replace(c, found, made(o.text()));
+            break;
+        }
+        case 6: {
+            C outside = empty_outside<C>();
+            outside.insert(made(key));
+            outside.insert(made(o.text()));
+            if (o.position % 4 == 0)
+                c = std::move(outside);
+            else
+                c.insert(outside.begin(), outside.end());
+            break;
+        }
+        case 7: {
+            C copy(c, c.get_allocator());
+            copy.insert(made(key));
+            if (o.position % 2 == 0)
+                c = copy;
+            else
+                c = std::move(copy);
+            break;
+        }
+        case 8: {
+            C other(empty_like(c));
+            other.insert(made(key));
+            if (o.position % 4 == 0)
+                c.swap(other);
+            break;
+        }
+        default:
+            if (o.position % 4 == 0)
+                c.clear();
+            break;
+        }
+        require_all_indices(c);
+        return std::to_string(c.size());
+    }
+
+    static bool is_strong(const operation&) { return false; }
+
+private:
+    template <class C, class Iterator>
+    static void replace(C& c, Iterator found, const typename C::value_type& element) {
+        if constexpr (requires { c.replace(found, element); }) {
+            c.replace(found, element);
+        } else if (c.insert(element).second) {
+            c.erase(found);
+        }
+    }
+
+    template <class C>
+    static void require_all_indices([[maybe_unused]] const C& c) {
+        if constexpr (requires { c.template get<1>(); }) {
+            std::size_t met = 0;
+            for (const auto& element : c.template get<1>()) {
+                ++met;
+                require(c.find(element) != c.end(), "the sequence has an element that the order lacks");
+            }
+            require(met == c.size(), "the sequence has another size");
+        }
+    }
+};
+
+template <class Element>
+class boost_multi_indices : public testing::Test {};
+TYPED_TEST_SUITE(boost_multi_indices, keys);
+TYPED_TEST(boost_multi_indices, multi_index_conforms) {
+    expect_conformance<indexed, two_ways<TypeParam>, std::set<modelled_by<TypeParam>, std::less<>>>();
 }
 
 } // namespace
