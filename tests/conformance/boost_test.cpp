@@ -44,8 +44,8 @@ struct boost_deque_sequence : sequence {
 
 template <class Element>
 class boost_sequences : public testing::Test {};
-using elements = testing::Types<int, string, record>;
-TYPED_TEST_SUITE(boost_sequences, elements);
+using boost_elements = testing::Types<int, string, record>;
+TYPED_TEST_SUITE(boost_sequences, boost_elements);
 
 TYPED_TEST(boost_sequences, vector_conforms) {
     expect_conformance<sequence, boost_vector<TypeParam>, std::vector<modelled_by<TypeParam>>>();
@@ -129,8 +129,8 @@ struct flat : associative<true> {
 
 template <class Key>
 class boost_sets : public testing::Test {};
-using keys = testing::Types<int, record>;
-TYPED_TEST_SUITE(boost_sets, keys);
+using boost_keys = testing::Types<int, record>;
+TYPED_TEST_SUITE(boost_sets, boost_keys);
 
 TYPED_TEST(boost_sets, set_conforms) {
     expect_conformance<associative<true>, boost_set<TypeParam>, std::set<modelled_by<TypeParam>, std::less<>>>();
@@ -257,7 +257,7 @@ private:
 
 template <class Element>
 class boost_multi_indices : public testing::Test {};
-TYPED_TEST_SUITE(boost_multi_indices, keys);
+TYPED_TEST_SUITE(boost_multi_indices, boost_keys);
 TYPED_TEST(boost_multi_indices, multi_index_conforms) {
     expect_conformance<indexed, two_ways<TypeParam>, std::set<modelled_by<TypeParam>, std::less<>>>();
 }
