@@ -207,6 +207,7 @@ struct model_hash {
 };
 
 inline int modelled(int element) { return element; }
+inline bool modelled(bool element) { return element; }
 inline char modelled(char element) { return element; }
 template <class T>
 std::string modelled(const T& element) {
@@ -227,6 +228,7 @@ bool lies_inside(const String& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
 }
 inline bool lies_inside(const int& element, const allocator<char>&) { return is_inside(&element); }
+inline bool lies_inside(bool, const allocator<char>&) { return true; } // a bit has no address
 inline bool lies_inside(const serialised& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home;
 }

@@ -94,6 +94,8 @@ Model model_like(const C& container) {
             last = made.insert_after(last, modelled(element));
         else if constexpr (requires { typename Model::hasher; }) // equal ones in the order that they have here
             last = made.insert(last, modelled(element));
+        else if constexpr (requires { made.push(modelled(element)); })
+            made.push(modelled(element));
         else
             made.insert(made.end(), modelled(element));
     }

@@ -2,7 +2,8 @@
 
 usage: persistable_test.py LEAST SOURCE COMMAND...   (the compiler and its options; SOURCE has LEAST lines to be refused)
 
-Nothing that SOURCE says itself may fail, such as its assertions about what may be stored.
+Nothing that SOURCE says itself may fail, such as its assertions about what may be stored, and without the lines to be
+refused it compiles.
 """
 
 import re
@@ -23,17 +24,27 @@ def is_said(source, number, part, sentence, said):
     return re.search(by_gcc, said) or re.search(by_clang, said)
 
 
+def compile_text(command, text):
+    """Whether a compiler takes it, and what it says."""
+    done = subprocess.run([*command, "-x", "c++", "-"], input=text, capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stderr
+
+
 def main():
     least, source, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     with open(source, encoding="utf-8") as file:
-        expected = {i: found for i, line in enumerate(file, 1) if (found := MARK.match(line.rstrip()))}
+        lines = file.read().splitlines()
+    expected = {i: found for i, line in enumerate(lines, 1) if (found := MARK.match(line))}
     said = subprocess.run([*command, source], capture_output=True, text=True, check=False).stderr
+    compiles, said_of_twin = compile_text(command, "\n".join("" if MARK.match(line) else line for line in lines) + "\n")
     missing = [
         f'{source}:{number}: no error says "{wanted["sentence"]}" of {wanted["part"]}'
         for number, wanted in expected.items()
         if not is_said(source, number, wanted["part"], wanted["sentence"], said)
     ]
     missing += [line for line in said.splitlines() if line.startswith(f"{source}:") and " error: " in line]
+    if not compiles:
+        missing.append(f"{source} does not compile without the lines to be refused:\n{said_of_twin}")
     if len(expected) < least:
         missing.append(f"{source} has only {len(expected)} lines to be refused")
     if missing:

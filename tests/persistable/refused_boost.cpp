@@ -8,30 +8,12 @@
 #include <boost/multi_index/ordered_index.hpp>
 #include <boost/multi_index/random_access_index.hpp>
 #include <boost/multi_index/sequenced_index.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <memory>
 #include <string>
 #include <utility>
-
-#if BOOST_VERSION >= 108100
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
-#else
-namespace boost::unordered { // as later versions have them
-template <class Key, class Hash, class Equal, class Alloc>
-struct unordered_flat_set {
-    using value_type = Key;
-    using allocator_type = Alloc;
-    Alloc alloc;
-};
-template <class Key, class Value, class Hash, class Equal, class Alloc>
-struct unordered_flat_map {
-    using value_type = std::pair<const Key, Value>;
-    using allocator_type = Alloc;
-    Alloc alloc;
-};
-} // namespace boost::unordered
-#endif
 
 namespace refused {
 
