@@ -118,6 +118,13 @@ template <class Key, class Value, class Compare, class Allocator, std::size_t No
 struct detail::is_known_self_contained<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::is_known_position_independent<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Compare>> {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::is_known_position_independent<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Compare>> {};
+
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::class_contents<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
     : detail::btree_fingerprint<std::pair<const Key, Value>, NodeBytes, Key, Value, Compare> {};
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>

@@ -113,6 +113,13 @@ template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::is_known_self_contained<btree_multiset<Key, Compare, Allocator, NodeBytes>> : std::true_type {};
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::is_known_position_independent<btree_set<Key, Compare, Allocator, NodeBytes>>
+    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Compare>> {};
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::is_known_position_independent<btree_multiset<Key, Compare, Allocator, NodeBytes>>
+    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Compare>> {};
+
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::class_contents<btree_set<Key, Compare, Allocator, NodeBytes>>
     : detail::btree_fingerprint<Key, NodeBytes, Key, Compare> {};
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>

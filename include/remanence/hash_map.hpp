@@ -61,7 +61,7 @@ template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_self_contained<hash_map<Key, Value, Hash, KeyEqual, Allocator>> : std::true_type {};
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_position_independent<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
-    : std::bool_constant<is_hash_position_independent_v<Allocator, Key, Value, Hash, KeyEqual>> {};
+    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Hash, KeyEqual>> {};
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::class_contents<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
     : detail::hash_fingerprint<std::pair<const Key, Value>, Key, Value, Hash, KeyEqual> {};

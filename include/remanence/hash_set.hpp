@@ -84,7 +84,7 @@ template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_self_contained<hash_set<Key, Hash, KeyEqual, Allocator>> : std::true_type {};
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_position_independent<hash_set<Key, Hash, KeyEqual, Allocator>>
-    : std::bool_constant<is_hash_position_independent_v<Allocator, Key, Hash, KeyEqual>> {};
+    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Hash, KeyEqual>> {};
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::class_contents<hash_set<Key, Hash, KeyEqual, Allocator>>
     : detail::hash_fingerprint<Key, Key, Hash, KeyEqual> {};

@@ -14,6 +14,7 @@
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/btree_iterator.hpp>
 #include <remanence/detail/btree_node.hpp>
+#include <remanence/detail/kept_allocator.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +48,7 @@ public:
     [[nodiscard]] static const Key& key_at(const place& at) noexcept { return key_of(nodes::value(at.node, at.index)); }
 
     [[nodiscard]] const Compare& compare() const noexcept { return compare_; }
-    [[nodiscard]] const Alloc& alloc() const noexcept { return alloc_; }
+    [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] place first() const noexcept { return {first_.get(), 0}; }
     [[nodiscard]] place end() const noexcept {
@@ -78,7 +79,7 @@ public:
     /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
     template <class Release>
     place put_slot(place leaf, Release&& release) {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         if (leaf.node == nullptr) {
             leaf = {new_node(0, nodes::k_capacity_first), 0};
@@ -101,12 +102,13 @@ public:
     place erase(place at) noexcept {
         alignas(typename nodes::slot_type) std::byte raw[nodes::k_slot_bytes];
         const place next = take(at, raw);
-        nodes::destroy(alloc_, raw);
+        Alloc where = alloc();
+        nodes::destroy(where, raw);
         return next;
     }
     /// Moves an element into a raw slot; returns the place of the next.
     place take(place at, void* into) noexcept {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         announce_node(at.node, announce);
         nodes::move(nodes::slot(at.node, at.index), into);
@@ -126,7 +128,7 @@ public:
     }
 
     void clear() noexcept {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         destroy_all();
         forget();
@@ -134,7 +136,7 @@ public:
 
     /// Takes everything from a tree whose allocator is equal, and leaves that empty. This one must be empty.
     void steal(btree& other) noexcept {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         announce(&other, sizeof other);
         root_.set(other.root_.get());
@@ -145,7 +147,7 @@ public:
     }
     /// All but comparators and allocators, which are equal.
     void swap_elements(btree& other) noexcept {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         announce(&other, sizeof other);
         swap_links(root_, other.root_);
@@ -154,22 +156,23 @@ public:
         std::swap(size_, other.size_);
     }
     void set_compare(const Compare& compare) {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         compare_ = compare;
     }
     void swap_compare(btree& other) {
-        const announce_to announce(alloc_);
+        const announce_to announce(alloc());
         announce(this, sizeof *this);
         announce(&other, sizeof other);
         using std::swap;
         swap(compare_, other.compare_);
     }
     /// With an empty tree only.
-    void set_alloc(const Alloc& alloc) { alloc_ = alloc; }
-    void swap_alloc(btree& other) {
-        using std::swap;
-        swap(alloc_, other.alloc_);
+    void set_alloc(const Alloc& alloc) noexcept { alloc_.set(alloc); }
+    void swap_alloc(btree& other) noexcept {
+        const Alloc kept = alloc();
+        alloc_.set(other.alloc());
+        other.alloc_.set(kept);
     }
 
 private:
@@ -190,7 +193,7 @@ private:
     }
 
     [[nodiscard]] node* new_node(std::size_t height, std::size_t capacity = nodes::k_capacity) {
-        node_alloc<nodes> where(alloc_);
+        node_alloc<nodes> where(alloc());
         const std::size_t units = height == 0 ? nodes::leaf_units(capacity) : nodes::k_inner_units;
         node* const n = ::new (static_cast<void*>(where.allocate(units))) node;
         n->capacity = static_cast<std::uint16_t>(capacity);
@@ -198,7 +201,7 @@ private:
         return n;
     }
     void free_node(node* n) noexcept {
-        node_alloc<nodes> where(alloc_);
+        node_alloc<nodes> where(alloc());
         where.deallocate(reinterpret_cast<typename nodes::unit*>(n), nodes::units_of(n));
     }
     static void announce_node(const node* n, const announce_to& announce) noexcept { announce(n, nodes::bytes_of(n)); }
@@ -213,8 +216,9 @@ private:
     }
     void destroy(node* n) noexcept { // NOLINT(misc-no-recursion): as deep as the tree is high
         if constexpr (nodes::k_is_destroyed) {
+            Alloc where = alloc();
             for (std::size_t i = 0; i != n->count; ++i)
-                nodes::destroy(alloc_, nodes::slot(n, i));
+                nodes::destroy(where, nodes::slot(n, i));
         }
         for (std::size_t i = 0; n->height != 0 && i <= n->count; ++i)
             destroy(nodes::child(n, i));
@@ -486,7 +490,7 @@ private:
     link<node> last_;  // leaf
     std::size_t size_ = 0;
     [[no_unique_address]] Compare compare_;
-    [[no_unique_address]] Alloc alloc_;
+    [[no_unique_address]] kept_allocator<Alloc> alloc_;
 };
 
 } // namespace remanence::detail

@@ -4,7 +4,6 @@
 
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/hash_table.hpp>
-#include <remanence/detail/position_independent.hpp>
 
 #include <string>
 #include <type_traits>
@@ -19,9 +18,5 @@ struct hash_fingerprint {
                  (hash_block<Value>::slots::k_is_inline ? " slots" : " links"));
     }
 };
-
-template <class Alloc, class... Parts>
-inline constexpr bool is_hash_position_independent_v =
-    is_kept_by_distance_v<Alloc> && (is_position_independent<Parts>() && ...);
 
 } // namespace remanence::detail

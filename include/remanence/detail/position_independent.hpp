@@ -57,6 +57,11 @@ consteval bool is_position_independent() {
     }
 }
 
+/// Of one of our containers with links: the allocator, and what else it has.
+template <class Alloc, class... Parts>
+inline constexpr bool is_container_position_independent_v =
+    is_kept_by_distance_v<Alloc> && (is_position_independent<Parts>() && ...);
+
 } // namespace detail
 
 /// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, hash_map, hash_set;

@@ -2,7 +2,10 @@
 
 #include "declared_containers.hpp"
 #include "support/btree_inspector.hpp"
+#include "support/heap_bytes_elsewhere.hpp"
 
+#include <array>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <random>
@@ -27,6 +30,14 @@ struct containers {
     with_lists lists;
     btree_set<std::uint64_t> numbers;
 };
+
+struct no_address {
+    btree_map<string_pi, vector_pi<string_pi>> words;
+    btree_multimap<std::uint64_t, std::array<std::uint64_t, 40>> blocks; // too large for a slot
+    btree_set<std::uint64_t> numbers;
+};
+static_assert(is_position_independent_v<no_address>);
+static_assert(!is_position_independent_v<containers>);
 
 /// What containers hold, in std containers.
 struct model {
@@ -198,6 +209,32 @@ TEST(declared_btrees, commit_pages_of_the_nodes_that_they_change_only) {
     h.rollback();
     EXPECT_TRUE(all.contains(200'001));
     EXPECT_FALSE(all.contains(200'000));
+}
+
+TEST(btree_roots, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {
+    const temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& here = h.root<declared_btrees::no_address>("all");
+    h.write([&] {
+        for (std::uint64_t i = 0; i < 1000; ++i) {
+            here.words[string_pi(std::to_string(i) + std::string(i % 50, 'w'))].emplace_back(std::string(i % 70, 'x'));
+            here.blocks.emplace(i / 2, std::array<std::uint64_t, 40>{i});
+            here.numbers.insert(i * i);
+        }
+    });
+    for (int i = 0; i < 3; ++i) {
+        const heap_bytes_elsewhere copy(h);
+        const declared_btrees::no_address& there = copy.at(here);
+        EXPECT_EQ(detail::btree_inspector::fault(there.words) + detail::btree_inspector::fault(there.blocks) +
+                      detail::btree_inspector::fault(there.numbers),
+                  "");
+        EXPECT_EQ(there.words, here.words);
+        EXPECT_EQ(there.blocks, here.blocks);
+        EXPECT_EQ(there.numbers, here.numbers);
+        for (std::uint64_t j = 0; j < 1000; ++j)
+            EXPECT_EQ(there.words.at(string_pi(std::to_string(j) + std::string(j % 50, 'w'))).front(),
+                      std::string(j % 70, 'x'));
+    }
 }
 
 TEST(btree_roots, with_another_layout_are_refused) {

@@ -412,7 +412,7 @@ TEST(btree_fingerprint, tells_what_nodes_look_like) {
     const auto& found = fingerprint_of<map_type>();
     EXPECT_EQ(found.name, "rem::btree_map<int, rem::string>");
     EXPECT_TRUE(found.nameable);
-    EXPECT_NE(found.layout.find("b-tree 1: "), std::string::npos) << found.layout;
+    EXPECT_NE(found.layout.find("b-tree 2: "), std::string::npos) << found.layout;
     EXPECT_NE(found.layout.find("rem::string 40/8"), std::string::npos) << found.layout;
     using other = rem::btree_map<int, rem::string, std::less<>, map_type::allocator_type, 1024>;
     EXPECT_NE(found.hash, fingerprint_of<other>().hash);
