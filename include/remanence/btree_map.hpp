@@ -5,6 +5,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/detail/btree_container.hpp>
 #include <remanence/detail/btree_layout.hpp>
+#include <remanence/detail/btree_structure.hpp>
 #include <remanence/detail/map_interface.hpp>
 
 #include <concepts>
@@ -123,6 +124,13 @@ struct detail::is_known_position_independent<btree_map<Key, Value, Compare, Allo
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::is_known_position_independent<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
     : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Compare>> {};
+
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::structure_of<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_structure<btree_map<Key, Value, Compare, Allocator, NodeBytes>> {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::structure_of<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_structure<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> {};
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::class_contents<btree_map<Key, Value, Compare, Allocator, NodeBytes>>

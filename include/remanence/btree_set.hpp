@@ -39,6 +39,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/detail/btree_container.hpp>
 #include <remanence/detail/btree_layout.hpp>
+#include <remanence/detail/btree_structure.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -118,6 +119,13 @@ struct detail::is_known_position_independent<btree_set<Key, Compare, Allocator, 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::is_known_position_independent<btree_multiset<Key, Compare, Allocator, NodeBytes>>
     : std::bool_constant<is_container_position_independent_v<Allocator, Key, Compare>> {};
+
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::structure_of<btree_set<Key, Compare, Allocator, NodeBytes>>
+    : detail::btree_structure<btree_set<Key, Compare, Allocator, NodeBytes>> {};
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::structure_of<btree_multiset<Key, Compare, Allocator, NodeBytes>>
+    : detail::btree_structure<btree_multiset<Key, Compare, Allocator, NodeBytes>> {};
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::class_contents<btree_set<Key, Compare, Allocator, NodeBytes>>

@@ -5,6 +5,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/detail/hash_container.hpp>
 #include <remanence/detail/hash_layout.hpp>
+#include <remanence/detail/hash_structure.hpp>
 #include <remanence/detail/map_interface.hpp>
 #include <remanence/seeded_hash.hpp>
 
@@ -62,6 +63,10 @@ struct detail::is_known_self_contained<hash_map<Key, Value, Hash, KeyEqual, Allo
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_position_independent<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
     : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Hash, KeyEqual>> {};
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+struct detail::structure_of<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : detail::hash_structure<hash_map<Key, Value, Hash, KeyEqual, Allocator>> {};
+
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::class_contents<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
     : detail::hash_fingerprint<std::pair<const Key, Value>, Key, Value, Hash, KeyEqual> {};

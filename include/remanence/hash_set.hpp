@@ -40,6 +40,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/detail/hash_container.hpp>
 #include <remanence/detail/hash_layout.hpp>
+#include <remanence/detail/hash_structure.hpp>
 #include <remanence/seeded_hash.hpp>
 
 #include <cstddef>
@@ -85,6 +86,10 @@ struct detail::is_known_self_contained<hash_set<Key, Hash, KeyEqual, Allocator>>
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_position_independent<hash_set<Key, Hash, KeyEqual, Allocator>>
     : std::bool_constant<is_container_position_independent_v<Allocator, Key, Hash, KeyEqual>> {};
+template <class Key, class Hash, class KeyEqual, class Allocator>
+struct detail::structure_of<hash_set<Key, Hash, KeyEqual, Allocator>>
+    : detail::hash_structure<hash_set<Key, Hash, KeyEqual, Allocator>> {};
+
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::class_contents<hash_set<Key, Hash, KeyEqual, Allocator>>
     : detail::hash_fingerprint<Key, Key, Hash, KeyEqual> {};

@@ -6,6 +6,7 @@
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
 #include <remanence/detail/fingerprint.hpp>
+#include <remanence/detail/structure.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
 #include <remanence/persistable.hpp>
@@ -212,9 +213,9 @@ private:
 };
 
 /// The root directory, to be used inside a section. `find_root` returns null when there is no such root, and throws
-/// errc::type_mismatch when it is of another type.
-void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type);
-void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object);
+/// errc::type_mismatch when it is of another type. From then on verify() knows `check`, unless it is null.
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check);
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check);
 void erase_root(heap_impl* impl, std::string_view name);
 heap_header* header_of(heap_impl* impl);
 /// The handle's implementation; throws errc::closed when there is none.
@@ -369,7 +370,8 @@ public:
             if (T* found = find_root<T>(name))
                 return *found; // another thread was first
             T* object = make<T>(std::forward<Args>(args)...);
-            detail::add_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), object);
+            detail::add_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), object,
+                             detail::check_of_root<T>());
             return *object;
         });
     }
@@ -377,7 +379,8 @@ public:
     template <class T>
     [[nodiscard]] T* find_root(std::string_view name) const {
         detail::read_section section(detail::checked(impl_));
-        return static_cast<T*>(detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>()));
+        return static_cast<T*>(
+            detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), detail::check_of_root<T>()));
     }
     /// Destroys the object named `name`; false when there is none. Outside a section it commits. Throws what find_root()
     /// and write() throw.
@@ -437,9 +440,11 @@ public:
     [[nodiscard]] std::uint64_t version() const;
     /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;
-    /// Reads everything: page checksums, log, allocator and roots. O(heap). Changes nothing, but carries out the checkpoint
-    /// that is under way; errc::poisoned when that has failed. It does not look into objects: what a program itself damaged and
-    /// committed, a container's links for instance, it does not find.
+    /// Reads everything: page checksums, log, allocator and roots; and in the roots that root() and find_root() have given the
+    /// program since the heap was opened, what our containers (ordered, hash, string_pi, vector_pi) are made of, in aggregates and
+    /// in each other, too: links that lead to no block, counts and keys that disagree. Of other objects it cannot tell what a
+    /// program itself damaged and committed. O(heap). Changes nothing, but carries out the checkpoint
+    /// that is under way; errc::poisoned when that has failed. Nobody may change those containers outside of sections meanwhile.
     [[nodiscard]] verify_report verify() const;
     /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
     /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types

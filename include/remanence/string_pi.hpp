@@ -7,6 +7,7 @@
 #include <remanence/detail/kept_allocator.hpp>
 #include <remanence/detail/position_independent.hpp>
 #include <remanence/detail/self_contained.hpp>
+#include <remanence/detail/structure.hpp>
 
 #include <algorithm>
 #include <array>
@@ -615,6 +616,22 @@ struct detail::is_known_self_contained<basic_string_pi<Allocator>> : std::true_t
 template <class Allocator>
 struct detail::is_known_position_independent<basic_string_pi<Allocator>>
     : std::bool_constant<is_kept_by_distance_v<Allocator>> {};
+
+template <class Allocator>
+struct detail::structure_of<basic_string_pi<Allocator>> {
+    static constexpr bool k_exists = true;
+    static structure_result check(const basic_string_pi<Allocator>& text, block_survey& survey) {
+        const char* const first = text.data();
+        const char* const self = reinterpret_cast<const char*>(&text);
+        if (text.size() > text.capacity())
+            return structure_fault{self, "a string_pi that is longer than its memory"};
+        if ((first < self || first >= self + sizeof text) && !survey.is_block(first, text.capacity() + 1))
+            return structure_fault{self, "a string_pi whose link leads to no block of its size"};
+        return {};
+    }
+};
+template <class Allocator>
+inline constexpr bool detail::is_plain_key_v<basic_string_pi<Allocator>> = true;
 
 /// Its name, size and alignment, and the number of its layout.
 template <class Allocator>

@@ -9,6 +9,7 @@
 #include <remanence/detail/link.hpp>
 #include <remanence/detail/position_independent.hpp>
 #include <remanence/detail/self_contained.hpp>
+#include <remanence/detail/structure.hpp>
 
 #include <algorithm>
 #include <compare>
@@ -544,6 +545,23 @@ struct detail::is_known_self_contained<vector_pi<T, Allocator>> : std::true_type
 template <class T, class Allocator>
 struct detail::is_known_position_independent<vector_pi<T, Allocator>>
     : std::bool_constant<is_kept_by_distance_v<Allocator> && is_position_independent<T>()> {};
+
+template <class T, class Allocator>
+struct detail::structure_of<vector_pi<T, Allocator>> {
+    static constexpr bool k_exists = true;
+    static structure_result check(const vector_pi<T, Allocator>& all, block_survey& survey) {
+        if (all.size() > all.capacity() || all.capacity() > all.max_size())
+            return structure_fault{&all, "a vector_pi with more elements than memory"};
+        if (all.capacity() != 0 && !survey.is_block(all.data(), all.capacity() * sizeof(T)))
+            return structure_fault{&all, "a vector_pi whose link leads to no block of its size"};
+        structure_result found;
+        if constexpr (has_structure<T>()) {
+            for (auto each = all.begin(); each != all.end() && !found; ++each)
+                found = check_structure(*each, survey);
+        }
+        return found;
+    }
+};
 
 template <class T, class Allocator>
 struct detail::class_contents<vector_pi<T, Allocator>> {

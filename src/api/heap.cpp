@@ -357,7 +357,13 @@ verify_report heap::verify() const {
         report.blocks_checked = checked_heap->blocks_checked;
         for (store::damage& d : checked_heap->problems)
             report.problems.push_back({std::move(d.what), d.offset});
-        auto roots = types::root_directory(*impl->engine).for_each([](const types::root_view&) {});
+        const bool are_blocks_sound = report.problems.empty(); // else it is not known which there are
+        auto roots = types::root_directory(*impl->engine).for_each([&](const types::root_view& root) {
+            if (!are_blocks_sound)
+                return;
+            if (auto fault = impl->checks.fault_in(root, *impl->engine))
+                report.problems.push_back({std::move(*fault), error::k_no_offset});
+        });
         if (!roots)
             report.problems.push_back({roots.why().message, roots.why().offset});
         return report;

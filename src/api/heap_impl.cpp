@@ -297,15 +297,18 @@ void write_section::commit() {
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
 read_section::~read_section() { impl_->leave_read(); }
 
-void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type) {
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
     auto found = types::root_directory(*impl->engine).find(name, type);
     if (!found)
         raise(found.why());
+    if (*found != nullptr)
+        impl->checks.know(name, type.hash, check);
     return *found;
 }
 
-void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object) {
-    check(types::root_directory(*impl->engine).add(name, type, object));
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {
+    detail::check(types::root_directory(*impl->engine).add(name, type, object));
+    impl->checks.know(name, type.hash, check);
 }
 
 void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(*impl->engine).erase(name)); }

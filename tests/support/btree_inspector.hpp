@@ -1,6 +1,8 @@
 // Looks into a B-tree and says what is wrong with it: the rules B1 to T2 of include/remanence/detail/btree*.hpp.
 #pragma once
 
+#include "support/trusting_survey.hpp"
+
 #include <remanence/btree_map.hpp>
 #include <remanence/btree_set.hpp>
 
@@ -21,33 +23,26 @@ struct btree_inspector {
         std::size_t bytes = 0;
     };
 
-    /// Empty when all is well.
+    /// Empty when all is well. What verify() finds in a heap, and the ways through the elements.
     template <class Container>
     static std::string fault(const Container& container) {
-        const auto& tree = container.tree_;
-        using tree_type = std::remove_cvref_t<decltype(tree)>;
-        using nodes = typename tree_type::nodes;
-        btree_node* const root = tree.root_.get();
-        if (root == nullptr) {
-            const bool is_empty = tree.size_ == 0 && tree.first_.get() == nullptr && tree.last_.get() == nullptr;
-            return is_empty ? "" : "there is no root, and not nothing";
-        }
-        if (root->parent.get() != nullptr)
-            return "the root has a parent";
-        if (root->count == 0)
-            return "the root has no element";
-        if (root->height != 0 && root->capacity != nodes::k_capacity)
-            return "an inner root is small";
-        walk<tree_type> all{tree};
-        all.visit(root);
-        if (all.fault.empty() && all.elements != tree.size_)
-            all.fault =
-                "there are " + std::to_string(all.elements) + " elements, said to be " + std::to_string(tree.size_);
-        if (all.fault.empty() && (all.first_leaf != tree.first_.get() || all.last_leaf != tree.last_.get()))
-            all.fault = "first or last leaf is another one";
-        if (all.fault.empty())
-            all.fault = order_fault(container);
-        return all.fault;
+        trusting_survey survey;
+        const structure_result found = btree_structure<Container>::check(container, survey);
+        return found ? found->what : order_fault(container);
+    }
+
+    /// Where a node lies.
+    struct node_place {
+        std::byte* first;
+        std::size_t bytes;
+        std::size_t links_offset; // of the children; all of `bytes` in a leaf
+    };
+    template <class Container>
+    static std::vector<node_place> nodes_of(const Container& container) {
+        std::vector<node_place> all;
+        if (btree_node* const root = container.tree_.root_.get())
+            add_places<typename std::remove_cvref_t<decltype(container.tree_)>::nodes>(root, all);
+        return all;
     }
 
     template <class Container>
@@ -64,6 +59,13 @@ private:
         requires(Container& c, const typename Container::value_type& value) { c.insert(value).second; };
 
     template <class Nodes>
+    static void add_places(btree_node* n, std::vector<node_place>& all) {
+        all.push_back({reinterpret_cast<std::byte*>(n), Nodes::bytes_of(n),
+                       n->height == 0 ? Nodes::bytes_of(n) : Nodes::k_children_offset});
+        for (std::size_t i = 0; n->height != 0 && i <= n->count; ++i)
+            add_places<Nodes>(Nodes::child(n, i), all);
+    }
+    template <class Nodes>
     static void add(btree_node* n, shape& found) {
         if (found.nodes.size() <= n->height)
             found.nodes.resize(n->height + std::size_t{1});
@@ -73,43 +75,6 @@ private:
         for (std::size_t i = 0; n->height != 0 && i <= n->count; ++i)
             add<Nodes>(Nodes::child(n, i), found);
     }
-
-    template <class Tree>
-    struct walk {
-        using nodes = typename Tree::nodes;
-        const Tree& tree;
-        std::string fault{};
-        std::size_t elements = 0;
-        const btree_node* first_leaf = nullptr;
-        const btree_node* last_leaf = nullptr;
-
-        void visit(btree_node* n) {
-            elements += n->count;
-            const bool is_root = n == tree.root_.get();
-            if (n->count > n->capacity)
-                return say("a node has more elements than slots");
-            if (n->capacity > nodes::k_capacity || (!is_root && n->capacity != nodes::k_capacity))
-                return say("a node has another capacity");
-            if (n->count == 0)
-                return say("a node has no element");
-            if (n->reserved != 0)
-                return say("what is reserved is not 0");
-            if (n->height == 0) {
-                first_leaf = first_leaf == nullptr ? n : first_leaf;
-                last_leaf = n;
-                return;
-            }
-            for (std::size_t i = 0; i <= n->count && fault.empty(); ++i) {
-                btree_node* const child = nodes::child(n, i);
-                if (child->parent.get() != n)
-                    return say("a child has another parent");
-                if (child->height + 1 != n->height)
-                    return say("a child has another height");
-                visit(child);
-            }
-        }
-        void say(const std::string& what) { fault = what; }
-    };
 
     /// Order, forwards and backwards.
     template <class Container>

@@ -2,10 +2,11 @@
 // include/remanence/detail/hash_table.hpp.
 #pragma once
 
+#include "support/trusting_survey.hpp"
+
 #include <remanence/hash_map.hpp>
 #include <remanence/hash_set.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,43 +38,23 @@ struct hash_inspector {
 private:
     template <class Container, class Table>
     static std::string fault_of(const Container& container, const Table& table) {
-        using block = typename Table::block;
-        if (table.slots_ == 0) {
-            const bool is_empty = table.size_ == 0 && table.room_ == 0 && table.block_.get() == nullptr;
-            return is_empty && container.begin() == container.end() ? "" : "there are no slots, and not nothing";
-        }
-        if (!std::has_single_bit(table.slots_) || table.slots_ < k_hash_slots_least)
-            return std::to_string(table.slots_) + " slots";
-        const signed char* const controls = table.at(0).control;
-        if (controls == nullptr || reinterpret_cast<std::uintptr_t>(controls) % block::k_alignment != 0)
-            return "there is no block, or it is not aligned";
-        for (std::size_t i = 0; i != k_hash_group; ++i) {
-            if (controls[table.slots() + i] != k_slot_end)
-                return "the end is not there";
+        trusting_survey survey;
+        if (const structure_result found = hash_structure<Container>::check(container, survey))
+            return found->what;
+        if (reinterpret_cast<std::uintptr_t>(table.block_.get()) % Table::block::k_alignment != 0)
+            return "the block is not aligned";
+        for (std::size_t i = 0; i != table.slots(); ++i) {
+            if (*table.at(i).control < 0)
+                continue;
+            if (std::string found = fault_at(table, i); !found.empty())
+                return found;
         }
         std::size_t elements = 0;
-        std::size_t erased = 0;
-        for (std::size_t i = 0; i != table.slots(); ++i) {
-            const signed char control = controls[i];
-            if (control == k_slot_erased) {
-                ++erased;
-            } else if (control >= 0) {
-                ++elements;
-                if (std::string found = fault_at(table, i); !found.empty())
-                    return found;
-            } else if (control != k_slot_empty) {
-                return "a control byte is " + std::to_string(control);
-            }
-        }
-        if (elements != table.size_)
-            return std::to_string(elements) + " elements, said to be " + std::to_string(table.size_);
-        if (elements + erased + table.room_ != Table::elements_max(table.slots()))
-            return "elements, erased slots and room are not seven eighths";
         for (auto each = container.begin(); each != container.end(); ++each) {
-            if (elements-- == 0)
+            if (++elements > container.size())
                 return "an iteration meets more elements";
         }
-        return elements == 0 ? "" : "an iteration meets fewer elements";
+        return elements == container.size() ? "" : "an iteration meets fewer elements";
     }
 
     template <class Table>

@@ -25,7 +25,9 @@
 
 namespace remanence::detail {
 
-/// Looks into trees; tests define it.
+/// Look into trees: heap::verify(), and tests, which define the second.
+template <class Container>
+struct btree_structure;
 struct btree_inspector;
 
 template <class Key, class Value, class Compare, class Alloc, std::size_t NodeBytes>
@@ -176,6 +178,8 @@ public:
     }
 
 private:
+    template <class Container>
+    friend struct btree_structure;
     friend btree_inspector;
     template <class Nodes> // a template, since Value may still be incomplete here
     using node_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Nodes::unit>;
@@ -230,12 +234,25 @@ private:
     [[nodiscard]] static std::size_t first_not(node* n, const Before& is_before) {
         std::size_t from = 0;
         std::size_t left = n->count;
-        while (left > 1) { // without a branch that depends on the outcome
-            const std::size_t half = left / 2;
-            from = is_before(key_at({n, from + half - 1})) ? from + half : from;
-            left -= half;
+        if constexpr (std::is_arithmetic_v<Key>) { // without a branch that depends on the outcome
+            while (left > 1) {
+                const std::size_t half = left / 2;
+                from = is_before(key_at({n, from + half - 1})) ? from + half : from;
+                left -= half;
+            }
+            return left == 1 && is_before(key_at({n, from})) ? from + 1 : from;
+        } else { // with the fewest comparisons, the next of which the processor begins ahead
+            while (left != 0) {
+                const std::size_t half = left / 2;
+                if (is_before(key_at({n, from + half}))) {
+                    from += half + 1;
+                    left -= half + 1;
+                } else {
+                    left = half;
+                }
+            }
+            return from;
         }
-        return left == 1 && is_before(key_at({n, from})) ? from + 1 : from;
     }
     template <class Before>
     [[nodiscard]] search descend(const Before& is_before) const {

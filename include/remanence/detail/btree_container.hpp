@@ -457,6 +457,8 @@ protected:
     }
 
 private:
+    template <class Container>
+    friend struct btree_structure;
     friend btree_inspector;
     template <class OtherTraits>
     friend class btree_container;

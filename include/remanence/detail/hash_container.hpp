@@ -375,6 +375,8 @@ protected:
     }
 
 private:
+    template <class Container>
+    friend struct hash_structure;
     friend hash_inspector;
     template <class OtherTraits>
     friend class hash_container;

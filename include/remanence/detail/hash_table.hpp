@@ -44,7 +44,9 @@ inline constexpr unsigned k_hash_layout = 1;
 inline constexpr std::size_t k_hash_inline_bytes = 128;
 inline constexpr std::size_t k_hash_slots_least = 4;
 
-/// Looks into tables; tests define it.
+/// Look into tables: heap::verify(), and tests, which define the second.
+template <class Container>
+struct hash_structure;
 struct hash_inspector;
 
 /// A number that no program can know before. Any thread.
@@ -314,6 +316,8 @@ public:
     }
 
 private:
+    template <class Container>
+    friend struct hash_structure;
     friend hash_inspector;
     template <class Block> // a template, since Value may still be incomplete here
     using block_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Block::unit>;

@@ -1,0 +1,37 @@
+// What verify() looks into: the objects of roots whose types the program has named since the heap was opened. The file has
+// only names of types. May use: everything.
+#pragma once
+
+#include "txn/engine.hpp"
+#include "types/root_directory.hpp"
+
+#include <remanence/detail/structure.hpp>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace remanence::detail {
+
+/// Any thread.
+class root_checks {
+public:
+    /// O(log roots). std::bad_alloc.
+    void know(std::string_view name, std::uint64_t fingerprint_hash, root_check check);
+    /// One sentence about the first fault in an object; nothing when there is none, or no check is known for this type.
+    /// O(its size), with the allocator's lock.
+    [[nodiscard]] std::optional<std::string> fault_in(const types::root_view& root, const txn::engine& engine) const;
+
+private:
+    struct known {
+        std::uint64_t fingerprint_hash;
+        root_check check;
+    };
+    mutable std::mutex guards_all_;
+    std::map<std::string, known, std::less<>> all_;
+};
+
+} // namespace remanence::detail
