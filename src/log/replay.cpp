@@ -51,7 +51,7 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
         fresh.push_back(&each);
         image_bytes = std::max(image_bytes, (each.chunk + 1) * store_.chunk_bytes());
     }
-    if (image_bytes != record.image_bytes || store_.room_to_move(moved_chunks) < moved_chunks.size())
+    if (image_bytes != record.image_bytes || !store_.may_all_move(moved_chunks))
         return unfit();
     for (placed_chunk* each : moved) // first, as when they were committed: fresh ones take room in the chunk map, too
         store_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);

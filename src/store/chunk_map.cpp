@@ -13,6 +13,7 @@ using format::chunk_exception;
 namespace {
 
 constexpr std::uint64_t k_map_seed = 0x6d6170; // "map"
+constexpr std::size_t k_no_limit = ~std::size_t{0};
 
 std::uint64_t map_checksum(std::span<const chunk_exception> exceptions) {
     return checksum64(std::as_bytes(exceptions), k_map_seed);
@@ -121,7 +122,8 @@ chunk_place chunk_map::place_of(std::uint64_t chunk) const {
     return std::prev(after)->encoding == chunk_encoding::zero ? chunk_place::nowhere : chunk_place::second_home;
 }
 
-bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::optional<chunk_exception>& by) {
+bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::optional<chunk_exception>& by,
+                        std::size_t exceptions_max) {
     auto begin = std::ranges::upper_bound(exceptions_, first, {}, end_of);
     auto end = std::lower_bound(begin, exceptions_.end(), first + count,
                                 [](const chunk_exception& e, std::uint64_t chunk) { return e.chunk < chunk; });
@@ -140,7 +142,7 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
         now.push_back(*end++); // it may continue
     join(now);
     const auto replaced = static_cast<std::size_t>(end - begin);
-    if (exceptions_.size() - replaced + now.size() > std::max(k_exceptions_max, exceptions_.size()))
+    if (exceptions_.size() - replaced + now.size() > std::max(exceptions_max, exceptions_.size()))
         return false;
     changed_ = true;
     const auto kept = static_cast<std::ptrdiff_t>(std::min(replaced, now.size()));
@@ -174,10 +176,13 @@ bool chunk_map::add_zero_run(std::uint64_t first, std::uint64_t count, std::uint
     return replace(first, count, zero_run(first, count, birth_version));
 }
 
-bool chunk_map::move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
+void chunk_map::move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
                                     std::uint64_t birth_version) {
-    return replace(chunk, 1, chunk_exception{chunk, 1, location, birth_version, chunk_encoding::raw, 0, chunk_bytes});
+    (void)replace(chunk, 1, chunk_exception{chunk, 1, location, birth_version, chunk_encoding::raw, 0, chunk_bytes},
+                  k_no_limit);
 }
+
+void chunk_map::move_to_first_home(std::uint64_t chunk) { (void)replace(chunk, 1, std::nullopt, k_no_limit); }
 
 std::uint64_t chunk_map::without_zeros_at_end(std::uint64_t chunk_count) {
     while (!exceptions_.empty() && exceptions_.back().encoding == chunk_encoding::zero &&

@@ -32,15 +32,17 @@ public:
     /// count as stored: they are holes in the file, which read as zeros, too.
     void append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
 
-    // False, and nothing changed, without room for another exception.
-
-    /// [first, first+count), which is stored, is not any more.
+    /// [first, first+count), which is stored, is not any more. False, and nothing changed, without room for another exception.
     bool add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
+
+    // Chunks move one by one, and so there may be more than k_exceptions_max until the last of a commit has moved: the caller
+    // sees to it that there are not then.
+
     /// Chunk, which is stored, is at its second home now, which lies at `location` of the file.
-    bool move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
+    void move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
                              std::uint64_t birth_version);
     /// Chunk is at its first home again.
-    bool move_to_first_home(std::uint64_t chunk) { return replace(chunk, 1, std::nullopt); }
+    void move_to_first_home(std::uint64_t chunk);
 
     /// Forgets zero runs at the end of so many chunks, and returns how many are left.
     std::uint64_t without_zeros_at_end(std::uint64_t chunk_count);
@@ -61,8 +63,10 @@ public:
     static constexpr std::size_t k_exceptions_max = 16384; // two mappings each at worst: half of a process's
 
 private:
-    /// Makes [first, first+count) this exception, or none. False, and nothing changed, without room.
-    bool replace(std::uint64_t first, std::uint64_t count, const std::optional<format::chunk_exception>& by);
+    /// Makes [first, first+count) this exception, or none. False, and nothing changed, if there were more than so many then,
+    /// and than before.
+    bool replace(std::uint64_t first, std::uint64_t count, const std::optional<format::chunk_exception>& by,
+                 std::size_t exceptions_max = k_exceptions_max);
 
     std::vector<format::chunk_exception> exceptions_; // sorted by chunk, not overlapping, none that continues another
     bool changed_ = false;

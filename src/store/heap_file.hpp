@@ -160,6 +160,9 @@ public:
     [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
     /// For how many of these chunks, from the first one on, the chunk map has room when they move, with those held early.
     [[nodiscard]] std::size_t room_to_move(std::span<const std::uint64_t> chunks) const;
+    /// Whether the chunk map can be written once all of these have moved: for records, in which they are in another order, and
+    /// which may come from who allows himself more.
+    [[nodiscard]] bool may_all_move(std::span<const std::uint64_t> chunks) const;
     /// Chunks of which each makes the chunk map, and the mappings, more than they need be: the shortest runs at second homes, about
     /// so many chunks, if the map has more than `exceptions`. O(exceptions).
     [[nodiscard]] std::vector<std::uint64_t> scattered(std::size_t exceptions, std::uint64_t chunks) const;
@@ -173,7 +176,8 @@ public:
     result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
     /// Writes pages, which follow each other there too, to the other homes of their chunks. Durable after sync_fresh().
     result<void> write_moved(std::uint64_t first_page, std::span<const std::byte> pages);
-    /// The log has the record that names this chunk. `maps_former_home`: somebody maps the home that it leaves, so that its
+    /// The log has the record that names this chunk; the map has room for all that it names, by room_to_move(), hold_early() or
+    /// may_all_move(). `maps_former_home`: somebody maps the home that it leaves, so that its
     /// space is not to be given back before left_former_home().
     void accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
                       bool maps_former_home);
@@ -232,7 +236,7 @@ private:
     [[nodiscard]] bool has_second_home(std::uint64_t chunk) const {
         return super_.second_homes[region_index(chunk * super_.chunk_bytes)] != 0;
     }
-    bool move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const;
+    void move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const;
     [[nodiscard]] const chunk_map& map_with_early() const;
     result<void> publish_layout(const format::superblock& next);
     result<void> extend_to(std::uint64_t end);

@@ -159,10 +159,18 @@ std::size_t heap_file::room_to_move(std::span<const std::uint64_t> chunks) const
     const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
     chunk_map after = map_with_early();
     for (std::size_t i = 0; i < chunks.size(); ++i) {
-        if (!move(after, chunks[i], 0) || after.exceptions().size() > limit)
+        move(after, chunks[i], 0);
+        if (after.exceptions().size() > limit)
             return i;
     }
     return chunks.size();
+}
+
+bool heap_file::may_all_move(std::span<const std::uint64_t> chunks) const {
+    chunk_map after = map_;
+    for (const std::uint64_t chunk : chunks)
+        move(after, chunk, 0);
+    return after.exceptions().size() <= std::max(chunk_map::k_exceptions_max, map_.exceptions().size());
 }
 
 std::vector<std::uint64_t> heap_file::scattered(std::size_t exceptions, std::uint64_t chunks) const {
@@ -187,7 +195,7 @@ const chunk_map& heap_file::map_with_early() const {
         map_with_early_ = map_;
         for (const std::uint64_t chunk : early_) {
             if (is_stored(chunk))
-                (void)move(*map_with_early_, chunk, 0); // hold_early() found room
+                move(*map_with_early_, chunk, 0);
         }
     }
     return *map_with_early_;
@@ -196,9 +204,9 @@ const chunk_map& heap_file::map_with_early() const {
 bool heap_file::hold_early(std::uint64_t chunk) {
     if (is_stored(chunk) && !early_.contains(chunk)) {
         const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
-        (void)map_with_early();
-        if (map_with_early_->exceptions().size() + 2 > limit || !move(*map_with_early_, chunk, 0))
+        if (map_with_early().exceptions().size() + 2 > limit)
             return false;
+        move(*map_with_early_, chunk, 0);
         retired_.erase(
             chunk); // may_move(): nothing durable names the home that it is to take, which must not be punched now
     }
@@ -211,11 +219,13 @@ void heap_file::release_early(std::uint64_t chunk) noexcept {
     map_with_early_.reset();
 }
 
-bool heap_file::move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const {
-    if (map.place_of(chunk) == chunk_place::second_home)
-        return map.move_to_first_home(chunk);
+void heap_file::move(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const {
+    if (map.place_of(chunk) == chunk_place::second_home) {
+        map.move_to_first_home(chunk);
+        return;
+    }
     const std::uint64_t location = home_in(chunk_place::second_home, chunk * super_.chunk_bytes);
-    return map.move_to_second_home(chunk, location, super_.chunk_bytes, version);
+    map.move_to_second_home(chunk, location, super_.chunk_bytes, version);
 }
 
 bool heap_file::needs_second_homes(std::span<const std::uint64_t> chunks) const {
@@ -269,8 +279,7 @@ result<void> heap_file::write_moved(std::uint64_t first_page, std::span<const st
 void heap_file::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
                              bool maps_former_home) {
     REM_CHECK(checksums.size() == chunk_pages());
-    const bool has_room = move(map_, chunk, version);
-    REM_CHECK(has_room); // room_to_move() said so
+    move(map_, chunk, version);
     retired_[chunk] = {version, maps_former_home};
     ++newly_retired_; // may_move(): it was not one of them
     fresh_.insert_or_assign(chunk, std::move(checksums));

@@ -106,6 +106,41 @@ TEST_F(log_replay, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_pla
     }
 }
 
+// Their order in the record is not that in which they were found to fit: on the way the map may have more exceptions.
+TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_them_together) {
+    constexpr std::uint64_t k_first = 10;
+    constexpr std::uint64_t k_exceptions = 8190; // of 8192 that chunks may move for
+    constexpr std::uint64_t k_last = k_first + 2 * (k_exceptions - 1);
+    const std::vector<std::uint32_t> zeros(k_chunk_pages);
+    ASSERT_TRUE(store_->add_regions((k_last + 1) * k_chunk));
+    ASSERT_TRUE(store_->add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->write_fresh(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
+        store_->accept_fresh(chunk, zeros, version_);
+    for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
+        store_->accept_moved(chunk, zeros, version_, false);
+    ASSERT_TRUE(store_->reserve_map(0));
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+
+    for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
+        ASSERT_TRUE(store_->hold_early(back));
+    record_builder builder;
+    for (const std::uint64_t away : {1U, 3U, 5U, 7U}) {
+        ASSERT_TRUE(store_->hold_early(away));
+        builder.add_chunk(away, true, zeros);
+    }
+    for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
+        builder.add_chunk(back, false, zeros);
+    append(builder, store_->image_bytes());
+    crash();
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 1U);
+    EXPECT_EQ(store_->other_place_of(1), store::chunk_place::first_home);
+    EXPECT_EQ(store_->other_place_of(k_last), store::chunk_place::second_home);
+}
+
 /// Records whose checksums fit, but that no program of ours has written.
 class forged_record : public log_on_disk {
 protected:
@@ -118,6 +153,40 @@ protected:
         EXPECT_EQ(outcome.why().offset, offset);
     }
 };
+
+TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_corrupt_at_its_place) {
+    constexpr std::uint64_t k_last = 2 * store::chunk_map::k_exceptions_max;
+    const std::vector<std::uint32_t> zeros(k_chunk_pages);
+    ASSERT_TRUE(store_->add_regions((k_last + 1) * k_chunk));
+    ASSERT_TRUE(store_->add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->write_fresh(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
+        store_->accept_fresh(chunk, zeros, version_);
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+    const auto start_chain = chain_;
+    store_.reset();
+    log_.reset();
+    const auto start = disk_.now();
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{2}}) {
+        disk_.rewind(start);
+        ASSERT_TRUE(reopen());
+        SCOPED_TRACE(first);
+        auto log = disk_.open(store::log_path(k_path), os::access::read_write);
+        record_builder builder;
+        for (std::uint64_t chunk = first; chunk <= k_last; chunk += 2)
+            builder.add_chunk(chunk, true, zeros);
+        builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, start_chain, version_},
+                       store_->image_bytes());
+        ASSERT_TRUE((*log)->write("test", format::k_log_header_bytes, builder.take()));
+        log->reset();
+        if (first == 0)
+            expect_corrupt_at(format::k_log_header_bytes);
+        else
+            EXPECT_TRUE(recover());
+        store_.reset();
+    }
+}
 
 TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
     const std::vector<std::uint32_t> sums(k_chunk_pages);
