@@ -78,6 +78,8 @@ public:
     [[nodiscard]] bool failure_is_ahead() const { return fail_in_.has_value(); }
     /// Ends what fail_at() and die_at() began.
     void work_again();
+    /// Whether files can be mapped; that they cannot, for want of mappings, has nothing to do with the disk.
+    void allow_mappings(bool allowed) { allows_mappings_ = allowed; }
     /// How S4 goes; failed_sync::xfs, unless told otherwise. Set it before the first file.
     void set_after_failed_sync(failed_sync how) { after_failed_sync_ = how; }
     [[nodiscard]] failed_sync after_failed_sync() const { return after_failed_sync_; }
@@ -133,6 +135,7 @@ private:
     errc fail_code_ = errc::io;
     bool dies_ = false; // at fail_in_, rather than to fail once
     bool dead_ = false;
+    bool allows_mappings_ = true;
     bool takes_durable_writes_ = true;
     std::uint64_t space_limit_ = 0; // 0: none
     failed_sync after_failed_sync_ = failed_sync::xfs;

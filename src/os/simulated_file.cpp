@@ -123,6 +123,8 @@ void simulated_file::unlock() {
 
 result<void> simulated_file::map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) {
     const int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (!disk_.allows_mappings_)
+        return fail(errc::io, "the simulated file cannot be mapped", path_, ENOMEM, offset);
     // Memory behind the end of a file kills who touches it; here it would read as zeros.
     if (offset + bytes > align_up(inode().size, k_page_bytes))
         return fail(errc::io, "the simulated file would be mapped beyond its end", path_, 0, offset);

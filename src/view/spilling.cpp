@@ -233,7 +233,6 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
             return replaced.error();
         return std::uint64_t{0};
     }
-    spilled_.replace(chunk, std::move(checksums));
     mappings_[static_cast<std::size_t>(chunk)] = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
     std::uint64_t bytes = 0;
     for (const os::page_run& run : pages)
@@ -258,6 +257,7 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
         const std::uint64_t page = run.offset / k_page_bytes;
         REM_TRY(store_.is_stored(chunk) ? store_.write_moved(page, bytes) : store_.write_fresh(page, bytes));
     }
+    spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there
     auto mapped = store_.file().map_private(by.base(), all.bytes, store_.early_home_of(chunk), os::access::read_write);
     if (!mapped)
         return cannot_map(mapped.why());

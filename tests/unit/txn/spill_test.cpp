@@ -330,6 +330,48 @@ TEST_P(spilling, memory_that_was_touched_stays) {
     EXPECT_TRUE(std::ranges::count(spillable, first + 3));
 }
 
+// Then its bytes are in the file, but memory is not mapped from there.
+TEST_P(spilling, what_is_written_again_and_cannot_be_mapped_counts_as_written) {
+    const auto large = [&](int filling) { return allocate(4 * k_spill_chunk_bytes, filling); };
+    std::vector<std::byte*> blocks;
+    for (const bool are_stored : {false, true}) {
+        SCOPED_TRACE(are_stored ? "stored" : "fresh");
+        if (are_stored) {
+            commit();
+            ASSERT_TRUE(engine_->close());
+            open();
+        }
+        std::byte* const sparse = are_stored ? blocks.front() : large(0);
+        blocks.push_back(sparse);
+        const auto each_page = [&](int first, int second) {
+            for (std::uint64_t at = k_page_bytes; at + 3 * k_page_bytes < 4 * k_spill_chunk_bytes;
+                 at += 2 * k_page_bytes) {
+                std::memset(sparse + at, first, k_page_bytes);
+                if (second >= 0)
+                    std::memset(sparse + at + k_page_bytes, second, k_page_bytes);
+            }
+            ASSERT_TRUE(engine_->announce(sparse, 4 * k_spill_chunk_bytes));
+        };
+        each_page(1, 0);
+        while (!std::ranges::count(engine_->spilled_chunks(), engine_->offset_of(sparse) / k_spill_chunk_bytes + 1))
+            blocks.push_back(large(2));
+        each_page(1, 3);
+        disk_.allow_mappings(false);
+        for (int i = 0; i < 20; ++i)
+            blocks.push_back(large(2));
+        disk_.allow_mappings(true);
+        ASSERT_FALSE(engine_->is_poisoned());
+        each_page(1, 0);
+        commit();
+        open();
+        for (std::uint64_t at = k_page_bytes; at + 3 * k_page_bytes < 4 * k_spill_chunk_bytes; at += 2 * k_page_bytes) {
+            ASSERT_EQ(sparse[at + 7], std::byte{1}) << at;
+            ASSERT_EQ(sparse[at + k_page_bytes + 7], std::byte{0}) << at;
+        }
+        expect_sound();
+    }
+}
+
 // Chunks that are stored.
 
 TEST_P(spilling, stored_chunks_that_are_rewritten_are_spilled_too) {
