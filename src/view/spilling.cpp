@@ -251,7 +251,7 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
         return cannot_map(staged.why());
     if (pages.empty() || staged_runs_ != pages)
         return false;
-    has_left_homes_ = true; // until it is replaced
+    const bool had_left_homes = std::exchange(has_left_homes_, true); // until it is replaced
     for (const os::page_run& run : pages) {
         const std::span bytes(staged_.data() + (run.offset - all.offset), static_cast<std::size_t>(run.bytes));
         const std::uint64_t page = run.offset / k_page_bytes;
@@ -265,7 +265,7 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
         os::exclude_from_core(by.base(), all.bytes);
     if (auto moved = scanner_->replace_paused(by, all.offset); !moved)
         return cannot_map(moved.why());
-    has_left_homes_ = false;
+    has_left_homes_ = had_left_homes;
     return true;
 }
 

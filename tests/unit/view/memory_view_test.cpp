@@ -1,6 +1,7 @@
 #include "unit/view/view_fixture.hpp"
 
 #include <fstream>
+#include <new>
 #include <random>
 
 namespace remanence::view {
@@ -252,6 +253,33 @@ TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is
     blocker = os::reservation::at_random(MiB);
     EXPECT_TRUE(view_->make_accessible(256 * MiB + 1));
     EXPECT_EQ(collect().pages.size(), 0U);
+}
+
+// As when the process lacks memory in the midst of a commit, and spills before the next one.
+TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spilled_before_anybody_asks) {
+    ASSERT_TRUE(store_->add_regions(k_bytes));
+    for (std::uint64_t page = 0; page < 8 * k_chunk_pages; ++page)
+        put(page, 0, 1);
+    ASSERT_TRUE(view_->find_spillable({}));
+    const auto spill = [&](std::uint64_t chunk) {
+        auto pages = view_->pages_to_spill(chunk);
+        ASSERT_TRUE(pages);
+        auto bytes = view_->spill(chunk, *pages);
+        ASSERT_TRUE(bytes);
+        EXPECT_EQ(*bytes, k_chunk);
+    };
+    spill(3);
+    EXPECT_FALSE(view_->has_left_homes());
+    const auto is_unused = [](std::uint64_t page) {
+        if (page / k_chunk_pages == 5)
+            throw std::bad_alloc();
+        return page / k_chunk_pages == 3;
+    };
+    EXPECT_THROW((void)view_->collect(is_unused), std::bad_alloc);
+    EXPECT_FALSE(view_->has_spilled());
+    spill(5);
+    EXPECT_TRUE(view_->has_left_homes());
+    EXPECT_FALSE(view_->has_left_homes());
 }
 
 INSTANTIATE_TEST_SUITE_P(trackers, memory_view, all_trackers, name_of_tracker);
