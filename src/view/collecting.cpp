@@ -337,13 +337,21 @@ result<std::vector<std::uint32_t>> memory_view::checksums_to_move(std::uint64_t 
             ++piece;
         if ((piece != written.end() && piece->offset <= at) || committed_copy(page) != nullptr)
             continue;
-        auto committed = store_.checksum_of(page);
-        if (!committed)
-            return committed.error();
-        if (*committed != checksums.back())
+        auto is_sound = is_as_in_image(page, bytes, checksums.back());
+        if (!is_sound)
+            return is_sound.error();
+        if (!*is_sound)
             return std::vector<std::uint32_t>();
     }
     return checksums;
+}
+
+// In the image zeros have a checksum if they were written by a change in the log.
+result<bool> memory_view::is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes, std::uint32_t checksum) {
+    auto committed = store_.checksum_of(page);
+    if (!committed)
+        return committed.error();
+    return *committed == checksum || (checksum == 0 && *committed == page_checksum(bytes));
 }
 
 } // namespace remanence::view

@@ -232,6 +232,8 @@ private:
     result<bool> is_cheaper_whole(std::span<const byte_range> written);
     result<void> collect_moved(std::span<const byte_range> written, change_set& changes);
     result<void> collect_scattered(std::span<const byte_range> written, change_set& changes);
+    /// Whether these bytes, whose checksum is to be that, or 0 of zeros, are what the image should have.
+    result<bool> is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes, std::uint32_t checksum);
     result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const byte_range> written);
     result<std::vector<byte_range>> set_unused_aside(const std::vector<os::page_run>& runs,
                                                      const page_predicate& is_unused);

@@ -159,10 +159,10 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
         os::append_run(pages, at, k_page_bytes);
         if (is_private || committed_copy(at / k_page_bytes) != nullptr)
             continue;
-        auto committed = store_.checksum_of(at / k_page_bytes);
-        if (!committed)
-            return committed.error();
-        if (*committed != checksum) {
+        auto is_sound = is_as_in_image(at / k_page_bytes, {copy, k_page_bytes}, checksum);
+        if (!is_sound)
+            return is_sound.error();
+        if (!*is_sound) {
             pages.clear();
             return {};
         }

@@ -241,6 +241,31 @@ TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
     EXPECT_EQ(report->problems.size(), 1U);
 }
 
+// By a change in the log, so that it has a checksum.
+TEST_P(moved_chunks, with_pages_that_became_zeros) {
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(block, 2, k_block_bytes);
+    const std::uint64_t logged_without = logged_by_commit();
+    const auto is_zeros = [](std::uint64_t at) { return at / k_page_bytes % 16 == 7; };
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at) {
+        if (is_zeros(at))
+            block[at] = std::byte{0};
+    }
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at) {
+        if (!is_zeros(at))
+            block[at] = std::byte{3};
+    }
+    EXPECT_LT(logged_by_commit(), logged_without + 8 * k_page_bytes);
+    open(); // as after a kill
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at)
+        ASSERT_EQ(block[at], std::byte(is_zeros(at) ? 0 : 3)) << at;
+    expect_sound();
+}
+
 TEST_P(moved_chunks, are_brought_together_when_they_are_scattered) {
     constexpr std::uint64_t k_blocks = 12;
     std::vector<std::byte*> blocks;

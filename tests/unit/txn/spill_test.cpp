@@ -504,6 +504,32 @@ TEST_P(spilling, stored_chunks_are_spilled_while_a_checkpoint_is_under_way) {
     }
 }
 
+// By a change in the log, so that they have a checksum.
+TEST_P(spilling, stored_chunks_with_pages_that_became_zeros_are_spilled) {
+    const auto blocks = allocate_many(60);
+    commit();
+    const auto page_in = [&](std::byte* block) {
+        return engine_->base() + align_up(engine_->offset_of(block), k_page_bytes);
+    };
+    for (std::byte* block : blocks)
+        std::memset(page_in(block), 0, k_page_bytes);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    open();
+    for (std::byte* block : blocks) {
+        std::memset(page_in(block) + k_page_bytes, 100, 8 * k_page_bytes);
+        ASSERT_TRUE(engine_->announce(block, k_block_bytes));
+    }
+    EXPECT_GT(engine_->spilled_bytes(), MiB);
+    commit();
+    open();
+    for (std::byte* block : blocks) {
+        EXPECT_EQ(page_in(block)[17], std::byte{0});
+        EXPECT_EQ(page_in(block)[k_page_bytes], std::byte{100});
+    }
+    expect_sound();
+}
+
 TEST_P(spilling, a_page_that_rotted_keeps_its_chunk_in_memory) {
     const auto blocks = allocate_many(150);
     commit();
