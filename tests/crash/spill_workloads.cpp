@@ -309,6 +309,39 @@ void rewriting_beside_checkpoints(session& program) {
     program.close();
 }
 
+// Commits that move what was spilled are not durable when the next changes are spilled, or rolled back.
+void spilled_rewrites_asynchronously(session& program) {
+    begin_to_rewrite(program);
+    for (std::uint64_t i = 0; i < 4; i++) {
+        rewrite_large(program);
+        const std::uint64_t moved = program.commit_async();
+        program.poke(2, 9000, 300); // of what has moved
+        program.commit_async();
+        add_spilled(program, 7); // and what may not move again
+        rewrite_large(program, 4);
+        if (i % 2 == 0) {
+            program.rollback();
+            add_spilled(program, 2);
+        }
+        program.commit(i < 2 ? log::durability::lazy : log::durability::none);
+        program.remove_block(0);
+        program.add_sparse_block(200 * KiB, 70 * KiB, 300);
+        program.poke(5, 100, 300);
+        const std::uint64_t last = program.commit_async();
+        if (i != 1)
+            program.wait(i == 0 ? moved : last);
+        if (i == 2)
+            program.checkpoint();
+    }
+    program.expect_health(); // of a checkpoint that a commit may have made
+    program.die();
+    program.open();
+    rewrite_large(program);
+    program.commit_async();
+    rewrite_large(program, 3);
+    program.close();
+}
+
 void killed_rewriting(session& program) { rewriting_cut_short(program, session::cut::death); }
 void failing_rewriting(session& program) { rewriting_cut_short(program, session::cut::failure); }
 void killed_spilling(session& program) { spilling_cut_short(program, session::cut::death); }
@@ -366,6 +399,14 @@ std::vector<workload> spill_workloads() {
         {.name = "declared_spilled_rewrites",
          .open = spilling_engine(k_short_log, checkpointing::at_one_go, sections::declared),
          .phases = {spilled_rewrites},
+         .cost = 2},
+        {.name = "spilled_rewrites_asynchronously",
+         .open = spilling_engine(k_log),
+         .phases = {spilled_rewrites_asynchronously},
+         .cost = 2},
+        {.name = "background_spilled_rewrites_asynchronously",
+         .open = spilling_engine(40 * KiB, k_beside),
+         .phases = {spilled_rewrites_asynchronously},
          .cost = 2},
         {.name = "killed_rewriting",
          .open = spilling_engine(k_log),
