@@ -298,7 +298,18 @@ result<void> memory_view::collect_moved(std::span<const byte_range> written, cha
             changes.moved.push_back({*next, std::move(*checksums)});
         ++next;
     }
-    return changes.moved.empty() ? result<void>() : collect_scattered(written, changes);
+    if (changes.moved.empty())
+        return {};
+    REM_TRY(collect_scattered(written, changes));
+    std::vector<std::uint64_t> chunks;
+    for (const whole_chunk& moved : changes.moved)
+        chunks.push_back(moved.chunk);
+    if (chunks != *to_move) { // without those that have rotted, or with others, there may be more exceptions
+        const auto room = static_cast<std::ptrdiff_t>(store_.room_to_move(chunks));
+        changes.moved.erase(changes.moved.begin() + room, changes.moved.end());
+    }
+    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    return {};
 }
 
 // Who moves chunks anyway brings others back to their first homes: they are not changed, but many mappings become one.
@@ -318,7 +329,6 @@ result<void> memory_view::collect_scattered(std::span<const byte_range> written,
         if (!checksums->empty())
             changes.moved.push_back({chunk, std::move(*checksums)});
     }
-    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
     return {};
 }
 

@@ -282,6 +282,44 @@ TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spille
     EXPECT_FALSE(view_->has_left_homes());
 }
 
+// One of them has a page that rotted; what moves without it parts a run in two.
+TEST_P(memory_view, no_more_chunks_move_than_the_chunk_map_has_room_for) {
+    constexpr std::uint64_t k_first = 10;
+    constexpr std::uint64_t k_exceptions = 8191; // of 8192 that chunks may move for
+    constexpr std::uint64_t k_last = k_first + 2 * (k_exceptions - 1);
+    constexpr std::uint64_t k_rotten = 3;
+    view_.reset();
+    ASSERT_TRUE(store_->add_regions((k_last + 1) * k_chunk));
+    ASSERT_TRUE(store_->add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->write_fresh(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk) {
+        std::vector<std::uint32_t> checksums(k_chunk_pages);
+        if (chunk == k_rotten)
+            checksums.back() = 77;
+        store_->accept_fresh(chunk, checksums, version_);
+    }
+    for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
+        store_->accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages), version_, false);
+    auto place = os::reservation::at_random(2 * GiB);
+    ASSERT_TRUE(place);
+    auto opened = view::memory_view::open(*store_, std::move(*place),
+                                          {.tracker = GetParam(), .scattered_max = store::chunk_map::k_exceptions_max});
+    ASSERT_TRUE(opened) << opened.why().message;
+    view_ = std::move(*opened);
+    (void)collect(); // what a tracker wrote to prepare its mappings
+    for (std::uint64_t page = k_chunk_pages; page < 6 * k_chunk_pages; ++page) {
+        if (page % k_chunk_pages < k_chunk_pages - 1)
+            std::fill_n(base() + page * k_page_bytes, k_page_bytes, std::byte{1});
+    }
+    std::vector<std::uint64_t> moved;
+    const auto changes = collect();
+    for (const whole_chunk& each : changes.moved)
+        moved.push_back(each.chunk);
+    EXPECT_EQ(moved, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(changes.pages.size(), 3 * (k_chunk_pages - 1)); // the others, for the log
+}
+
 INSTANTIATE_TEST_SUITE_P(trackers, memory_view, all_trackers, name_of_tracker);
 
 } // namespace
