@@ -132,11 +132,13 @@ result<void> engine::announce(const void* first, std::uint64_t bytes) {
     return {};
 }
 
+// In this order: what is spilled after it was announced would have to be announced again.
 result<void> engine::touch(const void* first, std::uint64_t bytes) {
-    REM_TRY(announce(first, bytes));
-    std::lock_guard allocation(allocation_);
-    view_->keep_in_memory(offset_of(first), bytes);
-    return {};
+    {
+        const std::lock_guard allocation(allocation_);
+        view_->keep_in_memory(offset_of(first), bytes);
+    }
+    return announce(first, bytes);
 }
 
 bool engine::contains(const void* address) const {

@@ -7,11 +7,13 @@
 
 #include <atomic>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace remanence::txn {
@@ -117,6 +119,38 @@ TEST_P(spilling_threads, what_they_write_meanwhile_is_committed) {
         open(); // as after a kill
         expect_all();
     }
+}
+
+TEST_P(spilling_threads, system_calls_may_write_to_what_was_touched_whatever_others_spill) {
+    constexpr std::uint64_t k_bytes = 64 * KiB;
+    std::vector<std::uint64_t*> blocks;
+    for (int i = 0; i < 400; ++i)
+        blocks.push_back(allocate(k_bytes));
+    const int zeros = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(zeros, 0);
+    std::atomic<bool> is_over = false;
+    std::thread other([&] {
+        std::vector<std::uint64_t*> own;
+        for (int i = 0; i < 30; ++i)
+            own.push_back(allocate(k_bytes));
+        while (!is_over) {
+            for (std::uint64_t* each : own) {
+                std::memset(each, 1, k_bytes);
+                (void)engine_->announce(each, k_bytes);
+            }
+        }
+    });
+    int refused = 0;
+    for (std::uint64_t* each : blocks) {
+        std::memset(each, 2, k_bytes);
+        ASSERT_TRUE(engine_->touch(each, k_bytes));
+        refused += ::read(zeros, each, k_bytes) == static_cast<ssize_t>(k_bytes) ? 0 : 1;
+    }
+    is_over = true;
+    other.join();
+    ::close(zeros);
+    EXPECT_EQ(refused, 0);
+    EXPECT_GT(engine_->spilled_bytes(), 0U);
 }
 
 TEST_P(spilling_threads, several_may_allocate_beyond_the_budget) {
