@@ -557,7 +557,8 @@ TEST_P(spilling, a_page_that_rotted_keeps_its_chunk_in_memory) {
     EXPECT_EQ(report->problems.size(), 1U); // it is known as before
 }
 
-// Against a copy beside it: random changes, allocations, commits, rollbacks, and steps of checkpoints.
+// Against a copy beside it: random changes, allocations, commits, rollbacks, and steps of checkpoints; now and then the process
+// has no mapping left.
 TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -577,6 +578,7 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
     std::uint64_t seen = 0;
     for (int step = 0; step < 3000; ++step) {
         const auto what = random() % 100;
+        disk_.allow_mappings(what >= 85 || random() % 5 != 0); // else what is spilled is written, and stays in memory
         if (what < 45) {
             const auto bytes = 1 + random() % (random() % 20 == 0 ? 300 * KiB : 50 * KiB);
             std::optional<failure> why;
@@ -592,6 +594,9 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
             const int value = static_cast<int>(random() % 3);
             std::memset(changed.at + from, value, length);
             std::memset(changed.bytes.data() + from, value, length);
+            if (random() % 2 == 0) {
+                ASSERT_TRUE(engine_->announce(changed.at + from, length)); // a moment to spill
+            }
         } else if (what < 97 && !now.empty()) {
             const std::size_t index = random() % now.size();
             engine_->deallocate(now[index].at, now[index].bytes.size(), 16);
