@@ -138,6 +138,8 @@ public:
     /// discard_unstored() leaves them there until it is accepted, or until release_early(). False, for want of room in the chunk
     /// map: it cannot be.
     bool hold_early(std::uint64_t chunk);
+    /// Whether hold_early() would.
+    [[nodiscard]] bool may_hold_early(std::uint64_t chunk) const;
     void release_early(std::uint64_t chunk) noexcept;
     /// Where its pages go then, and lie until it is accepted.
     [[nodiscard]] std::uint64_t early_home_of(std::uint64_t chunk) const {

@@ -201,11 +201,15 @@ const chunk_map& heap_file::map_with_early() const {
     return *map_with_early_;
 }
 
+bool heap_file::may_hold_early(std::uint64_t chunk) const {
+    const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
+    return !is_stored(chunk) || early_.contains(chunk) || map_with_early().exceptions().size() + 2 <= limit;
+}
+
 bool heap_file::hold_early(std::uint64_t chunk) {
+    if (!may_hold_early(chunk))
+        return false;
     if (is_stored(chunk) && !early_.contains(chunk)) {
-        const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
-        if (map_with_early().exceptions().size() + 2 > limit)
-            return false;
         move(*map_with_early_, chunk, 0);
         retired_.erase(
             chunk); // may_move(): nothing durable names the home that it is to take, which must not be punched now

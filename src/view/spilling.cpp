@@ -172,10 +172,14 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
 
 result<std::vector<os::page_run>> memory_view::pages_to_spill(std::uint64_t chunk) {
     staged_.resize(static_cast<std::size_t>(store_.chunk_bytes()));
-    if (is_to_move(chunk))
-        return std::vector<os::page_run>{{chunk * store_.chunk_bytes(), store_.chunk_bytes()}};
-    std::vector<std::uint32_t> checksums = as_spilled(chunk).checksums;
     std::vector<os::page_run> pages;
+    if (!store_.may_hold_early(chunk)) // before room on the disk is taken for it
+        return pages;
+    if (is_to_move(chunk)) {
+        pages.push_back({chunk * store_.chunk_bytes(), store_.chunk_bytes()});
+        return pages;
+    }
+    std::vector<std::uint32_t> checksums = as_spilled(chunk).checksums;
     REM_TRY(stage(chunk, checksums, pages));
     return pages;
 }

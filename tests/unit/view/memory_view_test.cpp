@@ -282,24 +282,29 @@ TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spille
     EXPECT_FALSE(view_->has_left_homes());
 }
 
-// One of them has a page that rotted; what moves without it parts a run in two.
-TEST_P(memory_view, no_more_chunks_move_than_the_chunk_map_has_room_for) {
+class memory_view_of_many_runs : public memory_view {
+protected:
+    static constexpr std::uint64_t k_rotten = 3; // a chunk with a page that is not what its checksum says
+
+    /// So many chunks at their second homes, from the tenth on, each alone. 8192 exceptions are as many as chunks may move for.
+    void open_with(std::uint64_t exceptions);
+};
+
+void memory_view_of_many_runs::open_with(std::uint64_t exceptions) {
     constexpr std::uint64_t k_first = 10;
-    constexpr std::uint64_t k_exceptions = 8191; // of 8192 that chunks may move for
-    constexpr std::uint64_t k_last = k_first + 2 * (k_exceptions - 1);
-    constexpr std::uint64_t k_rotten = 3;
+    const std::uint64_t last = k_first + 2 * (exceptions - 1);
     view_.reset();
-    ASSERT_TRUE(store_->add_regions((k_last + 1) * k_chunk));
-    ASSERT_TRUE(store_->add_second_homes({{k_last}}));
-    ASSERT_TRUE(store_->write_fresh(k_last * k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
-    for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk) {
+    ASSERT_TRUE(store_->add_regions((last + 1) * k_chunk));
+    ASSERT_TRUE(store_->add_second_homes({{last}}));
+    ASSERT_TRUE(store_->write_fresh(last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_moved(last * k_chunk_pages, store::page_bytes(1).span()));
+    for (std::uint64_t chunk = 0; chunk <= last; ++chunk) {
         std::vector<std::uint32_t> checksums(k_chunk_pages);
         if (chunk == k_rotten)
             checksums.back() = 77;
         store_->accept_fresh(chunk, checksums, version_);
     }
-    for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
+    for (std::uint64_t chunk = k_first; chunk <= last; chunk += 2)
         store_->accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages), version_, false);
     auto place = os::reservation::at_random(2 * GiB);
     ASSERT_TRUE(place);
@@ -308,6 +313,24 @@ TEST_P(memory_view, no_more_chunks_move_than_the_chunk_map_has_room_for) {
     ASSERT_TRUE(opened) << opened.why().message;
     view_ = std::move(*opened);
     (void)collect(); // what a tracker wrote to prepare its mappings
+}
+
+TEST_P(memory_view_of_many_runs, nothing_is_to_be_spilled_to_where_it_cannot_move) {
+    open_with(8190);
+    base()[k_chunk] = base()[5 * k_chunk] = std::byte{1};
+    ASSERT_TRUE(view_->find_spillable({}));
+    auto pages = view_->pages_to_spill(1);
+    ASSERT_TRUE(pages);
+    EXPECT_EQ(*pages, (std::vector<os::page_run>{{k_chunk, k_chunk}}));
+    ASSERT_TRUE(store_->hold_early(1));
+    pages = view_->pages_to_spill(5);
+    ASSERT_TRUE(pages);
+    EXPECT_TRUE(pages->empty());
+}
+
+// One has a page that rotted; what moves without it parts a run in two.
+TEST_P(memory_view_of_many_runs, no_more_chunks_move_than_there_is_room_for) {
+    open_with(8191);
     for (std::uint64_t page = k_chunk_pages; page < 6 * k_chunk_pages; ++page) {
         if (page % k_chunk_pages < k_chunk_pages - 1)
             std::fill_n(base() + page * k_page_bytes, k_page_bytes, std::byte{1});
@@ -321,6 +344,7 @@ TEST_P(memory_view, no_more_chunks_move_than_the_chunk_map_has_room_for) {
 }
 
 INSTANTIATE_TEST_SUITE_P(trackers, memory_view, all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, memory_view_of_many_runs, all_trackers, name_of_tracker);
 
 } // namespace
 } // namespace remanence::view
