@@ -122,11 +122,11 @@ public:
         if (end > k_tracked_bytes_max)
             return fail(errc::exhausted, "the trap tracker follows the first 16 TiB of a heap only.");
         REM_TRY(make_states(end / k_page_bytes));
-        // One page is written before the others are protected: the pieces into which protection cuts a mapping can be
-        // joined again only if they descend from one that had private pages already.
         if (contents == page_contents::file) {
-            auto* first = reinterpret_cast<volatile std::byte*>(base_ + offset);
-            *first = *first;
+            std::vector<page_run> copies;
+            REM_TRY(copies_.append({offset, k_page_bytes}, copies));
+            if (copies.empty())
+                REM_TRY(prepare(base_ + offset));
         }
         const spin_lock::guard guard(lock_);
         for (std::uint64_t page = offset / k_page_bytes; page < end / k_page_bytes; ++page)
@@ -230,10 +230,8 @@ public:
         return {};
     }
 
-    // One page is written before, as by mapped().
     result<void> replace_paused(moving_mapping& by, std::uint64_t offset) override {
-        auto* first = reinterpret_cast<volatile std::byte*>(by.base());
-        *first = *first;
+        REM_TRY(prepare(by.base()));
         const spin_lock::guard guard(lock_);
         if (!all_open_ && ::mprotect(by.base(), by.bytes(), PROT_READ) != 0)
             return tracker_failure("cannot protect pages");
@@ -280,6 +278,14 @@ private:
           states_(std::move(states)),
           room_(std::move(room)),
           opened_(reinterpret_cast<opened_pages*>(room_.base() + k_kept_max * k_page_bytes)) {}
+
+    // The pieces into which protection cuts a mapping can be joined again only if they descend from one that had private pages
+    // before. So one is written, and given back, since whoever looks for private pages takes it for one that the program wrote.
+    static result<void> prepare(std::byte* mapping) {
+        auto* first = reinterpret_cast<volatile std::byte*>(mapping);
+        *first = *first;
+        return drop_pages(mapping, k_page_bytes);
+    }
 
     bool on_write(std::byte* address) noexcept override {
         const auto offset = static_cast<std::uint64_t>(address - base_);

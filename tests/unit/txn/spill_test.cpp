@@ -557,6 +557,38 @@ TEST_P(spilling, a_page_that_rotted_keeps_its_chunk_in_memory) {
     EXPECT_EQ(report->problems.size(), 1U); // it is known as before
 }
 
+// A tracker may have made it a copy of its own, in order to prepare the mapping.
+TEST_P(spilling, the_first_page_of_a_mapping_is_no_exception) {
+    const auto blocks = allocate_many(150);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    const std::uint64_t chunk = engine_->offset_of(blocks[60]) / k_spill_chunk_bytes + 2;
+    std::byte* const first = engine_->base() + chunk * k_spill_chunk_bytes;
+    std::memset(first, 100,
+                20 * k_spill_chunk_bytes); // these move, and are mapped by themselves when the heap is opened
+    const std::uint64_t logged = engine_->stats().logged_bytes;
+    commit();
+    ASSERT_LT(engine_->stats().logged_bytes - logged, k_spill_chunk_bytes);
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    {
+        auto heap = store::heap_file::open(disk_, k_spill_path, os::access::read_write);
+        ASSERT_TRUE(heap);
+        const std::byte rotten{77};
+        ASSERT_TRUE((*heap)->file().write("test", (*heap)->home_of(chunk * k_spill_chunk_bytes) + 100, {&rotten, 1}));
+    }
+    open();
+    for (std::uint64_t at = 0; at < 20 * k_spill_chunk_bytes; at += k_spill_chunk_bytes) {
+        std::memset(first + at + 8 * k_page_bytes, 101, 8 * k_page_bytes);
+        ASSERT_TRUE(engine_->announce(first + at + 8 * k_page_bytes, 8 * k_page_bytes));
+    }
+    ASSERT_GT(engine_->spilled_bytes(), 0U);
+    commit();
+    auto report = engine_->verify();
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->problems.size(), 1U);
+}
+
 // Against a copy beside it: random changes, allocations, commits, rollbacks, and steps of checkpoints; now and then the process
 // has no mapping left.
 TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
