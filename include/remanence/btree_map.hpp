@@ -7,6 +7,7 @@
 #include <remanence/detail/btree_layout.hpp>
 #include <remanence/detail/btree_structure.hpp>
 #include <remanence/detail/map_interface.hpp>
+#include <remanence/detail/position_independent.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -40,6 +40,7 @@
 #include <remanence/detail/btree_container.hpp>
 #include <remanence/detail/btree_layout.hpp>
 #include <remanence/detail/btree_structure.hpp>
+#include <remanence/detail/position_independent.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -7,6 +7,7 @@
 #include <remanence/detail/hash_layout.hpp>
 #include <remanence/detail/hash_structure.hpp>
 #include <remanence/detail/map_interface.hpp>
+#include <remanence/detail/position_independent.hpp>
 #include <remanence/seeded_hash.hpp>
 
 #include <cstddef>

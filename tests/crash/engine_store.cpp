@@ -1,9 +1,11 @@
 #include "engine_store.hpp"
 
 #include "content.hpp"
-#include "stepping_files.hpp"
+#include "os/seeded_scheduler.hpp"
 
 #include <cstdlib>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 namespace remanence::crash {
@@ -16,42 +18,28 @@ constexpr std::uint64_t k_base = 0x5800'0000'0000;
 constexpr std::uint64_t k_base = 0x1100'0000'0000;
 #endif
 
-/// Carries checkpoints out in the place of a thread.
-class carrier {
-public:
-    carrier(txn::engine& engine, stepping_files& files) : engine_(engine), random_(engine.version()) {
-        engine_.let_checkpoints_be_carried_out([this] {
-            static constexpr std::uint64_t k_rarities[] = {1, 1, 2, 4, 16, 1000};
-            static constexpr std::uint64_t k_pages[] = {1, 1, 1, 2, 7, 256};
-            one_in_ = k_rarities[random_.below(std::size(k_rarities))];
-            step_bytes_ = k_pages[random_.below(std::size(k_pages))] * k_page_bytes;
-            return true;
-        });
-        files.before_each([this] { come_by(); });
-    }
-    void come_by() {
-        if (is_at_it_ || random_.below(one_in_) != 0)
-            return;
-        is_at_it_ = true;
-        static_cast<void>(engine_.step_checkpoint(step_bytes_)); // a failure poisons
-        is_at_it_ = false;
-    }
-
-private:
-    txn::engine& engine_;
-    generator random_;
-    std::uint64_t one_in_ = 1;
-    std::uint64_t step_bytes_ = k_page_bytes;
-    bool is_at_it_ = false;
-};
+/// Has checkpoints carried out by steps, in the place of a thread.
+void schedule_checkpoints(txn::engine& engine, os::seeded_scheduler& scheduler) {
+    const auto step_bytes = std::make_shared<std::uint64_t>(k_page_bytes);
+    engine.let_checkpoints_be_carried_out([&scheduler, step_bytes] {
+        static constexpr std::uint64_t k_pages[] = {1, 1, 1, 2, 7, 256};
+        scheduler.begin_run();
+        *step_bytes = k_pages[scheduler.below(std::size(k_pages))] * k_page_bytes;
+        return true;
+    });
+    scheduler.schedule(
+        engine.version(),
+        [&engine, step_bytes] { static_cast<void>(engine.step_checkpoint(*step_bytes)); }, // a failure poisons
+        {"store: fold", "store: checksum table", "store: chunk map", "store: superblock"});
+}
 
 class engine_store final : public store {
 public:
-    /// `files`: those of the engine, if its checkpoints are to go on beside everything else.
-    engine_store(std::unique_ptr<stepping_files> files, std::unique_ptr<txn::engine> opened, sections kind)
-        : files_(std::move(files)), engine_(std::move(opened)), kind_(kind) {
-        if (files_)
-            carrier_.emplace(*engine_, *files_);
+    /// `scheduler`: the engine's files, if its checkpoints are to go on beside everything else.
+    engine_store(std::unique_ptr<os::seeded_scheduler> scheduler, std::unique_ptr<txn::engine> opened, sections kind)
+        : scheduler_(std::move(scheduler)), engine_(std::move(opened)), kind_(kind) {
+        if (scheduler_)
+            schedule_checkpoints(*engine_, *scheduler_);
         begin();
     }
 
@@ -109,16 +97,15 @@ private:
 
     /// A checkpoint may go on before its caller does anything else; when that fails, he need not hear of it before.
     result<void> stepping(result<void> done) {
-        if (!carrier_)
+        if (!scheduler_)
             return done;
-        carrier_->come_by();
+        scheduler_->come_by();
         return done ? health() : std::move(done);
     }
 
     static constexpr std::uint64_t k_alignment = 16;
-    std::unique_ptr<stepping_files> files_; // outlive the engine
+    std::unique_ptr<os::seeded_scheduler> scheduler_; // outlives the engine
     std::unique_ptr<txn::engine> engine_;
-    std::optional<carrier> carrier_;
     sections kind_;
 };
 
@@ -139,12 +126,12 @@ txn::engine_options small_heap_options() {
 open_function engine(txn::engine_options options, sections kind, checkpointing how) {
     return [options = std::move(options), kind, how](os::file_system& files,
                                                      const std::string& path) -> result<std::unique_ptr<store>> {
-        auto stepping = how == checkpointing::in_background ? std::make_unique<stepping_files>(files) : nullptr;
-        auto opened = txn::engine::open(stepping ? static_cast<os::file_system&>(*stepping) : files, path,
+        auto scheduler = how == checkpointing::in_background ? std::make_unique<os::seeded_scheduler>(files) : nullptr;
+        auto opened = txn::engine::open(scheduler ? static_cast<os::file_system&>(*scheduler) : files, path,
                                         txn::open_mode::open_or_create, options, "crash tests");
         if (!opened)
             return opened.error();
-        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(stepping), std::move(*opened), kind));
+        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(scheduler), std::move(*opened), kind));
     };
 }
 

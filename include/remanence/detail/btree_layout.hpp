@@ -4,7 +4,6 @@
 
 #include <remanence/detail/btree_node.hpp>
 #include <remanence/detail/fingerprint.hpp>
-#include <remanence/detail/position_independent.hpp>
 
 #include <cstddef>
 #include <string>
