@@ -314,6 +314,7 @@ private:
     spill_pace spill_pace_;                             // guarded by allocation_
     mutable std::optional<std::uint64_t> memory_limit_; // guarded by at_store_; once it was asked for
     std::atomic<std::uint64_t> spilled_bytes_ = 0;
+    std::atomic<bool> is_silent_ = false; // others are paused, so on_progress is not called
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too
     std::atomic<double> due_again_ = 0;   // 0 when run_ began, and 1 when commits wait for it

@@ -161,7 +161,7 @@ result<void> engine::begin_run() {
 result<void> engine::step(checkpoint_run& run, std::uint64_t bytes_max) {
     const std::uint64_t before = run.done_bytes();
     REM_TRY(run.step(bytes_max));
-    if (const std::uint64_t done = run.done_bytes(); options_.on_progress && done != before)
+    if (const std::uint64_t done = run.done_bytes(); options_.on_progress && !is_silent_ && done != before)
         options_.on_progress(engine_options::work::checkpoint, done, run.total_bytes());
     return {};
 }

@@ -8,6 +8,7 @@
 #include "os/memory_limit.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -23,18 +24,26 @@ constexpr std::uint64_t k_flood = 2; // as much as dirty_limit_bytes
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
 constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
 
-/// While it lives nobody else writes to memory, if that can be had, and this thread takes no signals.
+/// While it lives nobody else writes to memory, if that can be had, and this thread takes no signals. `silences` is set then:
+/// the program's own code must not be called, since it may wait for somebody who is paused.
 class others_paused {
 public:
-    explicit others_paused(view::memory_view& view) : view_(view), are_paused_(view.pause_all()) {}
+    others_paused(view::memory_view& view, std::atomic<bool>& silences)
+        : view_(view), silences_(silences), are_paused_(view.pause_all()) {
+        silences_ = are_paused_;
+    }
     others_paused(const others_paused&) = delete;
     others_paused& operator=(const others_paused&) = delete;
     ~others_paused() { (void)end(); }
-    result<void> end() { return std::exchange(are_paused_, false) ? view_.let_all_go_on() : result<void>(); }
+    result<void> end() {
+        silences_ = false;
+        return std::exchange(are_paused_, false) ? view_.let_all_go_on() : result<void>();
+    }
 
 private:
     os::blocked_signals none_;
     view::memory_view& view_;
+    std::atomic<bool>& silences_;
     bool are_paused_;
 };
 
@@ -126,7 +135,7 @@ result<void> engine::spill(byte_range handed_out, spilled_by whom) {
         if (whom == spilled_by::a_caller || before < k_flood * budget) {
             REM_TRY(spill(found->chunks, left, budget / 2));
         } else { // others write faster than is spilled
-            others_paused paused(*view_);
+            others_paused paused(*view_, is_silent_);
             REM_TRY(spill(found->chunks, left, before - budget / 2));
             REM_TRY(paused.end());
         }
