@@ -10,6 +10,10 @@ namespace {
 // somebody else's business.
 constexpr int k_repetitions_max = 1000;
 
+// For memory that the kernel lacks at the moment: a second in all.
+constexpr int k_tries_to_open = 1000;
+constexpr timespec k_before_next_try{0, 1'000'000};
+
 } // namespace
 
 void paused_range::wait_while_it_contains(const std::byte* address) const noexcept {
@@ -39,8 +43,13 @@ result<void> paused_writes::begin(page_run where) {
 
 result<void> paused_writes::replace(moving_mapping& by, std::uint64_t offset) { return by.move_to(base_ + offset); }
 
+// Who writes while it stays closed dies.
 result<void> paused_writes::end() {
     auto opened = protect_nothing(base_ + where_.offset, where_.bytes);
+    for (int tries = 1; !opened && tries < k_tries_to_open; ++tries) {
+        ::nanosleep(&k_before_next_try, nullptr);
+        opened = protect_nothing(base_ + where_.offset, where_.bytes);
+    }
     range_.end();
     return opened;
 }

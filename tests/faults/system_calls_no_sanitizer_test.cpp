@@ -16,6 +16,7 @@
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
@@ -23,11 +24,15 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <utility>
 
 namespace remanence::faults {
 namespace {
 
 constexpr int k_short = -1; // instead of an error: half is done
+
+/// Memory that was closed to writers gets back what it had. The kernel may lack memory for that, but not for ever.
+constexpr std::string_view k_opens = "mprotect to open again";
 
 struct {
     bool armed = false;
@@ -42,7 +47,7 @@ std::mutex guards_plan; // a heap has threads of its own
 /// The error with which this call fails; 0: it does not.
 int strike(const char* call, bool can_be_short = false) {
     const std::lock_guard guard(guards_plan);
-    if (!plan.armed || (plan.code == k_short && !can_be_short))
+    if (!plan.armed || (plan.code == k_short && !can_be_short) || (plan.from_then_on && call == k_opens))
         return 0;
     if (plan.left > 0) {
         plan.left--;
@@ -58,6 +63,15 @@ int strike(const char* call, bool can_be_short = false) {
 
 /// Where the library prepares what takes the place of other memory: beyond the addresses of heaps.
 bool is_aside(const void* where) { return reinterpret_cast<std::uintptr_t>(where) >= 0x7000'0000'0000; }
+
+const char* call_to_protect(void* where, std::size_t bytes, int rights) {
+    static std::set<std::pair<void*, std::size_t>> closed;
+    const std::lock_guard guard(guards_plan);
+    if (rights != PROT_READ)
+        return closed.erase({where, bytes}) != 0 ? k_opens.data() : "mprotect";
+    closed.insert({where, bytes});
+    return "mprotect to protect";
+}
 
 const char* read_from(off_t offset) {
     constexpr off_t k_longer_than_any_file = off_t{1} << 33;
@@ -115,8 +129,6 @@ REM_WRAP(link, int, (const char* from, const char* to), (from, to))
 REM_WRAP(renameat2, int, (int a, const char* from, int b, const char* to, unsigned flags), (a, from, b, to, flags))
 REM_WRAP(rename, int, (const char* from, const char* to), (from, to))
 REM_WRAP(unlink, int, (const char* path), (path))
-REM_WRAP_AS(mprotect, rights == PROT_READ ? "mprotect to protect" : "mprotect", int,
-            (void* where, std::size_t bytes, int rights), (where, bytes, rights))
 REM_WRAP(ioctl, int, (int fd, unsigned long request, void* argument), (fd, request, argument))
 REM_WRAP(getrandom, ssize_t, (void* into, std::size_t bytes, unsigned flags), (into, bytes, flags))
 
@@ -139,6 +151,16 @@ extern "C" int __wrap_close(int fd) {
         return -1;
     }
     return done;
+}
+
+extern "C" int __real_mprotect(void* where, std::size_t bytes, int rights);
+extern "C" int __wrap_mprotect(void* where, std::size_t bytes, int rights) {
+    const char* const call = remanence::faults::call_to_protect(where, bytes, rights);
+    if (const int code = remanence::faults::strike(call)) {
+        errno = code;
+        return -1;
+    }
+    return __real_mprotect(where, bytes, rights);
 }
 
 extern "C" void* __real_mmap(void* where, std::size_t bytes, int rights, int flags, int fd, off_t offset);
@@ -205,6 +227,7 @@ constexpr silence k_silent[] = {
     {"pread of the page map", 0, "likewise"},
     {"open of the memory in use", 0, "nothing is spilled then but by who calls the library"},
     {"mprotect to protect", 0, "memory keeps what cannot be spilled"},
+    {k_opens, 0, "repeated"},
     {"mmap aside", 0, "likewise"},
     {"mremap", 0, "likewise"},
     {"fallocate", ENOSPC, "likewise; a commit says so"},
