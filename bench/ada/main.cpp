@@ -98,6 +98,7 @@ void run_parent(const bench::options& chosen) {
                 const bench::scratch_directory directory(scratch.path());
                 const std::string file = (directory.path() / "list").string();
                 for (const char* const step : k_steps) {
+                    bench::warm_page_cache(directory.path());
                     for (const bench::measurement& result :
                          bench::run_child({name, step, std::to_string(characters), file}))
                         report.add(name, workload, characters, result);

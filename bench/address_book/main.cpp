@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -231,16 +230,6 @@ private:
 
 std::size_t entries_of(const workload& work) { return address_data::source(work.selection).size(); }
 
-/// What was written with O_DIRECT is not in the page cache; what was written through it is.
-void warm_page_cache(const std::filesystem::path& directory) {
-    std::vector<char> block(1 << 20);
-    for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
-        std::ifstream in(file.path(), std::ios::binary);
-        while (in.read(block.data(), static_cast<std::streamsize>(block.size())))
-            ;
-    }
-}
-
 class parent {
 public:
     explicit parent(const bench::options& chosen) : chosen_(chosen), report_("address_book") {
@@ -283,7 +272,7 @@ private:
                     const std::vector<std::string>& phases) {
         const bench::scratch_directory directory(chosen_.dir);
         for (const std::string& phase : phases) {
-            warm_page_cache(directory.path());
+            bench::warm_page_cache(directory.path());
             for (const bench::measurement& result :
                  bench::run_child({system.name, work.name, phase, directory.path().string()}))
                 report_.add(system.name, work.name, entries, result);

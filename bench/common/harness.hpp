@@ -93,6 +93,9 @@ private:
     std::uint64_t at_ = 0;
 };
 
+/// Reads all files of a directory: what was written with O_DIRECT is not in the page cache, what was written through it is.
+void warm_page_cache(const std::filesystem::path& directory);
+
 /// Syncs the file; the next to read it reads from the device, unless another process holds its pages.
 void drop_from_page_cache(const std::filesystem::path& file);
 

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <system_error>
+#include <vector>
 
 namespace bench {
 
@@ -44,6 +46,15 @@ raw_device::raw_device(const std::filesystem::path& file) {
 raw_device::~raw_device() {
     ::close(descriptor_);
     std::free(block_);
+}
+
+void warm_page_cache(const std::filesystem::path& directory) {
+    std::vector<char> block(1 << 20);
+    for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
+        std::ifstream in(file.path(), std::ios::binary);
+        while (in.read(block.data(), static_cast<std::streamsize>(block.size())))
+            ;
+    }
 }
 
 void drop_from_page_cache(const std::filesystem::path& file) {

@@ -175,6 +175,7 @@ void run_parent(const bench::options& chosen) {
                 continue;
             const bench::scratch_directory directory(scratch.path());
             for (const char* const step : {"make", "reopen"}) {
+                bench::warm_page_cache(directory.path());
                 bench::note(name + ", " + step);
                 for (const bench::measurement& result : bench::run_child({name, step, directory.path().string()}))
                     report.add(name, "500 resources", k_requests, result);
