@@ -149,5 +149,3 @@ private:
     bool duplicates_;
     Library library_;
 };
-
-constexpr std::size_t k_log_structured_cache_bytes = std::size_t{64} << 20;

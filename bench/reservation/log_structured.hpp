@@ -1,5 +1,5 @@
-// LevelDB and RocksDB: each change is written as it comes, the last of a transaction with a sync, which makes those before it
-// durable, too; so a crash may leave a part of one. A batch would hide its own changes from who looks for overlaps.
+// LevelDB and RocksDB: each change is written as it comes, and a sync follows at a transaction's end; so a crash may leave a
+// part of one. A batch would hide its own changes from who looks for overlaps.
 #pragma once
 
 #include "byte_store.hpp"
@@ -8,9 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-constexpr std::size_t k_log_structured_cache_bytes = std::size_t{64} << 20;
-
-/// `Library` has the types slice, cursor, status, write_options, and k_name, db(), close().
+/// `Library`: one of bench/common/*_library.hpp.
 template <class Library>
 class log_structured_bytes {
     using slice = typename Library::slice;
@@ -25,11 +23,8 @@ public:
     }
     void end() {
         cursor_.reset();
-        if (!changes_)
-            return;
-        typename Library::write_options options;
-        options.sync = true;
-        check(library_.db().Put(options, slice(k_last), slice(k_last)));
+        if (changes_)
+            library_.sync();
     }
     bool seek(std::string_view key) {
         if (changes_)
@@ -65,16 +60,13 @@ public:
     }
 
 private:
-    /// Written with the sync; it is no key of a reservation, and comes behind all.
-    static constexpr const char* k_last = "\xff";
-
     static void check(const typename Library::status& status) {
         if (!status.ok())
             throw std::runtime_error(Library::k_name + (": " + status.ToString()));
     }
     static std::string_view view(const slice& bytes) { return {bytes.data(), bytes.size()}; }
     void renew_cursor() { cursor_.reset(library_.db().NewIterator({})); }
-    [[nodiscard]] bool is_there() const { return cursor_->Valid() && cursor_->key().size() == sizeof(key_bytes); }
+    [[nodiscard]] bool is_there() const { return cursor_->Valid(); }
 
     Library library_;
     std::unique_ptr<typename Library::cursor> cursor_;

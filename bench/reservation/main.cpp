@@ -30,7 +30,7 @@ constexpr std::string_view k_purpose =
   iterate reopened, find free reopened: the same in a fresh process, the page cache warm
 
 The same algorithms for all systems; those that store bytes have keys whose order as bytes is that of the reservations. Berkeley
-DB, LMDB and SQLite (WAL, synchronous=FULL) in transactions, LevelDB and RocksDB with a synced write at the end of each hundred,
+DB, LMDB and SQLite (WAL, synchronous=FULL) in transactions, LevelDB and RocksDB with a sync at the end of each hundred,
 Tkrzw's tree with a hard synchronization there. rem::btree_map in declared sections, rem::map in ordinary ones. gdbm has no order, and is not here.
 )";
 
