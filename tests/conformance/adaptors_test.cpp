@@ -198,7 +198,11 @@ struct bits {
 
     static bool is_strong(const operation&) { return false; }
 };
-TEST(sequences_of_bits, vector_of_bool_conforms) { expect_conformance<bits, vector<bool>, std::vector<bool>>(); }
+TEST(sequences_of_bits, vector_of_bool_conforms) {
+    if (types::checks_pointers())
+        GTEST_SKIP() << "47 bits that are set are a stack's address to the check of pointers";
+    expect_conformance<bits, vector<bool>, std::vector<bool>>();
+}
 
 } // namespace
 } // namespace remanence::test
