@@ -443,7 +443,7 @@ public:
     /// Reads everything: page checksums, log, allocator and roots; and in the roots that root() and find_root() have given the
     /// program since the heap was opened, what our containers (ordered, hash, string_pi, vector_pi) are made of, in aggregates and
     /// in each other, too: links that lead to no block, counts and keys that disagree. Of other objects it cannot tell what a
-    /// program itself damaged and committed. O(heap). Changes nothing, but carries out the checkpoint
+    /// program itself damaged. O(heap). Changes nothing, but carries out the checkpoint
     /// that is under way; errc::poisoned when that has failed. Nobody may change those containers outside of sections meanwhile.
     [[nodiscard]] verify_report verify() const;
     /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants

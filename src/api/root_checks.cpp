@@ -51,8 +51,7 @@ std::optional<std::string> root_checks::fault_in(const types::root_view& root, c
     const std::uint64_t offset =
         reinterpret_cast<std::uintptr_t>(fault->where) - reinterpret_cast<std::uintptr_t>(engine.base());
     return "the root \"" + std::string(root.name) + "\" (" + std::string(root.type) + ") has, at offset " +
-           std::to_string(offset) + " of the heap, " + fault->what +
-           ". A program has overwritten it, and committed that.";
+           std::to_string(offset) + " of the heap, " + fault->what + ". A program has overwritten it.";
 }
 
 } // namespace remanence::detail
