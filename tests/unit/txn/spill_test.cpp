@@ -32,7 +32,8 @@ protected:
                                .chunk_bytes = k_spill_chunk_bytes,
                                .log_limit_bytes = log_limit_bytes_,
                                .dirty_limit_bytes = k_budget,
-                               .tracker = GetParam()};
+                               .tracker = GetParam(),
+                               .on_progress = [this](auto...) { ++reports_; }};
         if (checks) {
             options.inspect = [](engine&, const view::change_set&, const alloc::block_allocator&) {
                 return fail(errc::foreign_pointer, "refused");
@@ -89,11 +90,36 @@ protected:
     std::unique_ptr<engine> engine_;
     std::uint64_t log_limit_bytes_ = 256 * MiB;
     bool begins_checkpoints_ = false;
+    int reports_ = 0; // of progress
 };
 
 INSTANTIATE_TEST_SUITE_P(trackers, spilling,
                          testing::Values(os::tracker_choice::scan, os::tracker_choice::trap,
                                          os::tracker_choice::fallback));
+
+// on_progress may wait for a lock whose holder is paused.
+TEST_P(spilling, who_finishes_a_checkpoint_while_others_are_paused_reports_no_progress) {
+    const auto blocks = allocate_many(150);
+    commit();
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 1;
+    open();
+    blocks[7][5000] = std::byte{100};
+    commit();
+    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    for (std::byte* block : blocks)
+        std::memset(block, 101, k_block_bytes);
+    reports_ = 0;
+    EXPECT_FALSE(engine_->spill_excess());
+    EXPECT_EQ(engine_->spilled_bytes(), k_budget / 2); // in one pause
+    const auto run = engine_->checkpoint_under_way();  // it stood in the way of the second homes
+    EXPECT_EQ(run.done_bytes, run.total_bytes);
+    EXPECT_EQ(reports_, 0);
+    commit();
+    for (const std::byte* block : blocks)
+        EXPECT_TRUE(holds(block, 101));
+    expect_sound();
+}
 
 TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
     const auto blocks = allocate_many(150);
