@@ -68,29 +68,27 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     const std::uint64_t end = end_ + record_bytes;
     if (end <= size_)
         return {};
-    unique_lock lock(mutex_);
-    while (busy_)
-        wait_for_turn(lock);
-    if (auto before = fail_again(); !before) {
-        auto why = before.error();
-        why.why().code = errc::io; // also when that write met a full disk: it is no lack of space for this record
-        return why;
+    {
+        const std::lock_guard guard(mutex_);
+        if (auto before = fail_again(); !before) {
+            auto why = before.error();
+            why.why().code = errc::io; // also when that write met a full disk: it is no lack of space for this record
+            return why;
+        }
     }
+    // Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs both.
+    // It is behind all that is written or synced meanwhile.
     const std::uint64_t grown =
         align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
-    return at_file(lock, [&] { return grow(end, grown); });
-}
-
-// Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs both.
-result<void> redo_log::grow(std::uint64_t from, std::uint64_t to) {
-    REM_TRY(file_->reserve("log: reserve segments", size_, to - size_));
-    REM_TRY(write_zeros("log: zeros of segments", *file_, from, to));
-    size_ = to;
+    REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
+    REM_TRY(write_zeros("log: zeros of segments", *file_, end, grown));
+    size_ = grown;
+    const std::lock_guard guard(mutex_);
     needs_sync_ = true;
     return {};
 }
 
-void redo_log::submit(page_aligned_bytes record) {
+void redo_log::submit(page_aligned_bytes record, prerequisite first) {
     const std::lock_guard guard(mutex_);
     const std::uint64_t bytes = record.size();
     if (pending_.empty()) {
@@ -98,6 +96,8 @@ void redo_log::submit(page_aligned_bytes record) {
     } else {
         pending_.insert(pending_.end(), record.begin(), record.end());
     }
+    if (first)
+        pending_first_ = std::move(first);
     end_ += bytes;
     ++submitted_;
 }
@@ -150,10 +150,14 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
 // What is submitted while this is under way, its waiters write next.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
+    const prerequisite first = std::exchange(pending_first_, {});
     const std::uint64_t through = submitted_;
     const std::uint64_t at = end_ - records.size();
+    const bool syncs_all = std::exchange(needs_sync_, how != durability::durable);
     auto written = at_file(lock, [&] {
-        auto done = write(at, records, how);
+        auto done = first ? first() : result<void>();
+        if (done)
+            done = write(at, records, how, syncs_all);
         records = {}; // while nobody has to wait for it
         return done;
     });
@@ -167,17 +171,13 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     return fail_again();
 }
 
-result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> records, durability how) {
-    if (how == durability::durable && !needs_sync_)
+/// `syncs_all`: when it is durable, so is what was written to the file before.
+result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> records, durability how, bool syncs_all) {
+    if (how == durability::durable && !syncs_all)
         return file_->write_durable("log: record", "log: sync record", at, records);
-    needs_sync_ = true;
     if (!records.empty())
         REM_TRY(file_->write("log: buffered records", at, records));
-    if (how == durability::lazy)
-        return {};
-    REM_TRY(file_->sync("log: sync buffered records"));
-    needs_sync_ = false;
-    return {};
+    return how == durability::lazy ? result<void>() : file_->sync("log: sync buffered records");
 }
 
 /// Calls use() without the lock, while nobody else is at the file. Precondition: nobody is.

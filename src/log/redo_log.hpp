@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,7 @@ enum class durability {
 
 class redo_log {
 public:
+    using prerequisite = std::function<result<void>()>;
     static constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
 
     /// Makes an empty log file beside the heap, replacing a stale one; durable, directory entry included, once this
@@ -54,8 +56,9 @@ public:
     /// Precondition: has_room().
     result<void> reserve(std::uint64_t record_bytes);
     /// Takes a finished record, of the next version; nothing is written yet. Precondition: reserved. std::bad_alloc: it is
-    /// not taken.
-    void submit(page_aligned_bytes record);
+    /// not taken. `first` makes durable what the record names (I2): whoever writes it calls that before, on any thread, and
+    /// once for all records that get written together. When it fails, that is as if the write had failed.
+    void submit(page_aligned_bytes record, prerequisite first = {});
     /// Makes everything submitted durable, and returns the place in the file where the next record will go: behind the
     /// last one, or at the log's beginning, when at least as much as the window has is free there. For a superblock that
     /// covers everything submitted, as its log_begin. A mark that is not released costs nothing. Fails as await() does.
@@ -92,11 +95,10 @@ private:
     result<void> at_file(unique_lock& lock, F&& use);
     result<void> fail_again() const;
     result<void> write_pending(unique_lock& lock, durability how);
-    result<void> write(std::uint64_t at, std::span<const std::byte> records, durability how);
-    result<void> grow(std::uint64_t from, std::uint64_t to);
+    result<void> write(std::uint64_t at, std::span<const std::byte> records, durability how, bool syncs_all);
 
-    std::unique_ptr<os::file> file_; // changed by the thread that is at it
-    bool needs_sync_ = false;        // likewise: records or zeros that only the page cache may have
+    std::unique_ptr<os::file>
+        file_; // written to by the thread that is at it; behind all records, by the one that makes commits
     [[nodiscard]] bool is_in_two_parts() const { return end_ < begin_; } // the far one lies up to far_end_
 
     std::uint64_t size_;                             // of the file; of the thread that makes commits
@@ -105,6 +107,8 @@ private:
     std::uint64_t begin_ = format::k_log_header_bytes; // of the window
     std::uint64_t far_end_ = 0;
     page_aligned_bytes pending_; // the last records, up to end_, which nobody has begun to write
+    prerequisite pending_first_; // theirs
+    bool needs_sync_ = false;    // records or zeros that only the page cache may have
     std::uint64_t submitted_;    // versions
     std::uint64_t written_;
     std::uint64_t durable_;

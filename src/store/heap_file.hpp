@@ -117,7 +117,7 @@ public:
     using chunk_checksums = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
     [[nodiscard]] const chunk_checksums& unpublished() const { return fresh_; }
 
-    // A commit, in order: make room, write fresh chunks, sync; and accept once its record is durable.
+    // A commit, in order: make room, write whole chunks, accept them; and sync them before the record that names them is written.
 
     /// Gives every heap byte below `heap_bytes` a home. May write a superblock, for which reserve_places() made room, and which
     /// must not be while a publication is under way: needs_regions() tells.
@@ -133,6 +133,7 @@ public:
     result<void> reserve_map(std::uint64_t more);
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
+    /// Makes durable what was written so. From any thread.
     result<void> sync_fresh();
     /// Pages of this chunk are in the home that it takes with the next commit before that, its other one, if it is stored:
     /// discard_unstored() leaves them there until it is accepted, or until release_early(). False, for want of room in the chunk

@@ -194,7 +194,10 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     const auto& super = store_->super();
     const std::uint64_t bytes =
         record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
-    log_->submit(record.take());
+    log::redo_log::prerequisite first;
+    if (!changes.fresh.empty() || !changes.moved.empty())
+        first = [store = store_.get()] { return store->sync_fresh(); };
+    log_->submit(record.take(), std::move(first));
 
     ++version_;
     chain_ = record.checksum();
@@ -316,7 +319,7 @@ result<void> engine::write_whole_chunks(const view::change_set& changes) {
         REM_TRY(store_->write_fresh(place.first, {view_->base() + place.first * k_page_bytes, bytes}));
         stats_.image_bytes += bytes;
     }
-    return store_->sync_fresh(); // I2: before the record that names them
+    return {};
 }
 
 } // namespace remanence::txn

@@ -71,6 +71,15 @@ protected:
         log_->submit(page_aligned_bytes(bytes, static_cast<std::byte>(++submitted_)));
         ASSERT_EQ(log_->submitted_through(), submitted_);
     }
+    /// With a prerequisite, which shows in done() as a sync of an image does.
+    void submit_naming(os::file& image, errc fails = errc{}) {
+        ASSERT_TRUE(log_->reserve(k_sector_bytes));
+        ++submitted_;
+        log_->submit(page_aligned_bytes(k_sector_bytes), [&image, fails]() -> result<void> {
+            REM_TRY(image.sync("image"));
+            return fails == errc{} ? result<void>() : fail(fails, "the image is not durable");
+        });
+    }
     /// Everything that was done since the last call.
     std::vector<std::string> done() {
         std::vector<std::string> found;
@@ -122,6 +131,43 @@ TEST_F(submitted_records, that_are_lazy_become_durable_with_the_next_durable_one
     ASSERT_TRUE(log_->await(6, durability::lazy));
     ASSERT_TRUE(log_->await(6, durability::durable)); // nothing is to be written any more
     EXPECT_EQ(done(), (steps{"log: buffered records 512", "log: sync buffered records 0"}));
+}
+
+// I2
+TEST_F(submitted_records, are_written_when_what_they_name_is_durable) {
+    const auto image = std::move(*disk_.open_or_create("dir/h", 0600));
+    done();
+    submit();
+    submit_naming(*image);
+    submit_naming(*image);
+    submit();
+    ASSERT_TRUE(log_->await(4, durability::none));
+    EXPECT_EQ(done(), steps{});
+    ASSERT_TRUE(log_->await(1, durability::lazy));
+    EXPECT_EQ(done(), (steps{"image 0", "log: buffered records 2048"}));
+    submit();
+    submit_naming(*image);
+    ASSERT_TRUE(log_->await(5, durability::durable));
+    EXPECT_EQ(done(), (steps{"image 0", "log: buffered records 1024", "log: sync buffered records 0"}));
+    submit();
+    ASSERT_TRUE(log_->await(7, durability::durable));
+    EXPECT_EQ(done(), (steps{"log: record 512", "log: sync record 512"}));
+}
+
+TEST_F(submitted_records, are_not_written_when_what_they_name_is_not_durable) {
+    const auto image = std::move(*disk_.open_or_create("dir/h", 0600));
+    submit();
+    ASSERT_TRUE(log_->await(1, durability::durable));
+    submit();
+    submit_naming(*image, errc::io);
+    done();
+    EXPECT_EQ(log_->await(2, durability::durable).why().message, "the image is not durable");
+    EXPECT_EQ(done(), (steps{"image 0"}));
+    EXPECT_EQ(log_->await(3, durability::lazy).why().message, "the image is not durable");
+    submit();
+    EXPECT_FALSE(log_->await(4, durability::durable));
+    EXPECT_EQ(done(), steps{});
+    EXPECT_EQ(log_->durable_through(), 1U);
 }
 
 TEST_F(submitted_records, that_nobody_waits_for_stay_in_memory_up_to_a_limit) {

@@ -88,6 +88,21 @@ TEST_F(redo_log_threads, all_hear_of_the_failure_of_the_write_they_share) {
     EXPECT_FALSE(append(durability::durable));
 }
 
+TEST_F(redo_log_threads, grows_while_another_one_is_at_the_file) {
+    gate_.shut();
+    std::thread first([&] { EXPECT_TRUE(append(durability::durable)); });
+    gate_.await_visitor();
+    disk_.take_trace();
+    EXPECT_TRUE(log_->reserve(4 * MiB)); // or it would wait for the gate
+    log_->submit(page_aligned_bytes(k_sector_bytes));
+    gate_.open();
+    first.join();
+    ASSERT_TRUE(log_->await(2, durability::durable));
+    EXPECT_EQ(std::string_view(disk_.trace().back().where), "log: sync buffered records"); // the zeros, too
+    ASSERT_TRUE(append(durability::durable));
+    EXPECT_EQ(std::string_view(disk_.trace().back().where), "log: sync record");
+}
+
 // Sizes and durabilities are mixed, the log grows and starts again; whatever is acknowledged is in the file at its place.
 TEST_F(redo_log_threads, of_all_kinds_get_what_they_wait_for) {
     constexpr std::uint64_t k_rounds = 200;
