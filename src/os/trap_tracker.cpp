@@ -29,6 +29,7 @@ constexpr std::uint64_t k_unit_pages = 2 * MiB / k_page_bytes; // a huge page
 // looking at several GiB.
 constexpr std::size_t k_opened_max = 16 * 1024;
 constexpr std::size_t k_kept_max = 1024; // 4 MiB
+constexpr std::uint64_t k_opened_ahead_max = 64;
 constexpr std::uint32_t k_not_kept = ~std::uint32_t{0};
 
 // Another thread may be about to write the page: it waits in a trap of its own. The thread sanitizer takes its write for
@@ -315,6 +316,8 @@ private:
         case page_state::untouched:
             return open(untouched_around(page));
         case page_state::clean:
+            if (const opened_pages next = clean_behind_opened(page); next.count > 1)
+                return open(next);
             if (kept_count_ < k_kept_max) {
                 copy_page(kept_bytes(kept_count_), base_ + page * k_page_bytes);
                 return open({page, 1, kept_count_++});
@@ -356,6 +359,18 @@ private:
         while (behind < end && state(behind) == page_state::untouched)
             ++behind;
         return {first, static_cast<std::uint32_t>(behind - first), k_not_kept};
+    }
+
+    /// Who goes through pages in their order traps at fewer and fewer of them: as many are opened as there are before this one.
+    [[nodiscard]] opened_pages clean_behind_opened(std::uint64_t page) const noexcept {
+        std::uint64_t before = 0;
+        while (before < std::min(page, k_opened_ahead_max) && state(page - before - 1) == page_state::open)
+            ++before;
+        const std::uint64_t end = std::min(page + std::max<std::uint64_t>(before, 1), accessible_ / k_page_bytes);
+        std::uint64_t behind = page + 1;
+        while (behind < end && state(behind) == page_state::clean)
+            ++behind;
+        return {page, static_cast<std::uint32_t>(behind - page), k_not_kept};
     }
 
     [[nodiscard]] bool is_closed(std::uint64_t page) const { return state(page) != page_state::open; }

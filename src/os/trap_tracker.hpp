@@ -1,4 +1,5 @@
-// The trap tier: pages are write-protected, and opened one by one at their first write. May use: base.
+// The trap tier: pages are write-protected, and opened at their first write: one by one, or, behind others that are open, as
+// many as there are before, if that is not many. May use: base.
 #pragma once
 
 #include "os/page_scan.hpp"
