@@ -4,6 +4,7 @@
 
 #include <remanence/remanence.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -17,50 +18,63 @@ namespace rem = remanence;
 
 constexpr std::string_view k_purpose =
     R"(Measures the multiplication of two matrices of 4,096 x 4,096 doubles, all three of
-them in a heap, by one thread, some 30 seconds long: with no persistence point, or with one after each of the 4,096 blocks
-of the product (64 x 64 doubles, 32 KiB), synchronous or asynchronous; the last one is waited for. Matrices are laid out by
-blocks. Each run is a fresh process, on a copy of the same heap.
+them in a heap, by one thread, some 10 to 30 seconds long: with no persistence point, or with one after each block of the
+product, synchronous or asynchronous, with each tracker; the last one is waited for. Blocks are of 64 x 64 doubles (32
+KiB, 4,096 points) or of 128 x 128 (128 KiB, 1,024 points), and matrices are laid out by them. Each run is a fresh
+process, on a copy of the same heap.
 )";
 
-constexpr std::size_t k_side = 64;   // of a block, in numbers
-constexpr std::size_t k_blocks = 64; // along a side of a matrix
-constexpr std::size_t k_size = k_side * k_blocks;
+constexpr std::size_t k_size = 4096; // of a matrix, in numbers
 
 using matrix = rem::vector<double>; // blocks by rows, and so the numbers of a block
 
+template <std::size_t Side>
 double* block(matrix& all, std::size_t row, std::size_t column) {
-    return all.data() + (row * k_blocks + column) * k_side * k_side;
+    return all.data() + (row * (k_size / Side) + column) * Side * Side;
 }
 
-double number(const matrix& all, std::size_t row, std::size_t column) {
-    const std::size_t of_block = (row / k_side * k_blocks + column / k_side) * k_side * k_side;
-    return all[of_block + row % k_side * k_side + column % k_side];
+template <std::size_t Side>
+double number(matrix& all, std::size_t row, std::size_t column) {
+    return block<Side>(all, row / Side, column / Side)[row % Side * Side + column % Side];
 }
 
+template <std::size_t Side>
 void add_product(double* __restrict into, const double* __restrict left, const double* __restrict right) {
-    for (std::size_t i = 0; i < k_side; ++i) {
-        for (std::size_t k = 0; k < k_side; ++k) {
-            const double factor = left[i * k_side + k];
-            for (std::size_t j = 0; j < k_side; ++j)
-                into[i * k_side + j] += factor * right[k * k_side + j];
+    for (std::size_t i = 0; i < Side; ++i) {
+        for (std::size_t k = 0; k < Side; ++k) {
+            const double factor = left[i * Side + k];
+            for (std::size_t j = 0; j < Side; ++j)
+                into[i * Side + j] += factor * right[k * Side + j];
         }
     }
 }
 
-void check(const matrix& left, const matrix& right, const matrix& product) {
+template <std::size_t Side>
+void check(matrix& left, matrix& right, matrix& product) {
     std::mt19937_64 random(1);
     for (int i = 0; i < 1000; ++i) {
         const std::size_t row = random() % k_size;
         const std::size_t column = random() % k_size;
         double sum = 0;
         for (std::size_t k = 0; k < k_size; ++k)
-            sum += number(left, row, k) * number(right, k, column);
-        if (std::abs(sum - number(product, row, column)) > 1e-6)
+            sum += number<Side>(left, row, k) * number<Side>(right, k, column);
+        if (std::abs(sum - number<Side>(product, row, column)) > 1e-6)
             throw std::runtime_error("the product is wrong");
     }
 }
 
-constexpr std::array<std::string_view, 3> k_systems{"none", "synchronous", "asynchronous"};
+struct system_kind {
+    std::string_view name;
+    rem::tracking tracker = rem::tracking::scan;
+    bool waits = false;
+    bool has_points = true;
+};
+constexpr std::array<system_kind, 5> k_systems{
+    {{.name = "none", .has_points = false},
+     {.name = "synchronous, scan", .waits = true},
+     {.name = "synchronous, trap", .tracker = rem::tracking::trap, .waits = true},
+     {.name = "asynchronous, scan"},
+     {.name = "asynchronous, trap", .tracker = rem::tracking::trap}}};
 
 void populate(const fs::path& file) {
     rem::heap heap = rem::heap::create(file);
@@ -75,8 +89,10 @@ void populate(const fs::path& file) {
     heap.close();
 }
 
-void multiply(const fs::path& file, std::string_view points) {
-    rem::heap heap = rem::heap::open_existing(file);
+template <std::size_t Side>
+void multiply(const fs::path& file, const system_kind& system) {
+    constexpr std::size_t k_blocks = k_size / Side; // along a side
+    rem::heap heap = rem::heap::open_existing(file, {.tracker = system.tracker});
     auto& left = *heap.find_root<matrix>("left");
     auto& right = *heap.find_root<matrix>("right");
     auto& product = *heap.find_root<matrix>("product");
@@ -93,11 +109,11 @@ void multiply(const fs::path& file, std::string_view points) {
     for (std::size_t i = 0; i < k_blocks; ++i) {
         for (std::size_t j = 0; j < k_blocks; ++j) {
             for (std::size_t k = 0; k < k_blocks; ++k)
-                add_product(block(product, i, j), block(left, i, k), block(right, k, j));
+                add_product<Side>(block<Side>(product, i, j), block<Side>(left, i, k), block<Side>(right, k, j));
             const bench::stopwatch call;
-            if (points == "synchronous")
+            if (system.waits)
                 heap.commit();
-            else if (points == "asynchronous")
+            else if (system.has_points)
                 last = heap.commit_async();
             calls += call.seconds();
         }
@@ -114,15 +130,24 @@ void multiply(const fs::path& file, std::string_view points) {
                        {"points", static_cast<double>(after.commits - before.commits)},
                        {"checkpoints", static_cast<double>(after.checkpoints - before.checkpoints)},
                        {"written_bytes", static_cast<double>(after.written_bytes - before.written_bytes)}}});
-    check(left, right, product);
+    check<Side>(left, right, product);
     heap.close();
 }
+
+struct workload {
+    std::string_view name;
+    void (*multiply)(const fs::path& file, const system_kind& system);
+    std::uint64_t points;
+};
+constexpr std::array<workload, 2> k_workloads{
+    {{"1,024 points", multiply<128>, 1024}, {"4,096 points", multiply<64>, 4096}}};
 
 void run_child(const std::vector<std::string>& words) {
     if (words.at(0) == "populate")
         populate(words.at(1));
     else
-        multiply(words.at(1), words.at(0));
+        std::ranges::find(k_workloads, words.at(1), &workload::name)
+            ->multiply(words.at(2), *std::ranges::find(k_systems, words.at(0), &system_kind::name));
 }
 
 void run_parent(const bench::options& chosen) {
@@ -131,16 +156,20 @@ void run_parent(const bench::options& chosen) {
     const fs::path original = scratch.path() / "original.rem";
     bench::run_child({"populate", original});
     for (unsigned run = 0; run < chosen.runs; ++run) {
-        for (std::size_t i = 0; i < k_systems.size(); ++i) {
-            const std::string points(k_systems[(i + run) % k_systems.size()]);
-            if (!bench::is_wanted(points, chosen.only))
+        for (const workload& work : k_workloads) {
+            if (!bench::is_wanted(std::string(work.name), chosen.workloads))
                 continue;
-            bench::note(points);
-            const fs::path copy = scratch.path() / "copy.rem";
-            fs::copy_file(original, copy, fs::copy_options::overwrite_existing);
-            for (const bench::measurement& result : bench::run_child({points, copy}))
-                report.add(points, "4096 x 4096", k_blocks * k_blocks, result);
-            fs::remove(copy);
+            for (std::size_t i = 0; i < k_systems.size(); ++i) {
+                const std::string system(k_systems[(i + run) % k_systems.size()].name);
+                if (!bench::is_wanted(system, chosen.only))
+                    continue;
+                bench::note(std::string(work.name) + ", " + system);
+                const fs::path copy = scratch.path() / "copy.rem";
+                fs::copy_file(original, copy, fs::copy_options::overwrite_existing);
+                for (const bench::measurement& result : bench::run_child({system, std::string(work.name), copy}))
+                    report.add(system, std::string(work.name), work.points, result);
+                fs::remove(copy);
+            }
         }
     }
     bench::note("");
