@@ -102,6 +102,16 @@ struct hash_block {
         return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
     }
 
+    /// Lets the slots of a group come while its control bytes are waited for, unless they are too much.
+    static void prefetch(const hash_place& group) noexcept {
+        constexpr std::size_t k_line_bytes = 64;
+        constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
+        if constexpr (k_bytes <= 4 * k_line_bytes) {
+            for (std::size_t i = 0; i < k_bytes; i += k_line_bytes)
+                __builtin_prefetch(group.slot + i);
+        }
+    }
+
     /// The first element of a group and those behind it, or the end. `taken`: bit i is about the i-th slot behind that one,
     /// and set if it was not empty.
     [[nodiscard]] static hash_place first_from(hash_place group, std::uint32_t& taken) noexcept {
@@ -236,8 +246,10 @@ public:
     [[nodiscard]] place find(const K& key, std::uint64_t hash) const {
         if (size_ == 0)
             return end();
+        const place group = at(probe(*this, hash).group());
+        block::prefetch(group);
         place found;
-        return is_decided(at(probe(*this, hash).group()), key, hash, found) ? found : find_further(key, hash);
+        return is_decided(group, key, hash, found) ? found : find_further(key, hash);
     }
 
     /// Inserts an element that is not there. Returns where it is. When it throws, nothing happened.
