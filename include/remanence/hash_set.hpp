@@ -4,11 +4,11 @@
 // What holds for them, and for the maps in hash_map.hpp; docs/containers.md has the rest:
 //
 // Complexity. Look-up, insertion and erasure are O(1) on average with a hash that spreads. An insertion that finds
-// elements and slots of erased ones to be seven eighths of all grows the table: it moves all elements to one of twice
-// the size, or of the same if many were erased. reserve() does it ahead. max_load_factor() is seven eighths, and cannot
-// be changed. An iteration, begin() and erase_if also look at all slots: O(bucket_count() / 16). So do not take
-// elements out by erase(begin()) until none is left. Erasure does not make the table smaller; rehash(0) does, and
-// clear() frees it.
+// elements to be thirteen sixteenths of bucket_count() grows the table: it moves all elements to one of twice the size,
+// or of the same where erasures have made it look full. reserve() does it ahead. max_load_factor() is thirteen
+// sixteenths, and cannot be changed. An iteration, begin() and erase_if also look at all groups: O(bucket_count() / 16).
+// So do not take elements out by erase(begin()) until none is left. Erasure does not make the table smaller; rehash(0)
+// does, and clear() frees it.
 //
 // Order. It depends on the seed that each container takes from a random source when it is made, and stores. It stays
 // the same until the next insertion that grows the table, also over reopening. A copy has another seed and another

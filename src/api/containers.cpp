@@ -13,6 +13,8 @@
 
 namespace remanence::detail {
 
+std::atomic<unsigned> declared_sections = 0;
+
 heap_impl* declared_heap(const heap_header* where) noexcept {
     heap_impl* const impl = registry::find(where);
     return impl != nullptr && impl->engine->is_declared() ? impl : nullptr;

@@ -4,6 +4,8 @@
 #include "api/heap_impl.hpp"
 #include "types/root_directory.hpp"
 
+#include <remanence/detail/announcer.hpp>
+
 #include <chrono>
 #include <new>
 #include <optional>
@@ -70,6 +72,19 @@ void heap_impl::check_process() const {
           impl.path.string());
 }
 
+// The containers must not think that there is none while there is one.
+void heap_impl::begin_declared() {
+    declared_sections.fetch_add(1, std::memory_order_relaxed);
+    engine->begin_declared();
+}
+
+void heap_impl::end_declared() {
+    if (!engine->is_declared())
+        return;
+    engine->end_declared();
+    declared_sections.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void heap_impl::enter_write(section_kind kind) {
     check_process();
     if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
@@ -84,9 +99,9 @@ void heap_impl::enter_write(section_kind kind) {
             watch_memory();
         engine->allow_writes(true);
         if (kind == section_kind::declared)
-            engine->begin_declared();
+            begin_declared();
     } else if (kind == section_kind::ordinary) {
-        engine->end_declared();
+        end_declared();
     }
 }
 
@@ -95,13 +110,13 @@ bool heap_impl::try_enter_write() {
     if (got == txn::section_lock::outcome::outermost)
         engine->allow_writes(true);
     if (got == txn::section_lock::outcome::nested)
-        engine->end_declared();
+        end_declared();
     return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
 }
 
 void heap_impl::leave_write() noexcept {
     if (lock.write_depth() == 1 && guard.same_process()) {
-        engine->end_declared();
+        end_declared();
         engine->allow_writes(false);
     }
     lock.leave_write();

@@ -53,6 +53,8 @@ public:
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
+    void begin_declared();
+    void end_declared();
     void enter_write(section_kind kind);
     /// Without waiting: false when somebody else is in a section.
     bool try_enter_write();

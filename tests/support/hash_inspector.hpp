@@ -19,13 +19,22 @@ struct hash_inspector {
     [[nodiscard]] static std::uint64_t seed_of(const Container& container) {
         return container.table_.seed_;
     }
+    /// How much room erasures have cost (H3).
     template <class Container>
-    static std::size_t erased_in(const Container& container) {
-        std::size_t count = 0;
-        const signed char* const control = container.table_.at(0).control;
-        for (std::size_t i = 0; control != nullptr && i != container.table_.slots_; ++i)
-            count += control[i] == k_slot_erased ? 1U : 0U;
-        return count;
+    static std::size_t lost_in(const Container& container) {
+        const auto& table = container.table_;
+        return table.elements_max(table.buckets()) - table.size() - static_cast<std::size_t>(table.room_);
+    }
+
+    /// The first byte that says that its group had no room for an element; null: there is none.
+    template <class Container>
+    static unsigned char* overflow_of(const Container& container) {
+        for (std::size_t i = 0; i != container.table_.buckets() / k_hash_group; ++i) {
+            unsigned char* const byte = container.table_.at(i).control + k_hash_group_slots;
+            if (*byte != 0)
+                return byte;
+        }
+        return nullptr;
     }
 
     /// Empty when all is well; else it names the seed.
@@ -43,10 +52,11 @@ private:
             return found->what;
         if (reinterpret_cast<std::uintptr_t>(table.block_.get()) % Table::block::k_alignment != 0)
             return "the block is not aligned";
-        for (std::size_t i = 0; i != table.slots(); ++i) {
-            if (*table.at(i).control < 0)
+        for (std::size_t i = 0; i != table.buckets(); ++i) {
+            const hash_place place = Table::block::behind(table.at(i / k_hash_group), i % k_hash_group);
+            if (i % k_hash_group == k_hash_group_slots || *place.control <= k_slot_end)
                 continue;
-            if (std::string found = fault_at(table, i); !found.empty())
+            if (std::string found = fault_at(table, place, i / k_hash_group); !found.empty())
                 return found;
         }
         std::size_t elements = 0;
@@ -58,16 +68,15 @@ private:
     }
 
     template <class Table>
-    static std::string fault_at(const Table& table, std::size_t index) {
-        const auto place = table.at(index);
+    static std::string fault_at(const Table& table, const hash_place& place, std::size_t group) {
         const auto& key = Table::key_of(Table::block::value(place));
         const std::uint64_t hash = table.hash_of(key);
-        if (*place.control != Table::control_of(hash))
+        if (*place.control != control_of(hash))
             return "a control byte is not that of its element's hash";
         for (typename Table::probe each(table, hash);; each.next()) {
-            if (each.first() == index / k_hash_group * k_hash_group)
+            if (each.group() == group)
                 break;
-            if (hash_group::equal(table.at(each.first()).control, k_slot_empty) != 0)
+            if (!hash_overflow::has(table.at(each.group()).control, hash))
                 return "a look-up for an element ends before it";
             if (each.is_last())
                 return "an element is in none of its groups";

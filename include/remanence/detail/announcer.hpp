@@ -4,13 +4,17 @@
 
 #include <remanence/allocator.hpp>
 
+#include <atomic>
 #include <cstddef>
 
 namespace remanence::detail {
 
 class heap_impl; // src/api/heap_impl.hpp
 
-/// The open heap with this header if a declared section is open in it, else null. A few instructions.
+/// How many declared sections are open in this process. A thread knows of those that it works in.
+extern std::atomic<unsigned> declared_sections;
+
+/// The open heap with this header if a declared section is open in it, else null.
 [[nodiscard]] heap_impl* declared_heap(const heap_header* where) noexcept;
 /// Announces [first, first+bytes), as heap::touch() does; nothing where that does not lie in the heap.
 void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
@@ -28,7 +32,9 @@ template <class T>
 class announcer<allocator<T>> {
 public:
     explicit announcer(const allocator<T>& where) noexcept
-        : heap_(where.heap() != nullptr ? declared_heap(where.heap()) : nullptr) {}
+        : heap_(declared_sections.load(std::memory_order_relaxed) != 0 && where.heap() != nullptr
+                    ? declared_heap(where.heap())
+                    : nullptr) {}
     void operator()(const void* first, std::size_t bytes) const noexcept {
         if (heap_ != nullptr) [[unlikely]]
             announce(heap_, first, bytes);

@@ -70,7 +70,7 @@ struct btree_steps {
     }
 };
 
-/// Bidirectional. Two native pointers wide: not to be stored in a heap that may move.
+/// Bidirectional. Has native pointers: not to be stored in a heap that may move.
 template <class Value, std::size_t NodeBytes, bool IsConst>
 class btree_iterator {
     using nodes = btree_nodes<Value, NodeBytes>;
@@ -94,7 +94,12 @@ public:
     [[nodiscard]] reference operator*() const noexcept { return nodes::value(at_.node, at_.index); }
     [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }
     btree_iterator& operator++() noexcept {
-        at_ = btree_steps<nodes>::next(at_);
+        if (at_.index + 1 < leaf_count_) [[likely]] {
+            ++at_.index;
+        } else {
+            at_ = btree_steps<nodes>::next(at_);
+            leaf_count_ = at_.node->height == 0 ? at_.node->count : 0;
+        }
         return *this;
     }
     btree_iterator operator++(int) noexcept {
@@ -104,6 +109,7 @@ public:
     }
     btree_iterator& operator--() noexcept {
         at_ = btree_steps<nodes>::previous(at_);
+        leaf_count_ = 0;
         return *this;
     }
     btree_iterator operator--(int) noexcept {
@@ -118,6 +124,7 @@ public:
 
 private:
     btree_place at_;
+    std::size_t leaf_count_ = 0; // of the leaf it is in, where it came to it by a step forward; else 0
 };
 
 } // namespace remanence::detail

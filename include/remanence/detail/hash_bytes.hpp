@@ -25,10 +25,11 @@ struct hash_product {
     return product.low ^ product.high;
 }
 
-/// Of a number.
+/// Of a number. The seed decides what is multiplied, so nobody can choose numbers whose products are alike; the second
+/// product, of the halves of the first, keeps sequences from staying sequences.
 [[nodiscard]] inline std::uint64_t hash_number(std::uint64_t number, std::uint64_t seed) noexcept {
-    const hash_product product = hash_multiply(number ^ k_hash_secret[0], seed ^ k_hash_secret[1]);
-    return hash_mix(product.low ^ k_hash_secret[0], product.high ^ k_hash_secret[1]);
+    const hash_product product = hash_multiply(number ^ seed, k_hash_secret[1]);
+    return hash_mix(product.low, product.high ^ (k_hash_secret[0] >> 33));
 }
 
 template <class Number>

@@ -161,15 +161,15 @@ public:
     [[nodiscard]] size_type size() const noexcept { return table_.size(); }
     [[nodiscard]] size_type max_size() const noexcept { return elements_max(table_.alloc()); }
 
-    // Room. A bucket is a slot.
+    // Room. A bucket is a byte of hash_table.hpp's blocks (H1).
 
-    [[nodiscard]] size_type bucket_count() const noexcept { return table_.slots(); }
+    [[nodiscard]] size_type bucket_count() const noexcept { return table_.buckets(); }
     [[nodiscard]] float load_factor() const noexcept {
         return empty() ? 0.0F : static_cast<float>(size()) / static_cast<float>(bucket_count());
     }
-    [[nodiscard]] float max_load_factor() const noexcept { return 0.875F; }
-    /// For so many slots at least; with 0 as few as the elements need.
-    void rehash(size_type slots) { table_.rehash_for(table::elements_max(slots)); }
+    [[nodiscard]] float max_load_factor() const noexcept { return 0.8125F; }
+    /// For so many buckets at least; with 0 as few as the elements need.
+    void rehash(size_type buckets) { table_.rehash_for(table::elements_max(buckets)); }
     void reserve(size_type elements) { table_.reserve(elements); }
 
     // Look-up. By a key, or by whatever a transparent hash and equality take.
@@ -243,9 +243,10 @@ public:
     // Erasure. Takes no memory and gives none back, but for clear().
 
     iterator erase(const_iterator where) noexcept {
-        const place at = where.place();
-        table_.erase(at);
-        return iterator(hash_block<value_type>::settled(hash_block<value_type>::behind(at, 1)));
+        iterator next(where.place());
+        ++next;
+        table_.erase(where.place());
+        return next;
     }
     iterator erase(iterator where) noexcept
         requires(!std::same_as<iterator, const_iterator>)
@@ -395,9 +396,8 @@ private:
     void move_all(hash_container& other) {
         const emptied_at_the_end<hash_container> at_the_end(other);
         table_.rehash_for(other.size());
-        for (place each = other.table_.first(); each != other.table_.end();
-             each = hash_block<value_type>::settled(hash_block<value_type>::behind(each, 1))) {
-            value_type& one = hash_block<value_type>::value(each);
+        for (hash_iterator<value_type, false> each(other.table_.first()); each != decltype(each)(); ++each) {
+            value_type& one = *each;
             const std::uint64_t hash = table_.hash_of(table::key_of(one));
             if constexpr (Traits::k_is_set)
                 put_made(hash, std::move(one));

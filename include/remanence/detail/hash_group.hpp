@@ -1,38 +1,69 @@
-// Sixteen control bytes of a hash table at once. Depends on the standard library only.
+// A group of a hash table at once: the control bytes of fifteen slots, and a byte that says what it had no room for. Depends on the standard library only.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace remanence::detail {
 
-/// What a control byte says of its slot; 0 to 127: it holds an element, whose hash ends in these 7 bits.
-inline constexpr signed char k_slot_empty = -128;
-inline constexpr signed char k_slot_erased = -2; // look-ups go on behind its group
-inline constexpr signed char k_slot_end = -1;    // there is none
+inline constexpr std::size_t k_hash_group = 16; // control bytes
+inline constexpr std::size_t k_hash_group_slots = 15;
+inline constexpr std::uint32_t k_hash_slots_mask = (1U << k_hash_group_slots) - 1;
 
-inline constexpr std::size_t k_hash_group = 16;
+/// What a control byte says of its slot. Any other value: it holds an element (k_hash_controls).
+inline constexpr unsigned char k_slot_empty = 0;
+inline constexpr unsigned char k_slot_end = 1; // there is none
 
-/// For each function: bit i of what it returns is about byte i.
+/// The control byte of an element, four times, by the last 8 bits of its hash: these, unless they are one of those above;
+/// the last 3 bits are those of the hash. From a table since a vector is filled with one of four bytes in two steps.
+inline constexpr std::array<std::uint32_t, 256> k_hash_controls = [] {
+    std::array<std::uint32_t, 256> all{};
+    for (std::uint32_t i = 0; i != all.size(); ++i)
+        all[i] = 0x01010101U * (i > k_slot_end ? i : i + 8);
+    return all;
+}();
+[[nodiscard]] inline unsigned char control_of(std::uint64_t hash) noexcept {
+    return static_cast<unsigned char>(k_hash_controls[hash & 0xff]);
+}
+
+/// The last byte of a group: it was full when an element came whose control byte ended in the bit's number.
+struct hash_overflow {
+    [[nodiscard]] static unsigned char bit(std::uint64_t hash_or_control) noexcept {
+        return static_cast<unsigned char>(1U << (hash_or_control & 7));
+    }
+    [[nodiscard]] static bool has(const unsigned char* group, std::uint64_t hash_or_control) noexcept {
+        return (group[k_hash_group_slots] & bit(hash_or_control)) != 0;
+    }
+    template <class Announce>
+    static void add(unsigned char* group, std::uint64_t hash, const Announce& announce) noexcept {
+        announce(group + k_hash_group_slots, 1);
+        group[k_hash_group_slots] = static_cast<unsigned char>(group[k_hash_group_slots] | bit(hash));
+    }
+};
+
+/// The first bit of what is not 0.
+[[nodiscard]] inline std::size_t first_in(std::uint32_t bits) noexcept {
+    return static_cast<std::size_t>(std::countr_zero(bits));
+}
+
+/// For each function: bit i of what it returns is about slot i of the group.
 struct plain_hash_group {
-    [[nodiscard]] static std::uint32_t equal(const signed char* group, signed char value) noexcept {
-        return where(group, [=](signed char each) { return each == value; });
+    /// An element whose hash ends as this one.
+    [[nodiscard]] static std::uint32_t alike(const unsigned char* group, std::uint64_t hash) noexcept {
+        return where(group, [=](unsigned char each) { return each == control_of(hash); });
     }
-    /// Empty or erased.
-    [[nodiscard]] static std::uint32_t free(const signed char* group) noexcept {
-        return where(group, [](signed char each) { return each < k_slot_end; });
-    }
-    /// An element, or the end.
-    [[nodiscard]] static std::uint32_t taken_or_end(const signed char* group) noexcept {
-        return ~free(group) & 0xffffU;
+    [[nodiscard]] static std::uint32_t empty(const unsigned char* group) noexcept {
+        return where(group, [](unsigned char each) { return each == k_slot_empty; });
     }
 
 private:
     template <class Is>
-    [[nodiscard]] static std::uint32_t where(const signed char* group, const Is& is) noexcept {
+    [[nodiscard]] static std::uint32_t where(const unsigned char* group, const Is& is) noexcept {
         std::uint32_t found = 0;
-        for (std::size_t i = 0; i != k_hash_group; ++i)
+        for (std::size_t i = 0; i != k_hash_group_slots; ++i)
             found |= static_cast<std::uint32_t>(is(group[i])) << i;
         return found;
     }
@@ -41,25 +72,27 @@ private:
 #if defined(__SSE2__)
 /// The same by vector extensions of g++ and clang, which need no header.
 struct sse2_hash_group {
-    [[nodiscard]] static std::uint32_t equal(const signed char* group, signed char value) noexcept {
-        return bits(load(group) == (vector{} + value));
+    [[nodiscard]] static std::uint32_t alike(const unsigned char* group, std::uint64_t hash) noexcept {
+        const int_vector wanted = int_vector{} + k_hash_controls[hash & 0xff];
+        return bits(load(group) == reinterpret_cast<vector>(wanted));
     }
-    [[nodiscard]] static std::uint32_t free(const signed char* group) noexcept {
-        return bits(load(group) < (vector{} + k_slot_end));
+    [[nodiscard]] static std::uint32_t empty(const unsigned char* group) noexcept {
+        return bits(load(group) == vector{});
     }
-    [[nodiscard]] static std::uint32_t taken_or_end(const signed char* group) noexcept { return free(group) ^ 0xffffU; }
 
 private:
-    using vector [[gnu::vector_size(16)]] = signed char;
+    using vector [[gnu::vector_size(16)]] = unsigned char;
+    using int_vector [[gnu::vector_size(16)]] = std::uint32_t;
     using char_vector [[gnu::vector_size(16)]] = char;
-    [[nodiscard]] static vector load(const signed char* group) noexcept {
+    [[nodiscard]] static vector load(const unsigned char* group) noexcept {
         vector all;
         std::memcpy(&all, group, sizeof all);
         return all;
     }
     template <class Truth>
     [[nodiscard]] static std::uint32_t bits(Truth truth) noexcept {
-        return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(reinterpret_cast<char_vector>(truth)));
+        return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(reinterpret_cast<char_vector>(truth))) &
+               k_hash_slots_mask;
     }
 };
 using hash_group = sse2_hash_group;

@@ -15,7 +15,7 @@ struct hash_fingerprint {
     static void write(structure_writer& out) {
         write_list<Arguments...>(out, " <", ">");
         out.text(" hash table " + std::to_string(k_hash_layout) +
-                 (hash_block<Value>::slots::k_is_inline ? " slots" : " links"));
+                 (hash_block<Value>::slot::k_is_inline ? " slots" : " links"));
     }
 };
 

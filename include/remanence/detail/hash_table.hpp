@@ -1,15 +1,18 @@
-// The table behind hash_map and hash_set: open addressing, its slots in groups of 16, each with a control byte that
-// lies apart. After SwissTable (M. Kulukundis and others, abseil.io/about/design/swisstables). Part of the layout of
-// what programs store. Depends on the standard library only.
+// The table behind hash_map and hash_set: open addressing, its slots in groups of 15, each with a control byte that
+// lies apart. After boost::unordered_flat_map (J. M. López Muñoz), which took control bytes from SwissTable (M. Kulukundis
+// and others). Part of the layout of what programs store. Depends on the standard library only.
 //
-//  H1  There are no slots, and no block, or a power of two of them, at least 4. A block is a control byte for each
-//      slot, 16 more that say "end", then the slots. Nothing in it depends on the address it lies at: slots are those
-//      of element_slot.hpp, the container knows the block by a distance.
-//  H2  The hash of an element, with the seed that the container stores, chooses its group by all but the last 7 bits;
-//      those are its control byte. An element lies in the first group, of the sequence that begins there (1, then 2,
-//      then 3 … groups further), that was not full when it came. So a look-up ends at a group with an empty slot.
-//  H3  An erased slot becomes empty if no look-up for another element can have passed its group: the group has an empty
-//      slot, or is the only one. Elements, erased slots and `room` make seven eighths of all slots.
+//  H1  There are no buckets and no block, or a power of two of them, at least 4, of which 16 are a group. A block is a byte
+//      for each bucket, 16 or more, then the slots. The first 15 bytes of a group are control bytes of a slot each, the last
+//      is about elements that the group had no room for. The last control byte of all, and what fills up a group, say
+//      "end". Nothing in it depends on the address it lies at: slots are those of element_slot.hpp, the container knows
+//      the block by a distance.
+//  H2  The hash of an element, with the seed that the container stores, chooses its group by all but the last 8 bits;
+//      those give its control byte. An element lies in the first group, of the sequence that begins there (1, then 2,
+//      then 3 … groups further), that was not full when it came, and those before it say so by the bit of the last 3 bits of
+//      its hash. So a look-up ends at a group where that bit is not set, or after the last.
+//  H3  Those bits stay until the elements move to another block. Elements and `room` are thirteen sixteenths of all buckets,
+//      less one for each erasure of an element whose bit its group has: so the bits are renewed before look-ups are long.
 //  H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
 //  H5  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
 //      references.
@@ -39,10 +42,10 @@
 namespace remanence::detail {
 
 /// The number of this layout and of the hashes; in the fingerprint of each type that has such a container.
-inline constexpr unsigned k_hash_layout = 1;
+inline constexpr unsigned k_hash_layout = 2;
 
 inline constexpr std::size_t k_hash_inline_bytes = 128;
-inline constexpr std::size_t k_hash_slots_least = 4;
+inline constexpr std::size_t k_hash_buckets_least = 4;
 
 /// Look into tables: heap::verify(), and tests, which define the second.
 template <class Container>
@@ -52,9 +55,9 @@ struct hash_inspector;
 /// A number that no program can know before. Any thread.
 [[nodiscard]] std::uint64_t random_seed() noexcept;
 
-/// Where an element is. The end of a table is at its byte that says so; {null, null} without slots.
+/// Where an element is; the end of every table is {null, null}.
 struct hash_place {
-    signed char* control = nullptr;
+    unsigned char* control = nullptr;
     std::byte* slot = nullptr;
 
     friend bool operator==(const hash_place& a, const hash_place& b) noexcept { return a.control == b.control; }
@@ -63,41 +66,94 @@ struct hash_place {
 /// Everything about a block that depends on the element.
 template <class Value>
 struct hash_block {
-    using slots = element_slot<Value, k_hash_inline_bytes>;
-    static constexpr std::size_t k_slot_alignment = alignof(typename slots::slot_type);
+    using slot = element_slot<Value, k_hash_inline_bytes>;
+    static constexpr std::size_t k_slot_alignment = alignof(typename slot::slot_type);
     static constexpr std::size_t k_alignment = std::max(k_hash_group, k_slot_alignment);
     /// Moving an element to another slot writes to the first, too.
-    static constexpr bool k_moves_write = slots::k_is_inline && !slot_value<Value>::k_is_bytes;
+    static constexpr bool k_moves_write = slot::k_is_inline && !slot_value<Value>::k_is_bytes;
 
     /// What blocks are allocated in. No group straddles a cache line.
     struct alignas(k_alignment) unit {
         std::byte bytes[k_alignment];
     };
-    [[nodiscard]] static std::size_t slots_offset(std::size_t count) noexcept {
-        return (count + k_hash_group + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
+    /// Of so many buckets.
+    [[nodiscard]] static std::size_t slots(std::size_t buckets) noexcept {
+        return buckets - buckets / k_hash_group - 1;
     }
-    [[nodiscard]] static std::size_t units(std::size_t count) noexcept {
-        return (slots_offset(count) + count * slots::k_slot_bytes + sizeof(unit) - 1) / sizeof(unit);
+    [[nodiscard]] static std::size_t slots_offset(std::size_t buckets) noexcept {
+        const std::size_t bytes = ((buckets - 1) / k_hash_group + 1) * k_hash_group;
+        if constexpr (k_slot_alignment <= k_hash_group)
+            return bytes;
+        else
+            return (bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
     }
-    /// Slots in the address space, a power of two.
-    static constexpr std::size_t k_count_max = std::bit_floor((std::size_t{1} << 62) / (slots::k_slot_bytes + 1));
+    [[nodiscard]] static std::size_t units(std::size_t buckets) noexcept {
+        return (slots_offset(buckets) + slots(buckets) * slot::k_slot_bytes + sizeof(unit) - 1) / sizeof(unit);
+    }
+    /// Buckets in the address space, a power of two.
+    static constexpr std::size_t k_buckets_max = std::bit_floor((std::size_t{1} << 62) / (slot::k_slot_bytes + 1));
 
-    [[nodiscard]] static Value& value(const hash_place& at) noexcept { return *slots::at(at.slot); }
-    /// The first element from here on, or the end.
-    [[nodiscard]] static hash_place settled(hash_place at) noexcept {
-        std::uint32_t taken = hash_group::taken_or_end(at.control);
-        while (taken == 0) {
-            at = behind(at, k_hash_group);
-            taken = hash_group::taken_or_end(at.control);
-        }
-        return behind(at, static_cast<std::size_t>(std::countr_zero(taken)));
-    }
+    [[nodiscard]] static Value& value(const hash_place& at) noexcept { return *slot::at(at.slot); }
+    /// Within a group.
     [[nodiscard]] static hash_place behind(const hash_place& at, std::size_t count) noexcept {
-        return {at.control + count, at.slot + count * slots::k_slot_bytes};
+        return {at.control + count, at.slot + count * slot::k_slot_bytes};
+    }
+    [[nodiscard]] static unsigned char* group_of(const hash_place& at) noexcept {
+        return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
+    }
+
+    /// Lets the slots of a group come while its control bytes are waited for, unless they are too much.
+    static void prefetch(const hash_place& group) noexcept {
+        constexpr std::size_t k_line_bytes = 64;
+        constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
+        if constexpr (k_bytes <= 4 * k_line_bytes) {
+            for (std::size_t i = 0; i < k_bytes; i += k_line_bytes)
+                __builtin_prefetch(group.slot + i);
+        }
+    }
+
+    /// The first element of a group and those behind it, or the end. `taken`: bit i is about the i-th slot behind that one,
+    /// and set if it was not empty.
+    [[nodiscard]] static hash_place first_from(hash_place group, std::uint32_t& taken) noexcept {
+        for (;; group = {group.control + k_hash_group, group.slot + k_hash_group_slots * slot::k_slot_bytes}) {
+            taken = taken_in(group.control);
+            if (taken != 0)
+                return ended(behind(group, next_of(taken)));
+        }
+    }
+    /// The first element behind one, or the end. `taken`: as above, as it was when that was reached; or 0.
+    [[nodiscard]] static hash_place next(hash_place at, std::uint32_t& taken) noexcept {
+        do {
+            if (taken == 0) {
+                const auto index = static_cast<std::size_t>(at.control - group_of(at));
+                taken = taken_in(at.control - index) >> index >> 1;
+                if (taken == 0) {
+                    return first_from({at.control + (k_hash_group - index),
+                                       at.slot + (k_hash_group_slots - index) * slot::k_slot_bytes},
+                                      taken);
+                }
+            }
+            at = behind(at, 1 + next_of(taken));
+        } while (*at.control == k_slot_empty); // erased meanwhile
+        return ended(at);
+    }
+
+private:
+    [[nodiscard]] static std::uint32_t taken_in(const unsigned char* group) noexcept {
+        return hash_group::empty(group) ^ k_hash_slots_mask;
+    }
+    /// How many slots there are before the first that `taken` has, which loses that and these.
+    [[nodiscard]] static std::size_t next_of(std::uint32_t& taken) noexcept {
+        const std::size_t first = first_in(taken);
+        taken = taken >> first >> 1;
+        return first;
+    }
+    [[nodiscard]] static hash_place ended(const hash_place& at) noexcept {
+        return *at.control == k_slot_end ? hash_place() : at;
     }
 };
 
-/// Forward. Two native pointers wide: not to be stored in a heap that may move.
+/// Forward. Has native pointers: not to be stored in a heap that may move.
 template <class Value, bool IsConst>
 class hash_iterator {
     using block = hash_block<Value>;
@@ -120,7 +176,7 @@ public:
     [[nodiscard]] reference operator*() const noexcept { return block::value(at_); }
     [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }
     hash_iterator& operator++() noexcept {
-        at_ = block::settled(block::behind(at_, 1));
+        at_ = block::next(at_, taken_);
         return *this;
     }
     hash_iterator operator++(int) noexcept {
@@ -135,6 +191,7 @@ public:
 
 private:
     hash_place at_;
+    std::uint32_t taken_ = 0; // as next() has it
 };
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
@@ -156,19 +213,22 @@ public:
     [[nodiscard]] const Equal& equal() const noexcept { return equal_; }
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
-    [[nodiscard]] std::size_t slots() const noexcept { return static_cast<std::size_t>(slots_); }
-    [[nodiscard]] place first() const noexcept { return size_ == 0 ? end() : block::settled(at(0)); }
-    [[nodiscard]] place end() const noexcept { return at(slots()); }
-    /// How many elements so many slots take.
-    [[nodiscard]] static std::size_t elements_max(std::size_t slots) noexcept {
-        return slots / 8 * 7 + slots % 8 * 7 / 8;
+    [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
+    [[nodiscard]] place first() const noexcept {
+        std::uint32_t taken = 0;
+        return size_ == 0 ? end() : block::first_from(at(0), taken);
     }
-    /// The least number of slots for so many elements. Throws std::length_error.
-    [[nodiscard]] static std::size_t slots_for(std::size_t elements) {
-        if (elements > elements_max(block::k_count_max))
+    [[nodiscard]] static place end() noexcept { return {}; }
+    /// How many elements so many buckets take.
+    [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
+        return buckets / 16 * 13 + buckets % 16 * 13 / 16;
+    }
+    /// The least number of buckets for so many elements. Throws std::length_error.
+    [[nodiscard]] static std::size_t buckets_for(std::size_t elements) {
+        if (elements > elements_max(block::k_buckets_max))
             throw std::length_error("too many elements for a hash table");
-        const std::size_t slots = std::max(std::bit_ceil(elements), k_hash_slots_least);
-        return elements_max(slots) >= elements ? slots : 2 * slots;
+        const std::size_t buckets = std::max(std::bit_ceil(elements), k_hash_buckets_least);
+        return elements_max(buckets) >= elements ? buckets : 2 * buckets;
     }
 
     template <class K>
@@ -186,17 +246,10 @@ public:
     [[nodiscard]] place find(const K& key, std::uint64_t hash) const {
         if (size_ == 0)
             return end();
-        for (probe each(*this, hash);; each.next()) {
-            const place group = at(each.first());
-            for (std::uint32_t alike = hash_group::equal(group.control, control_of(hash)); alike != 0;
-                 alike &= alike - 1) {
-                const place one = block::behind(group, static_cast<std::size_t>(std::countr_zero(alike)));
-                if (equal_(key_of(block::value(one)), key)) [[likely]]
-                    return one;
-            }
-            if (hash_group::equal(group.control, k_slot_empty) != 0 || each.is_last()) [[likely]]
-                return end();
-        }
+        const place group = at(probe(*this, hash).group());
+        block::prefetch(group);
+        place found;
+        return is_decided(group, key, hash, found) ? found : find_further(key, hash);
     }
 
     /// Inserts an element that is not there. Returns where it is. When it throws, nothing happened.
@@ -208,16 +261,12 @@ public:
     place put_slot(std::uint64_t hash, Release&& release) {
         const announce_to announce(alloc());
         announce(this, sizeof *this);
-        place to = slots_ == 0 ? place() : free_place(hash);
-        if (slots_ == 0 || (room_ == 0 && *to.control == k_slot_empty)) {
+        if (room_ == 0)
             grow();
-            to = free_place(hash);
-        }
-        announce(to.control, 1);
-        announce(to.slot, block::slots::k_slot_bytes);
-        block::slots::move(release(), to.slot);
-        room_ -= *to.control == k_slot_empty ? 1 : 0;
-        *to.control = control_of(hash);
+        const place to = claim(hash, announce);
+        announce(to.slot, block::slot::k_slot_bytes);
+        block::slot::move(release(), to.slot);
+        --room_;
         ++size_;
         return to;
     }
@@ -225,10 +274,10 @@ public:
     /// Destroys an element.
     void erase(place at) noexcept {
         const announce_to announce(alloc());
-        if constexpr (block::slots::k_is_destroyed) {
-            announce(at.slot, block::slots::k_slot_bytes);
+        if constexpr (block::slot::k_is_destroyed) {
+            announce(at.slot, block::slot::k_slot_bytes);
             Alloc where = alloc();
-            block::slots::destroy(where, at.slot);
+            block::slot::destroy(where, at.slot);
         }
         leave(at, announce);
     }
@@ -236,8 +285,8 @@ public:
     void take(place at, void* into) noexcept {
         const announce_to announce(alloc());
         if constexpr (block::k_moves_write)
-            announce(at.slot, block::slots::k_slot_bytes);
-        block::slots::move(at.slot, into);
+            announce(at.slot, block::slot::k_slot_bytes);
+        block::slot::move(at.slot, into);
         leave(at, announce);
     }
     void clear() noexcept {
@@ -251,20 +300,20 @@ public:
     /// it throws, nothing happened.
     void reserve(std::size_t elements) {
         if (elements > size() && elements - size() > room_)
-            rehash_for(std::max(elements, elements_max(slots())));
+            rehash_for(std::max(elements, elements_max(buckets())));
     }
-    /// The least number of slots for so many elements, and for those that are there, and none of them erased. When it
+    /// The least number of buckets for so many elements, and for those that are there, with all their room (H3). When it
     /// throws, nothing happened.
     void rehash_for(std::size_t elements) {
-        const std::size_t slots = elements == 0 && size_ == 0 ? 0 : slots_for(std::max(elements, size()));
-        if (slots == slots_ && size() + room_ == elements_max(slots))
+        const std::size_t buckets = elements == 0 && size_ == 0 ? 0 : buckets_for(std::max(elements, size()));
+        if (buckets == buckets_ && size() + room_ == elements_max(buckets))
             return;
         const announce_to announce(alloc());
         announce(this, sizeof *this);
-        if (slots == 0)
+        if (buckets == 0)
             clear();
         else
-            move_to(slots);
+            move_to(buckets);
     }
 
     /// Takes everything from a table whose allocator is equal, and leaves that empty. This one must be empty.
@@ -273,7 +322,7 @@ public:
         announce(this, sizeof *this);
         announce(&other, sizeof other);
         block_.set(other.block_.get());
-        slots_ = other.slots_;
+        buckets_ = other.buckets_;
         size_ = other.size_;
         room_ = other.room_;
         seed_ = other.seed_;
@@ -288,7 +337,7 @@ public:
         std::byte* const kept = block_.get();
         block_.set(other.block_.get());
         other.block_.set(kept);
-        std::swap(slots_, other.slots_);
+        std::swap(buckets_, other.buckets_);
         std::swap(size_, other.size_);
         std::swap(room_, other.room_);
         std::swap(seed_, other.seed_);
@@ -319,6 +368,7 @@ private:
     template <class Container>
     friend struct hash_structure;
     friend hash_inspector;
+    using iterator = hash_iterator<Value, false>;
     template <class Block> // a template, since Value may still be incomplete here
     using block_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Block::unit>;
 
@@ -327,13 +377,12 @@ private:
                                                   ? std::is_nothrow_invocable_v<const Hash&, const K&, std::uint64_t>
                                                   : std::is_nothrow_invocable_v<const Hash&, const K&>;
 
-    /// The groups in the order of H2, each once.
+    /// The groups in the order of H2, each once. Only where there are buckets.
     class probe {
     public:
         probe(const hash_table& table, std::uint64_t hash) noexcept
-            : mask_((std::max<std::uint64_t>(table.slots_, k_hash_group) / k_hash_group) - 1),
-              group_((hash >> 7) & mask_) {}
-        [[nodiscard]] std::size_t first() const noexcept { return static_cast<std::size_t>(group_) * k_hash_group; }
+            : mask_((table.buckets_ - 1) / k_hash_group), group_((hash >> 8) & mask_) {}
+        [[nodiscard]] std::size_t group() const noexcept { return static_cast<std::size_t>(group_); }
         [[nodiscard]] bool is_last() const noexcept { return step_ == mask_; }
         void next() noexcept { group_ = (group_ + ++step_) & mask_; }
 
@@ -343,47 +392,68 @@ private:
         std::uint64_t step_ = 0;
     };
 
-    [[nodiscard]] static signed char control_of(std::uint64_t hash) noexcept {
-        return static_cast<signed char>(hash & 0x7f);
+    /// The first of a group, where there are any.
+    [[nodiscard]] place at(std::size_t group) const noexcept {
+        std::byte* const begin = &*block_;
+        return {reinterpret_cast<unsigned char*>(begin) + group * k_hash_group,
+                begin + block::slots_offset(buckets()) + group * (k_hash_group_slots * block::slot::k_slot_bytes)};
     }
-    [[nodiscard]] place at(std::size_t index) const noexcept {
-        std::byte* const begin = block_.get();
-        if (begin == nullptr)
-            return {};
-        return block::behind({reinterpret_cast<signed char*>(begin), begin + block::slots_offset(slots())}, index);
+    /// Whether a group says where a key is, or that it is not there.
+    template <class K>
+    [[nodiscard]] bool is_decided(const place& group, const K& key, std::uint64_t hash, place& found) const {
+        for (std::uint32_t alike = hash_group::alike(group.control, hash); alike != 0; alike &= alike - 1) {
+            const place one = block::behind(group, first_in(alike));
+            if (equal_(key_of(block::value(one)), key)) [[likely]] {
+                found = one;
+                return true;
+            }
+        }
+        return !hash_overflow::has(group.control, hash);
     }
-    [[nodiscard]] place free_place(std::uint64_t hash) const noexcept {
+    /// Behind the first group. Apart, so that the look into that one has the registers for itself.
+    template <class K>
+    [[nodiscard, gnu::noinline]] place find_further(const K& key, std::uint64_t hash) const {
+        place found;
+        for (probe each(*this, hash); !each.is_last();) {
+            each.next();
+            if (is_decided(at(each.group()), key, hash, found))
+                break;
+        }
+        return found;
+    }
+    /// A free slot gets an element with such a hash (H2): there is one.
+    template <class Announce>
+    [[nodiscard]] place claim(std::uint64_t hash, const Announce& announce) noexcept {
         for (probe each(*this, hash);; each.next()) {
-            const place group = at(each.first());
-            if (const std::uint32_t found = hash_group::free(group.control))
-                return block::behind(group, static_cast<std::size_t>(std::countr_zero(found)));
+            const place group = at(each.group());
+            if (const std::uint32_t empty = hash_group::empty(group.control)) {
+                const place to = block::behind(group, first_in(empty));
+                announce(to.control, 1);
+                *to.control = control_of(hash);
+                return to;
+            }
+            hash_overflow::add(group.control, hash, announce);
         }
     }
     /// A slot has become raw.
     void leave(const place& from, const announce_to& announce) noexcept {
         announce(this, sizeof *this);
         announce(from.control, 1);
-        const std::size_t index = static_cast<std::size_t>(from.control - at(0).control);
-        const place group = at(index / k_hash_group * k_hash_group);
-        if (slots_ <= k_hash_group || hash_group::equal(group.control, k_slot_empty) != 0) { // H3
-            *from.control = k_slot_empty;
-            ++room_;
-        } else {
-            *from.control = k_slot_erased;
-        }
+        room_ += hash_overflow::has(block::group_of(from), *from.control) ? 0U : 1U; // H3
         --size_;
+        *from.control = k_slot_empty;
     }
     void forget() noexcept {
         block_.set(nullptr);
-        slots_ = 0;
+        buckets_ = 0;
         size_ = 0;
         room_ = 0;
     }
 
-    /// Announced by the caller. Many erased slots give way to as many elements; else there are twice as many slots.
+    /// Announced by the caller. To twice the size, or to the same if much of the room was lost (H3).
     void grow() {
-        const bool is_full = size() >= elements_max(slots()) / 4 * 3;
-        move_to(slots_ == 0 ? k_hash_slots_least : is_full ? slots_for(elements_max(slots()) + 1) : slots());
+        const bool is_full = size() >= elements_max(buckets()) / 4 * 3;
+        move_to(buckets_ == 0 ? k_hash_buckets_least : is_full ? buckets_for(elements_max(buckets()) + 1) : buckets());
     }
     void move_to(std::size_t count) {
         block_alloc<block> where(alloc());
@@ -393,31 +463,32 @@ private:
             for_each([&](const place& each) { hashes.push_back(hash_of(key_of(block::value(each)))); });
         }
         auto* const begin = reinterpret_cast<std::byte*>(where.allocate(block::units(count)));
-        std::memset(begin, static_cast<unsigned char>(k_slot_empty), count);
-        std::memset(begin + count, static_cast<unsigned char>(k_slot_end), k_hash_group);
+        std::memset(begin, k_slot_empty, std::max(count, k_hash_group));
+        if (count < k_hash_group)
+            std::memset(begin + count - 1, k_slot_end, k_hash_group_slots - (count - 1));
+        else
+            begin[count - 2] = std::byte{k_slot_end};
 
         // Nothing throws any more. H4
         const announce_to announce(alloc());
         if constexpr (block::k_moves_write) {
-            if (slots_ != 0)
-                announce(block_.get(), block::units(slots()) * sizeof(typename block::unit));
+            if (buckets_ != 0)
+                announce(block_.get(), block::units(buckets()) * sizeof(typename block::unit));
         }
         std::byte* const old_begin = block_.get();
-        const std::size_t old_count = slots();
-        const place old = at(0);
+        const std::size_t old_count = buckets();
+        const iterator old(first());
         block_.set(begin);
-        slots_ = count;
+        buckets_ = count;
         room_ = elements_max(count) - size();
         std::size_t index = 0;
-        for_each_in(old, size(), [&](const place& each) {
+        for_each_from(old, [&](const place& each) {
             std::uint64_t hash = 0;
             if constexpr (is_nothrow_hash_v<Key>)
                 hash = hash_of(key_of(block::value(each)));
             else
                 hash = hashes[index++];
-            const place to = free_place(hash);
-            block::slots::move(each.slot, to.slot);
-            *to.control = control_of(hash);
+            block::slot::move(each.slot, claim(hash, [](const void*, std::size_t) {}).slot);
         });
         if (old_begin != nullptr)
             where.deallocate(reinterpret_cast<typename block::unit*>(old_begin), block::units(old_count));
@@ -425,30 +496,27 @@ private:
 
     template <class Do>
     void for_each(Do&& act) const {
-        for_each_in(at(0), size(), std::forward<Do>(act));
+        for_each_from(iterator(first()), std::forward<Do>(act));
     }
     template <class Do>
-    static void for_each_in(place at, std::size_t count, Do&& act) {
-        for (; count != 0; --count) {
-            at = block::settled(at);
-            act(at);
-            at = block::behind(at, 1);
-        }
+    static void for_each_from(iterator each, Do&& act) {
+        for (; each != iterator(); ++each)
+            act(each.place());
     }
     void destroy_all() noexcept {
         std::byte* const begin = block_.get();
         if (begin == nullptr)
             return;
-        if constexpr (block::slots::k_is_destroyed) {
+        if constexpr (block::slot::k_is_destroyed) {
             Alloc one = alloc();
-            for_each([&](const place& each) { block::slots::destroy(one, each.slot); });
+            for_each([&](const place& each) { block::slot::destroy(one, each.slot); });
         }
         block_alloc<block> where(alloc());
-        where.deallocate(reinterpret_cast<typename block::unit*>(begin), block::units(slots()));
+        where.deallocate(reinterpret_cast<typename block::unit*>(begin), block::units(buckets()));
     }
 
-    link<std::byte> block_; // null: there are no slots
-    std::uint64_t slots_ = 0;
+    link<std::byte> block_; // null: there are no buckets
+    std::uint64_t buckets_ = 0;
     std::uint64_t size_ = 0;
     std::uint64_t room_ = 0; // H3
     std::uint64_t seed_ = random_seed();

@@ -19,6 +19,8 @@ public:
     [[nodiscard]] T* get() const noexcept {
         return distance_ == 0 ? nullptr : reinterpret_cast<T*>(place() + distance_);
     }
+    /// What it leads to; it must not be null.
+    [[nodiscard]] T& operator*() const noexcept { return *reinterpret_cast<T*>(place() + distance_); }
     void set(const T* to) noexcept { distance_ = to == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(to) - place(); }
 
 private:
