@@ -3,42 +3,29 @@
 // once with a transaction for each phase, which gives what the other systems give.
 #include "store.hpp"
 
-#include <db.h>
+#include <berkeley_db_library.hpp>
 
-#include <stdexcept>
 #include <utility>
 
 namespace {
 
-void check(int status, const char* what) {
-    if (status != 0)
-        throw std::runtime_error(std::string("Berkeley DB, ") + what + ": " + db_strerror(status));
-}
-
-constexpr u_int32_t k_cache_bytes = 64U << 20;
-
-DBT thing(const std::string& bytes) {
-    DBT result{};
-    result.data = const_cast<char*>(bytes.data()); // it only reads
-    result.size = static_cast<u_int32_t>(bytes.size());
-    return result;
-}
-
-std::string_view view(const DBT& thing) { return {static_cast<const char*>(thing.data), thing.size}; }
+using bench::check_berkeley_db;
+using bench::thing;
+using bench::view;
 
 class berkeley_db_store final : public store {
 public:
     berkeley_db_store(const std::filesystem::path& directory, bool duplicates, bool transactions) {
         if (transactions)
-            open_environment(directory);
-        check(db_create(&db_, environment_, 0), "db_create");
+            bench::open_berkeley_db_environment(environment_, directory);
+        check_berkeley_db(db_create(&db_, environment_, 0), "db_create");
         if (environment_ == nullptr)
-            check(db_->set_cachesize(db_, 0, k_cache_bytes, 1), "set_cachesize");
+            check_berkeley_db(db_->set_cachesize(db_, 0, bench::k_berkeley_db_cache_bytes, 1), "set_cachesize");
         if (duplicates)
-            check(db_->set_flags(db_, DB_DUP), "set_flags");
+            check_berkeley_db(db_->set_flags(db_, DB_DUP), "set_flags");
         const std::string file = transactions ? "book.db" : (directory / "book.db").string();
         const u_int32_t flags = DB_CREATE | (transactions ? DB_AUTO_COMMIT : 0U);
-        check(db_->open(db_, nullptr, file.c_str(), nullptr, DB_BTREE, flags, 0666), "open");
+        check_berkeley_db(db_->open(db_, nullptr, file.c_str(), nullptr, DB_BTREE, flags, 0666), "open");
     }
     ~berkeley_db_store() override {
         if (db_ != nullptr)
@@ -52,7 +39,7 @@ public:
         for (const record& entry : entries) {
             DBT key = thing(entry.name);
             DBT value = thing(entry.value);
-            check(db_->put(db_, transaction, &key, &value, 0), "put");
+            check_berkeley_db(db_->put(db_, transaction, &key, &value, 0), "put");
         }
         commit(transaction);
     }
@@ -66,8 +53,8 @@ public:
         while ((status = cursor->get(cursor, &key, &value, DB_NEXT)) == 0)
             checksum += entry_checksum(view(key), view(value));
         if (status != DB_NOTFOUND)
-            check(status, "get");
-        check(cursor->close(cursor), "close");
+            check_berkeley_db(status, "get");
+        check_berkeley_db(cursor->close(cursor), "close");
         return checksum;
     }
 
@@ -78,10 +65,10 @@ public:
         for (const std::uint32_t index : order) {
             DBT key = thing(entries[index].name);
             DBT value{};
-            check(cursor->get(cursor, &key, &value, DB_SET), "get");
+            check_berkeley_db(cursor->get(cursor, &key, &value, DB_SET), "get");
             checksum += entry_checksum(view(key), view(value));
         }
-        check(cursor->close(cursor), "close");
+        check_berkeley_db(cursor->close(cursor), "close");
         return checksum;
     }
 
@@ -100,29 +87,15 @@ public:
         std::uint64_t count = 0;
         while (cursor->get(cursor, &key, &value, DB_NEXT) == 0)
             ++count;
-        check(cursor->close(cursor), "close");
+        check_berkeley_db(cursor->close(cursor), "close");
         return count;
     }
 
     void close() override {
-        DB* const db = std::exchange(db_, nullptr);
-        check(db->close(db, 0), "close");
-        if (environment_ == nullptr)
-            return;
-        check(environment_->txn_checkpoint(environment_, 0, 0, 0), "txn_checkpoint");
-        DB_ENV* const environment = std::exchange(environment_, nullptr);
-        check(environment->close(environment, 0), "close");
+        bench::close_berkeley_db(std::exchange(db_, nullptr), std::exchange(environment_, nullptr));
     }
 
 private:
-    void open_environment(const std::filesystem::path& directory) {
-        check(db_env_create(&environment_, 0), "db_env_create");
-        check(environment_->set_cachesize(environment_, 0, k_cache_bytes, 1), "set_cachesize");
-        check(environment_->set_lg_bsize(environment_, 4U << 20), "set_lg_bsize");
-        check(environment_->set_lg_max(environment_, 256U << 20), "set_lg_max");
-        const u_int32_t flags = DB_CREATE | DB_PRIVATE | DB_INIT_MPOOL | DB_INIT_LOG | DB_INIT_TXN;
-        check(environment_->open(environment_, directory.c_str(), flags, 0666), "open");
-    }
     /// What `how` finds for each entry: DB_GET_BOTH compares the value too, DB_SET finds the first of the name.
     std::uint64_t remove_each(const records& entries, const record_order& order, u_int32_t how) {
         std::uint64_t removed = 0;
@@ -134,29 +107,29 @@ private:
             const int status = cursor->get(cursor, &key, &value, how);
             if (status == DB_NOTFOUND)
                 continue;
-            check(status, "get");
-            check(cursor->del(cursor, 0), "del");
+            check_berkeley_db(status, "get");
+            check_berkeley_db(cursor->del(cursor, 0), "del");
             ++removed;
         }
-        check(cursor->close(cursor), "close");
+        check_berkeley_db(cursor->close(cursor), "close");
         commit(transaction);
         return removed;
     }
     DB_TXN* begin() {
         DB_TXN* transaction = nullptr;
         if (environment_ != nullptr)
-            check(environment_->txn_begin(environment_, nullptr, &transaction, 0), "txn_begin");
+            check_berkeley_db(environment_->txn_begin(environment_, nullptr, &transaction, 0), "txn_begin");
         return transaction;
     }
     void commit(DB_TXN* transaction) {
         if (transaction != nullptr)
-            check(transaction->commit(transaction, DB_TXN_SYNC), "commit");
+            check_berkeley_db(transaction->commit(transaction, DB_TXN_SYNC), "commit");
         else
-            check(db_->sync(db_, 0), "sync");
+            check_berkeley_db(db_->sync(db_, 0), "sync");
     }
     DBC* open_cursor(DB_TXN* transaction) {
         DBC* cursor = nullptr;
-        check(db_->cursor(db_, transaction, &cursor, 0), "cursor");
+        check_berkeley_db(db_->cursor(db_, transaction, &cursor, 0), "cursor");
         return cursor;
     }
 

@@ -2,30 +2,20 @@
 // has, so that the first of a name is the one with the smallest value.
 #include "store.hpp"
 
-#include <lmdb.h>
+#include <lmdb_library.hpp>
 
-#include <stdexcept>
 #include <utility>
 
 namespace {
 
-void check(int status, const char* what) {
-    if (status != 0)
-        throw std::runtime_error(std::string("LMDB, ") + what + ": " + mdb_strerror(status));
-}
-
-constexpr std::size_t k_map_bytes = std::size_t{1} << 30;
-
-MDB_val thing(const std::string& bytes) {
-    return {bytes.size(), const_cast<char*>(bytes.data())}; // it only reads
-}
-
-std::string_view view(const MDB_val& thing) { return {static_cast<const char*>(thing.mv_data), thing.mv_size}; }
+using bench::check_lmdb;
+using bench::thing;
+using bench::view;
 
 class transaction {
 public:
     transaction(MDB_env* environment, unsigned flags) {
-        check(mdb_txn_begin(environment, nullptr, flags, &handle_), "txn_begin");
+        check_lmdb(mdb_txn_begin(environment, nullptr, flags, &handle_), "txn_begin");
     }
     transaction(const transaction&) = delete;
     transaction& operator=(const transaction&) = delete;
@@ -33,7 +23,7 @@ public:
         if (handle_ != nullptr)
             mdb_txn_abort(handle_);
     }
-    void commit() { check(mdb_txn_commit(std::exchange(handle_, nullptr)), "txn_commit"); }
+    void commit() { check_lmdb(mdb_txn_commit(std::exchange(handle_, nullptr)), "txn_commit"); }
     [[nodiscard]] MDB_txn* get() const { return handle_; }
 
 private:
@@ -42,34 +32,27 @@ private:
 
 class lmdb_store final : public store {
 public:
-    lmdb_store(const std::filesystem::path& directory, bool duplicates) : duplicates_(duplicates) {
-        check(mdb_env_create(&environment_), "env_create");
-        check(mdb_env_set_mapsize(environment_, k_map_bytes), "env_set_mapsize");
-        check(mdb_env_open(environment_, directory.c_str(), 0, 0666), "env_open");
-        transaction creation(environment_, 0);
-        check(mdb_dbi_open(creation.get(), nullptr, duplicates ? MDB_DUPSORT : 0, &people_), "dbi_open");
+    lmdb_store(const std::filesystem::path& directory, bool duplicates)
+        : environment_(directory), duplicates_(duplicates) {
+        transaction creation(environment_.get(), 0);
+        check_lmdb(mdb_dbi_open(creation.get(), nullptr, duplicates ? MDB_DUPSORT : 0, &people_), "dbi_open");
         creation.commit();
     }
-    ~lmdb_store() override {
-        if (environment_ != nullptr)
-            mdb_env_close(environment_);
-    }
-
     void insert(const records& entries) override {
-        transaction phase(environment_, 0);
+        transaction phase(environment_.get(), 0);
         for (const record& entry : entries) {
             MDB_val key = thing(entry.name);
             MDB_val value = thing(entry.value);
-            check(mdb_put(phase.get(), people_, &key, &value, 0), "put");
+            check_lmdb(mdb_put(phase.get(), people_, &key, &value, 0), "put");
         }
         phase.commit();
     }
 
     std::uint64_t iterate() override {
         std::uint64_t checksum = 0;
-        const transaction phase(environment_, MDB_RDONLY);
+        const transaction phase(environment_.get(), MDB_RDONLY);
         MDB_cursor* cursor = nullptr;
-        check(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
+        check_lmdb(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
         MDB_val key{};
         MDB_val value{};
         int status = 0;
@@ -77,19 +60,19 @@ public:
             checksum += entry_checksum(view(key), view(value));
         mdb_cursor_close(cursor);
         if (status != MDB_NOTFOUND)
-            check(status, "cursor_get");
+            check_lmdb(status, "cursor_get");
         return checksum;
     }
 
     std::uint64_t look_up(const records& entries, const record_order& order) override {
         std::uint64_t checksum = 0;
-        const transaction phase(environment_, MDB_RDONLY);
+        const transaction phase(environment_.get(), MDB_RDONLY);
         MDB_cursor* cursor = nullptr;
-        check(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
+        check_lmdb(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
         for (const std::uint32_t index : order) {
             MDB_val key = thing(entries[index].name);
             MDB_val value{};
-            check(mdb_cursor_get(cursor, &key, &value, MDB_SET_KEY), "cursor_get"); // gives the stored key back
+            check_lmdb(mdb_cursor_get(cursor, &key, &value, MDB_SET_KEY), "cursor_get"); // gives the stored key back
             checksum += entry_checksum(view(key), view(value));
         }
         mdb_cursor_close(cursor);
@@ -98,14 +81,14 @@ public:
 
     std::uint64_t remove(const records& entries, const record_order& order) override {
         std::uint64_t removed = 0;
-        transaction phase(environment_, 0);
+        transaction phase(environment_.get(), 0);
         for (const std::uint32_t index : order) {
             MDB_val key = thing(entries[index].name);
             MDB_val value = thing(entries[index].value);
             const int status = mdb_del(phase.get(), people_, &key, duplicates_ ? &value : nullptr);
             if (status == MDB_NOTFOUND)
                 continue;
-            check(status, "del");
+            check_lmdb(status, "del");
             ++removed;
         }
         phase.commit();
@@ -114,17 +97,17 @@ public:
 
     std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
         std::uint64_t removed = 0;
-        transaction phase(environment_, 0);
+        transaction phase(environment_.get(), 0);
         MDB_cursor* cursor = nullptr;
-        check(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
+        check_lmdb(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
         for (const std::uint32_t index : order) {
             MDB_val key = thing(entries[index].name);
             MDB_val value{};
             const int status = mdb_cursor_get(cursor, &key, &value, MDB_SET);
             if (status == MDB_NOTFOUND)
                 continue;
-            check(status, "cursor_get");
-            check(mdb_cursor_del(cursor, 0), "cursor_del");
+            check_lmdb(status, "cursor_get");
+            check_lmdb(mdb_cursor_del(cursor, 0), "cursor_del");
             ++removed;
         }
         mdb_cursor_close(cursor);
@@ -133,16 +116,16 @@ public:
     }
 
     std::uint64_t size() override {
-        const transaction phase(environment_, MDB_RDONLY);
+        const transaction phase(environment_.get(), MDB_RDONLY);
         MDB_stat facts{};
-        check(mdb_stat(phase.get(), people_, &facts), "stat");
+        check_lmdb(mdb_stat(phase.get(), people_, &facts), "stat");
         return facts.ms_entries;
     }
 
-    void close() override { mdb_env_close(std::exchange(environment_, nullptr)); }
+    void close() override { environment_.close(); }
 
 private:
-    MDB_env* environment_ = nullptr;
+    bench::lmdb_environment environment_;
     MDB_dbi people_ = 0;
     bool duplicates_;
 };

@@ -275,6 +275,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     const fault given = GetParam();
     std::map<std::string, std::uint64_t> unheard;
     std::uint64_t repeated = 0;
+    std::uint64_t opened_again = 0;
     std::uint64_t n = 0;
     for (;; n++) {
         SCOPED_TRACE(std::string(given.name) + ", call " + std::to_string(n));
@@ -287,6 +288,11 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
             unheard[plan.struck]++;
             EXPECT_TRUE(may_be_silent(plan.struck, given.code)) << plan.struck << " failed, and nobody heard";
         }
+        if (plan.struck == k_opens) {
+            opened_again++;
+            EXPECT_EQ(told.heard, "") << plan.struck << " failed once, and was not repeated";
+            EXPECT_EQ(told.repeated, 0U) << plan.struck << " failed once, and was not repeated";
+        }
         EXPECT_TRUE(told.heard.empty() || tells_of(told, given)) << plan.struck << ", heard: " << told.heard;
         ASSERT_EQ(check_what_is_left(dir.path(), told), "") << plan.struck << ", heard: " << told.heard;
         if (plan.struck.empty()) {
@@ -295,6 +301,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
         }
     }
     EXPECT_GT(n, 20U);
+    EXPECT_EQ(opened_again > 0, !given.from_then_on && given.code != k_short);
     std::cout << given.name << ": " << n << " calls failed; " << repeated
               << " commits succeeded when repeated; unheard:";
     for (const auto& [call, times] : unheard)
