@@ -264,7 +264,8 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
             if (!checksum)
                 return checksum.error();
             if (*checksum == 0) {
-                places.add(page.page); // a hole so far; the fold will fill it
+                if (!view_->was_committed_in_log(page.page))
+                    places.add(page.page); // a hole so far; the fold will fill it
             } else {
                 REM_TRY(store_->reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
             }

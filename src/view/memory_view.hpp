@@ -106,6 +106,9 @@ public:
     result<bool> holds_changes(const page_predicate& is_unused);
     /// Whether the chunk is mapped from the home where it is.
     [[nodiscard]] bool maps_home(std::uint64_t chunk) const { return maps(chunk, mapping::home); }
+    /// Whether a commit changed the page since the last checkpoint began, and since its chunk moved: then there is room for it
+    /// where it lies in the file.
+    [[nodiscard]] bool was_committed_in_log(std::uint64_t page) const { return twins_.has_newer(page); }
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
     void accept(const change_set& changes);
     /// Memory becomes the committed content again.

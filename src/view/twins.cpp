@@ -13,6 +13,11 @@ std::byte* twins::find(std::uint64_t page) const {
     return chunk == chunks_.end() ? nullptr : chunk->second[page % chunk_pages_].bytes;
 }
 
+bool twins::has_newer(std::uint64_t page) const {
+    auto chunk = chunks_.find(page / chunk_pages_);
+    return chunk != chunks_.end() && chunk->second[page % chunk_pages_].checksum != 0;
+}
+
 std::byte* twins::allocate(std::uint64_t count) {
     if (count == 1 && !free_.empty()) {
         std::byte* page = free_.back();

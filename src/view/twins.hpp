@@ -24,6 +24,8 @@ public:
 
     /// The twin of a page, or null.
     [[nodiscard]] std::byte* find(std::uint64_t page) const;
+    /// Whether it has one whose content is newer than the image's.
+    [[nodiscard]] bool has_newer(std::uint64_t page) const;
     /// Whether a page of the chunk has one.
     [[nodiscard]] bool has_any_in(std::uint64_t chunk) const { return chunks_.contains(chunk); }
     /// Memory for `count` pages in a row, to become twins by insert() or to be given back by discard().

@@ -139,6 +139,42 @@ INSTANTIATE_TEST_SUITE_P(each, engine_failing,
                          testing::Combine(testing::Values(errc::io, errc::no_space), testing::Bool(),
                                           testing::Values(1U, 64 * MiB)));
 
+// I5: the fold may not lack space; but a commit need not ask for what an earlier one was given.
+TEST_F(engine_on_disk, room_for_a_page_is_reserved_by_the_first_commit_that_changes_it) {
+    disk_.limit_space(GiB); // so that it counts what is used
+    open();
+    std::uint64_t first = 20;
+    while ((block_ / k_page_bytes + first) % 16 != 4) // of a chunk
+        ++first;
+    put(first, 1);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    const auto reservations_to_change = [&](std::uint64_t page, unsigned value) {
+        put(page, value);
+        disk_.take_trace();
+        EXPECT_TRUE(engine_->commit());
+        return std::ranges::count_if(disk_.trace(), [](const os::disk_operation& each) {
+            return each.where == std::string_view("store: reserve pages");
+        });
+    };
+    EXPECT_EQ(reservations_to_change(first + 1, 1), 1);
+    EXPECT_EQ(reservations_to_change(first + 1, 2), 0);
+    EXPECT_EQ(reservations_to_change(first + 2, 1), 1);
+    disk_.limit_space(disk_.space_used());
+    EXPECT_EQ(reservations_to_change(first + 2, 2), 0);
+    put(first + 3, 1);
+    ASSERT_EQ(engine_->commit().why().code, errc::no_space);
+    disk_.limit_space(GiB);
+    EXPECT_EQ(reservations_to_change(first + 3, 2), 1); // it was not given room before
+    EXPECT_EQ(reservations_to_change(first + 3, 3), 0);
+    disk_.limit_space(disk_.space_used());
+    ASSERT_TRUE(engine_->checkpoint());
+    EXPECT_EQ(reservations_to_change(first + 3, 4), 0); // the image has it
+    open();
+    EXPECT_EQ(get(first + 1), 2U);
+    EXPECT_EQ(get(first + 3), 4U);
+}
+
 // What is not durable is folded neither: the checkpoint waits for it first.
 TEST_F(engine_on_disk, a_checkpoint_makes_every_record_durable_before_it_folds_any) {
     open();
