@@ -102,6 +102,17 @@ struct hash_block {
         return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
     }
 
+    /// Lets the slots of a group come, unless they are too much. Where its control bytes are still waited for, the processor
+    /// runs ahead to here if it expects that one of them is needed.
+    static void prefetch(const hash_place& group) noexcept {
+        constexpr std::size_t k_line_bytes = 64;
+        constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
+        if constexpr (k_bytes <= 4 * k_line_bytes) {
+            for (std::size_t i = 0; i < k_bytes; i += k_line_bytes)
+                __builtin_prefetch(group.slot + i);
+        }
+    }
+
     /// The first element of a group and those behind it, or the end. `taken`: bit i is about the i-th slot behind that one,
     /// and set if it was not empty.
     [[nodiscard]] static hash_place first_from(hash_place group, std::uint32_t& taken) noexcept {
@@ -389,12 +400,16 @@ private:
     /// Whether a group says where a key is, or that it is not there.
     template <class K>
     [[nodiscard]] bool is_decided(const place& group, const K& key, std::uint64_t hash, place& found) const {
-        for (std::uint32_t alike = hash_group::alike(group.control, hash); alike != 0; alike &= alike - 1) {
-            const place one = block::behind(group, first_in(alike));
-            if (equal_(key_of(block::value(one)), key)) [[likely]] {
-                found = one;
-                return true;
-            }
+        if (std::uint32_t alike = hash_group::alike(group.control, hash)) {
+            block::prefetch(group);
+            do {
+                const place one = block::behind(group, first_in(alike));
+                if (equal_(key_of(block::value(one)), key)) [[likely]] {
+                    found = one;
+                    return true;
+                }
+                alike &= alike - 1;
+            } while (alike != 0);
         }
         return !hash_overflow::has(group.control, hash);
     }
@@ -414,6 +429,7 @@ private:
     [[nodiscard]] place claim(std::uint64_t hash, const Announce& announce) noexcept {
         for (probe each(*this, hash);; each.next()) {
             const place group = at(each.group());
+            block::prefetch(group);
             if (const std::uint32_t empty = hash_group::empty(group.control)) {
                 const place to = block::behind(group, first_in(empty));
                 announce(to.control, 1);
