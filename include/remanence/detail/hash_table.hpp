@@ -472,6 +472,8 @@ private:
             std::memset(begin + count - 1, k_slot_end, k_hash_group_slots - (count - 1));
         else
             begin[count - 2] = std::byte{k_slot_end};
+        for (std::size_t i = k_hash_group_slots; i < std::max(count, k_hash_group); i += k_hash_group)
+            begin[i] = std::byte{0};
 
         // Nothing throws any more. H4
         const announce_to announce(alloc());
