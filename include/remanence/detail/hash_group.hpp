@@ -13,9 +13,10 @@ inline constexpr std::size_t k_hash_group = 16; // control bytes
 inline constexpr std::size_t k_hash_group_slots = 15;
 inline constexpr std::uint32_t k_hash_slots_mask = (1U << k_hash_group_slots) - 1;
 
-/// What a control byte says of its slot. Any other value: it holds an element (k_hash_controls).
-inline constexpr unsigned char k_slot_empty = 0;
-inline constexpr unsigned char k_slot_end = 1; // there is none
+/// What a control byte says of its slot. Any greater value: it holds an element (k_hash_controls). None is 0, so that no
+/// eight bytes of a group look like an address.
+inline constexpr unsigned char k_slot_empty = 1;
+inline constexpr unsigned char k_slot_end = 2; // there is none
 
 /// The control byte of an element, four times, by the last 8 bits of its hash: these, unless they are one of those above;
 /// the last 3 bits are those of the hash. From a table since a vector is filled with one of four bytes in two steps.
@@ -77,7 +78,7 @@ struct sse2_hash_group {
         return bits(load(group) == reinterpret_cast<vector>(wanted));
     }
     [[nodiscard]] static std::uint32_t empty(const unsigned char* group) noexcept {
-        return bits(load(group) == vector{});
+        return bits(load(group) == vector{} + k_slot_empty);
     }
 
 private:

@@ -46,8 +46,8 @@ private:
         for (std::size_t i = 0; i != std::max(table.buckets(), k_hash_group); ++i) {
             if (i % k_hash_group == k_hash_group_slots) {
                 overflows |= bytes[i];
-            } else if ((bytes[i] == k_slot_end) != (i >= end)) {
-                return fault(bytes + i, "a hash table whose control bytes end elsewhere");
+            } else if (bytes[i] == 0 || (bytes[i] == k_slot_end) != (i >= end)) {
+                return fault(bytes + i, "a hash table with a control byte that has no meaning there");
             } else if (bytes[i] > k_slot_end) {
                 ++elements;
                 if (structure_result found =

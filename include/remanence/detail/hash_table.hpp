@@ -102,7 +102,8 @@ struct hash_block {
         return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
     }
 
-    /// Lets the slots of a group come while its control bytes are waited for, unless they are too much.
+    /// Lets the slots of a group come, unless they are too much. Where its control bytes are still waited for, the processor
+    /// runs ahead to here if it expects that one of them is needed.
     static void prefetch(const hash_place& group) noexcept {
         constexpr std::size_t k_line_bytes = 64;
         constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
@@ -246,10 +247,8 @@ public:
     [[nodiscard]] place find(const K& key, std::uint64_t hash) const {
         if (size_ == 0)
             return end();
-        const place group = at(probe(*this, hash).group());
-        block::prefetch(group);
         place found;
-        return is_decided(group, key, hash, found) ? found : find_further(key, hash);
+        return is_decided(at(probe(*this, hash).group()), key, hash, found) ? found : find_further(key, hash);
     }
 
     /// Inserts an element that is not there. Returns where it is. When it throws, nothing happened.
@@ -401,12 +400,16 @@ private:
     /// Whether a group says where a key is, or that it is not there.
     template <class K>
     [[nodiscard]] bool is_decided(const place& group, const K& key, std::uint64_t hash, place& found) const {
-        for (std::uint32_t alike = hash_group::alike(group.control, hash); alike != 0; alike &= alike - 1) {
-            const place one = block::behind(group, first_in(alike));
-            if (equal_(key_of(block::value(one)), key)) [[likely]] {
-                found = one;
-                return true;
-            }
+        if (std::uint32_t alike = hash_group::alike(group.control, hash)) {
+            block::prefetch(group);
+            do {
+                const place one = block::behind(group, first_in(alike));
+                if (equal_(key_of(block::value(one)), key)) [[likely]] {
+                    found = one;
+                    return true;
+                }
+                alike &= alike - 1;
+            } while (alike != 0);
         }
         return !hash_overflow::has(group.control, hash);
     }
@@ -426,6 +429,7 @@ private:
     [[nodiscard]] place claim(std::uint64_t hash, const Announce& announce) noexcept {
         for (probe each(*this, hash);; each.next()) {
             const place group = at(each.group());
+            block::prefetch(group);
             if (const std::uint32_t empty = hash_group::empty(group.control)) {
                 const place to = block::behind(group, first_in(empty));
                 announce(to.control, 1);
@@ -468,6 +472,8 @@ private:
             std::memset(begin + count - 1, k_slot_end, k_hash_group_slots - (count - 1));
         else
             begin[count - 2] = std::byte{k_slot_end};
+        for (std::size_t i = k_hash_group_slots; i < std::max(count, k_hash_group); i += k_hash_group)
+            begin[i] = std::byte{0};
 
         // Nothing throws any more. H4
         const announce_to announce(alloc());
