@@ -26,6 +26,10 @@ struct hash_inspector {
         return table.elements_max(table.buckets()) - table.size() - static_cast<std::size_t>(table.room_);
     }
 
+    template <class Container>
+    static const unsigned char* group_of(const Container& container, std::size_t index) {
+        return container.table_.at(index).control;
+    }
     /// The first byte that says that its group had no room for an element; null: there is none.
     template <class Container>
     static unsigned char* overflow_of(const Container& container) {

@@ -199,6 +199,35 @@ TEST(declared_hash, commit_the_bytes_of_what_they_change_only) {
     EXPECT_FALSE(all.contains(20'000));
 }
 
+TEST(declared_hash, announce_that_a_group_on_another_page_had_no_room) {
+    using detail::hash_inspector;
+    using numbers = hash_set<std::uint64_t>;
+    const temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& all = h.root<numbers>("all");
+    h.write([&] { all.reserve(10'000); });
+    const std::size_t groups = all.bucket_count() / detail::k_hash_group;
+    const auto page_of = [&](std::size_t group) {
+        return reinterpret_cast<std::uintptr_t>(hash_inspector::group_of(all, group)) / k_page_bytes;
+    };
+    std::size_t last = 0; // of its page
+    while (page_of(last) == page_of(last + 1))
+        ++last;
+    ASSERT_LT(last + 1, groups);
+    std::vector<std::uint64_t> its;
+    for (std::uint64_t number = 0; its.size() <= detail::k_hash_group_slots; ++number) {
+        if ((seeded_hash<std::uint64_t>()(number, hash_inspector::seed_of(all)) >> 8) % groups == last)
+            its.push_back(number);
+    }
+    h.write([&] { all.insert(its.begin(), its.end() - 1); });
+    EXPECT_EQ(hash_inspector::overflow_of(all), nullptr);
+    h.write(declared, [&] { all.insert(its.back()); });
+    h.rollback(); // of what was not announced
+    EXPECT_NE(hash_inspector::overflow_of(all), nullptr);
+    EXPECT_TRUE(all.contains(its.back()));
+    EXPECT_EQ(hash_inspector::fault(all), "");
+}
+
 TEST(declared_hash, announce_both_when_they_merge) {
     const temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
