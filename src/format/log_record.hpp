@@ -3,7 +3,9 @@
 
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -13,8 +15,22 @@ namespace remanence::format {
 inline constexpr std::array<char, 8> k_log_magic = {'\x89', 'R', 'E', 'M', 'L', '\r', '\n', '\x1a'};
 inline constexpr std::uint64_t k_record_magic = 0x44524f4345524d52; // "RMRECORD"
 inline constexpr std::uint64_t k_log_header_bytes = k_page_bytes;
-inline constexpr std::uint64_t k_log_segment_bytes = 1 * MiB; // the log grows by these, written before use
+// The log grows by segments, which are written before use: each as long as all before it, but within these bounds.
+inline constexpr std::uint64_t k_log_segment_bytes_min = 64 * KiB;
+inline constexpr std::uint64_t k_log_segment_bytes_max = 1 * MiB;
 inline constexpr std::uint64_t k_record_alignment = k_sector_bytes;
+
+/// Bytes of the segments that hold so many bytes of records, of which there is one at least.
+constexpr std::uint64_t log_segments_around(std::uint64_t bytes) {
+    return bytes > k_log_segment_bytes_max ? align_up(bytes, k_log_segment_bytes_max)
+                                           : std::bit_ceil(std::max(bytes, k_log_segment_bytes_min));
+}
+/// Bytes of the whole segments among so many.
+constexpr std::uint64_t log_segments_within(std::uint64_t bytes) {
+    if (bytes < k_log_segment_bytes_min)
+        return 0;
+    return bytes > k_log_segment_bytes_max ? align_down(bytes, k_log_segment_bytes_max) : std::bit_floor(bytes);
+}
 
 /// The first sector of the log file; records begin at k_log_header_bytes.
 struct log_header {

@@ -34,7 +34,7 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
     auto file = files.open_or_create(path, mode);
     if (!file)
         return file.error();
-    const std::uint64_t size = format::k_log_header_bytes + format::k_log_segment_bytes;
+    const std::uint64_t size = format::k_log_header_bytes + format::log_segments_around(0);
     auto build = [&]() -> result<void> {
         REM_TRY((*file)->resize("log: empty", 0));
         format::log_header header{};
@@ -79,7 +79,7 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     // Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs both.
     // It is behind all that is written or synced meanwhile.
     const std::uint64_t grown =
-        align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes) + format::k_log_header_bytes;
+        format::k_log_header_bytes + format::log_segments_around(end - format::k_log_header_bytes);
     REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
     REM_TRY(write_zeros("log: zeros of segments", *file_, end, grown));
     size_ = grown;

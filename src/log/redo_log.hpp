@@ -97,10 +97,10 @@ private:
     result<void> write_pending(unique_lock& lock, durability how);
     result<void> write(std::uint64_t at, std::span<const std::byte> records, durability how, bool syncs_all);
 
-    std::unique_ptr<os::file>
-        file_; // written to by the thread that is at it; behind all records, by the one that makes commits
     [[nodiscard]] bool is_in_two_parts() const { return end_ < begin_; } // the far one lies up to far_end_
 
+    /// Written to by the thread that is at it; behind all records, by the one that makes commits.
+    std::unique_ptr<os::file> file_;
     std::uint64_t size_;                             // of the file; of the thread that makes commits
     std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes; of that thread, and guarded likewise
     mutable std::mutex mutex_;                       // guards what follows

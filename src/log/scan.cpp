@@ -158,11 +158,8 @@ result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_
 result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::vector<scanned_record>& records,
                             const window& found, const store::heap_file& store, std::uint64_t version) {
     constexpr std::uint64_t k_header = format::k_log_header_bytes;
-    const std::uint64_t needed =
-        std::max(format::k_log_segment_bytes, align_up(found.begin - k_header, format::k_log_segment_bytes));
-    const std::uint64_t whole =
-        log_bytes < k_header ? 0 : align_down(log_bytes - k_header, format::k_log_segment_bytes);
-    if (whole < needed)
+    const std::uint64_t whole = log_bytes < k_header ? 0 : format::log_segments_within(log_bytes - k_header);
+    if (whole < format::log_segments_around(found.begin - k_header))
         return cut_off(log.path(), log_bytes);
     if (log_bytes == k_header + whole)
         return {};

@@ -165,6 +165,7 @@ private:
             check_pointers();
         require(allocated_bytes_without_root() == allocated_bytes_empty_, "memory has leaked");
         verify();
+        book_->checkpoint(); // verify() reads the log, which would have all sequences' commits in the end
     }
 
     void open() { book_.emplace(heap::open(place_->directory / "book.rem")); }

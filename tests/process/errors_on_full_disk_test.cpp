@@ -82,7 +82,7 @@ TEST_F(errors_on_full_disk, creating_leaves_nothing_behind) {
 
 TEST_F(errors_on_full_disk, the_first_commit_may_be_repeated) {
     heap h = heap::open(heap_path(), small_heap());
-    for (std::uint64_t leave : {0 * KiB, 300 * KiB, 900 * KiB}) { // too little for the pages, or for the log
+    for (std::uint64_t leave : {0 * KiB, 16 * KiB, 64 * KiB}) { // too little for the pages, or for the log
         fill(leave);
         for (int attempt = 0; attempt < 2; ++attempt) {
             auto got = error_of([&] {

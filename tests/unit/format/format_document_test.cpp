@@ -165,7 +165,8 @@ std::string printed_constants() {
     line("k_leaf_pages", k_leaf_pages);
     line("k_inner_children", k_inner_children);
     line("k_log_header_bytes", k_log_header_bytes);
-    line("k_log_segment_bytes", k_log_segment_bytes);
+    line("k_log_segment_bytes_min", k_log_segment_bytes_min);
+    line("k_log_segment_bytes_max", k_log_segment_bytes_max);
     line("k_record_alignment", k_record_alignment);
     return out.str();
 }

@@ -97,7 +97,7 @@ TEST_F(recovery, is_idempotent_and_may_be_cut_short_anywhere) {
 
 TEST_F(recovery, of_a_log_that_is_full_to_its_last_sector) {
     commit(0, {}, 1);
-    while (log_->used_bytes() < format::k_log_segment_bytes)
+    while (log_->used_bytes() < format::k_log_segment_bytes_min)
         ASSERT_NO_FATAL_FAILURE(commit({}, {0}, version_));
     ASSERT_EQ(*log_->file().size(), format::k_log_header_bytes + log_->used_bytes());
     const std::uint64_t commits = version_;
@@ -226,11 +226,11 @@ TEST_F(failing_recovery, of_a_log_that_ends_within_a_segment) {
     commit(0, {}, 1);
     record_builder builder;
     const format::change_range whole{0, k_page_bytes};
-    while (builder.record_bytes() <= format::k_log_segment_bytes)
+    while (builder.record_bytes() <= format::k_log_segment_bytes_min)
         builder.add_page(0, page_checksum(memory_[0]), {&whole, 1}, memory_[0].data());
     append(builder, k_chunk);
     const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
-    ASSERT_GT(log_->used_bytes(), format::k_log_segment_bytes);
+    ASSERT_GT(log_->used_bytes(), format::k_log_segment_bytes_min);
     edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
     fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
 }

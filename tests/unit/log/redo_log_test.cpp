@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,19 +15,48 @@ namespace {
 TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
     os::simulated_disk disk;
     auto log = std::move(*redo_log::create(disk, "dir/h", {}, 1, 1, 0600, 0));
-    const auto first = *log->file().size();
-    EXPECT_EQ(first, format::k_log_header_bytes + format::k_log_segment_bytes);
+    EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 64 * KiB);
     const page_aligned_bytes record(3 * MiB + 512, std::byte{1});
     ASSERT_TRUE(log->reserve(record.size()));
     log->submit(record);
     ASSERT_TRUE(log->await(1, durability::durable));
-    EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * format::k_log_segment_bytes);
+    EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * MiB);
     std::vector<std::byte> rest(512);
     ASSERT_TRUE(log->file().read(format::k_log_header_bytes + record.size(), rest));
     EXPECT_EQ(rest, std::vector<std::byte>(512));
     log->restart();
     EXPECT_EQ(log->used_bytes(), 0U);
-    EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * format::k_log_segment_bytes);
+    EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * MiB);
+}
+
+TEST(redo_log, has_segments_as_long_as_all_before_up_to_a_limit) {
+    os::simulated_disk disk;
+    auto log = std::move(*redo_log::create(disk, "dir/h", {}, 1, 1, 0600, 0));
+    std::vector<std::uint64_t> sizes; // in KiB, each time it has grown
+    std::uint64_t size = *log->file().size();
+    const page_aligned_bytes record(16 * KiB);
+    while (size < 4 * MiB) {
+        ASSERT_TRUE(log->reserve(record.size()));
+        log->submit(record);
+        if (const std::uint64_t now = *log->file().size(); now != size)
+            sizes.push_back((now - format::k_log_header_bytes) / KiB);
+        size = *log->file().size();
+    }
+    EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2048, 3072, 4096}));
+    for (std::uint64_t bytes = 0; bytes < 3 * MiB; bytes += k_sector_bytes) {
+        const std::uint64_t around = format::log_segments_around(bytes);
+        const std::uint64_t within = format::log_segments_within(bytes);
+        ASSERT_GE(around, std::max(bytes, format::k_log_segment_bytes_min));
+        ASSERT_EQ(format::log_segments_within(around), around);
+        if (bytes > format::k_log_segment_bytes_min) {
+            ASSERT_LT(format::log_segments_within(around - 1), bytes); // it is the next end
+        }
+        ASSERT_LE(within, bytes);
+        if (within != 0) {
+            ASSERT_EQ(format::log_segments_around(within), within);
+            ASSERT_GT(format::log_segments_around(within + 1), bytes);
+        }
+    }
 }
 
 TEST(redo_log, that_cannot_grow_stays_as_it_was) {
@@ -48,7 +78,7 @@ TEST(redo_log, that_cannot_grow_stays_as_it_was) {
             EXPECT_EQ(*log->file().size(), size);
         }
     }
-    EXPECT_EQ(*log->file().size(), size + 2 * MiB);
+    EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 3 * MiB);
 }
 
 TEST(redo_log, that_cannot_be_made_leaves_nothing_behind) {

@@ -61,7 +61,7 @@ TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damag
     record_builder builder;
     const auto& page = memory_[0];
     const format::change_range whole{0, k_page_bytes};
-    while (builder.record_bytes() <= format::k_log_segment_bytes)
+    while (builder.record_bytes() <= format::k_log_segment_bytes_min)
         builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
     append(builder, store_->image_bytes());
     states_.push_back(memory_);
@@ -111,7 +111,7 @@ TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
             submit(builder, store_->image_bytes());
             states_.push_back(memory_);
         };
-        submit_record_of(format::k_log_segment_bytes);
+        submit_record_of(format::k_log_segment_bytes_min);
         submit_record_of(0);
         if (!in_flight) {
             ASSERT_TRUE(log_->await(version_, durability::durable));

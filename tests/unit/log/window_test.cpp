@@ -153,7 +153,7 @@ protected:
             if (each.version <= durable_through)
                 end = std::max(end, each.end());
         }
-        return format::k_log_header_bytes + align_up(end - format::k_log_header_bytes, format::k_log_segment_bytes);
+        return format::k_log_header_bytes + format::log_segments_around(end - format::k_log_header_bytes);
     }
     /// The file ends at any sector. Whatever is not there any more and is known to have been durable is missed.
     void cut_everywhere() {
@@ -174,7 +174,8 @@ protected:
                 if (is_whole(each))
                     durable_through = std::max(durable_through, each.durable_through);
             }
-            const bool is_in_segment = (end - std::min(end, format::k_log_header_bytes)) % format::k_log_segment_bytes;
+            const std::uint64_t places = end - std::min(end, format::k_log_header_bytes);
+            const bool is_in_segment = places != format::log_segments_within(places);
             const bool is_gone = first_gone != records_.end() && first_gone->version <= durable_through;
             const bool is_short = end < proven_bytes(store_->super().checkpoint_version) ||
                                   (is_in_segment && end < proven_bytes(durable_through));
