@@ -98,6 +98,7 @@ private:
 
 [[noreturn]] void live(shared_memory& memory, const std::function<void(condemned&)>& work) {
     try {
+        const time_limit its_life(60); // alarms of the parent are not the child's
         observed_child child(memory);
         observed_file_system files(os::posix_file_system(), child);
         const detail::file_system_for_tests use(files);

@@ -1,6 +1,16 @@
 #include "operations.hpp"
 
+#include "os/write_traps.hpp"
+
 #include <rapidcheck.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <unistd.h>
 
 namespace remanence::test {
 
@@ -43,9 +53,38 @@ const char* name_of(event often) {
     return "kill";
 }
 
+time_limit::time_limit(unsigned seconds) {
+    struct sigaction action{};
+    action.sa_handler = [](int) {
+        os::say("the time is over; here it was:\n");
+        os::say_backtrace();
+        std::abort();
+    };
+    ::sigaction(SIGALRM, &action, nullptr);
+    ::alarm(seconds);
+}
+
+time_limit::~time_limit() { ::alarm(0); }
+
 bool check_sequences(event often, const std::function<void(const std::vector<operation>&)>& run) {
-    return rc::check(std::string("conforms to the standard container: ") + name_of(often),
-                     [&] { run(*rc::gen::container<std::vector<operation>>(k_steps, any_operation(often))); });
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::seconds k_shrinking_max{100};
+    std::optional<clock::time_point> failed;
+    return rc::check(std::string("conforms to the standard container: ") + name_of(often), [&] {
+        const auto all = *rc::gen::container<std::vector<operation>>(k_steps, any_operation(often));
+        if (failed && clock::now() - *failed > k_shrinking_max)
+            return; // what is found by now is the shortest
+        const time_limit of_all_steps(120);
+        try {
+            run(all);
+        } catch (const std::exception& why) {
+            if (!failed) {
+                std::cerr << "fails, and is shrunk now: " << why.what() << std::endl;
+                failed = clock::now();
+            }
+            throw;
+        }
+    });
 }
 
 } // namespace remanence::test

@@ -77,6 +77,15 @@ inline constexpr std::size_t k_sequences_least =
 inline constexpr std::size_t k_sequences_least = 100;
 #endif
 
+/// The process aborts, and says where it was, when this lives for so long.
+class time_limit {
+public:
+    explicit time_limit(unsigned seconds);
+    time_limit(const time_limit&) = delete;
+    time_limit& operator=(const time_limit&) = delete;
+    ~time_limit();
+};
+
 /// Runs sequences, 100 or as RC_PARAMS=max_success=… says. One for which `run` throws is shrunk, and printed with the seed.
 /// True: none did.
 bool check_sequences(event often, const std::function<void(const std::vector<operation>&)>& run);

@@ -23,7 +23,7 @@ test_options& options() {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_states_default = 16'000; // of each workload; dearer ones less
+constexpr std::uint64_t k_states_default = 8'000; // of each workload; dearer ones less
 #else
 constexpr std::uint64_t k_states_default = 400; // sanitizers and debug builds are slow
 #endif
