@@ -210,6 +210,8 @@ std::vector<process_memory> memory_of_process(bool with_files) {
     maps.exceptions(std::ios::badbit); // a lack of memory on the way is not the end of the list
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
     std::uint64_t guard_end = 0; // of the last mapping, when it is small and inaccessible
+    byte_range run{};            // mappings that follow each other and are alike: perhaps pieces of one
+    std::size_t found_before_run = 0;
     for (std::string line; std::getline(maps, line);) {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
@@ -222,8 +224,6 @@ std::vector<process_memory> memory_of_process(bool with_files) {
         const bool guarded = guard_end == begin;
         guard_end = rights[0] == '-' && end - begin <= k_guard_bytes_max ? end : 0;
         const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';
-        if (end - begin >= k_shadow_bytes_min)
-            continue;
         if (!name.empty() && !name.starts_with('[')) {
             if (with_files && rights[0] == 'r')
                 found.push_back({begin, end, memory_kind::file});
@@ -231,6 +231,15 @@ std::vector<process_memory> memory_of_process(bool with_files) {
         }
         if (!is_private)
             continue;
+        if (run.end() != begin) {
+            run = {begin, 0};
+            found_before_run = found.size();
+        }
+        run.bytes = end - run.offset;
+        if (run.bytes >= k_shadow_bytes_min) {
+            found.resize(found_before_run);
+            continue;
+        }
         memory_kind what = memory_kind::other;
         if (begin <= here && here < end) {
             what = memory_kind::stack_of_this_thread;

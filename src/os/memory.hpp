@@ -91,7 +91,8 @@ struct process_memory {
     kind what; // a thread's stack is known by the guard page below it: an educated guess
 };
 /// All of it by address, views of heaps included, as /proc/self/maps tells; empty when that cannot be read. Files only if
-/// `with_files`. Mappings of 1 TiB and more are left out: those are the shadow memory of sanitizers. O(mappings).
+/// `with_files`. Mappings of 1 TiB and more are left out, be they in pieces: those are the shadow memory of sanitizers.
+/// O(mappings).
 std::vector<process_memory> memory_of_process(bool with_files = false);
 
 /// Fills `bytes` from the kernel's random source.

@@ -85,6 +85,23 @@ TEST(memory_of_process, has_malloc_memory_but_no_constants) {
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; }));
 }
 
+// As AddressSanitizer's shadow memory becomes after a while: numbers that lead there are hardly ever pointers.
+TEST(memory_of_process, leaves_the_pieces_of_a_vast_mapping_out) {
+    constexpr std::size_t k_bytes = std::size_t{1} << 40;
+    constexpr std::size_t k_piece = std::size_t{1} << 32;
+    void* const got =
+        ::mmap(nullptr, k_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(got, MAP_FAILED);
+    const auto begin = reinterpret_cast<std::uint64_t>(got);
+    for (const std::size_t piece : {std::size_t{0}, k_bytes / 2, k_bytes - k_piece})
+        ASSERT_EQ(::madvise(static_cast<char*>(got) + piece, k_piece, MADV_DONTDUMP), 0);
+    for (const rem::os::process_memory& memory : rem::os::memory_of_process())
+        EXPECT_TRUE(memory.end <= begin || begin + k_bytes <= memory.begin) << memory.begin - begin;
+    const int local = 0;
+    EXPECT_EQ(kind_of(&local), kind::stack_of_this_thread);
+    ASSERT_EQ(::munmap(got, k_bytes), 0);
+}
+
 class pointer_check : public testing::Test {
 protected:
     void SetUp() override {
