@@ -58,12 +58,12 @@ public:
         return checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         // The name that counts is the stored one, so a cursor: DB->get() does not give the key back.
         std::uint64_t checksum = 0;
         DBC* const cursor = open_cursor(nullptr);
-        for (const std::uint32_t index : order) {
-            DBT key = thing(entries[index].name);
+        for (const record& entry : entries) {
+            DBT key = thing(entry.name);
             DBT value{};
             check_berkeley_db(cursor->get(cursor, &key, &value, DB_SET), "get");
             checksum += entry_checksum(view(key), view(value));
@@ -72,13 +72,9 @@ public:
         return checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
-        return remove_each(entries, order, DB_GET_BOTH);
-    }
+    std::uint64_t remove(const records& entries) override { return remove_each(entries, DB_GET_BOTH); }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
-        return remove_each(entries, order, DB_SET);
-    }
+    std::uint64_t remove_by_name(const records& entries) override { return remove_each(entries, DB_SET); }
 
     std::uint64_t size() override {
         DBC* const cursor = open_cursor(nullptr);
@@ -97,13 +93,13 @@ public:
 
 private:
     /// What `how` finds for each entry: DB_GET_BOTH compares the value too, DB_SET finds the first of the name.
-    std::uint64_t remove_each(const records& entries, const record_order& order, u_int32_t how) {
+    std::uint64_t remove_each(const records& entries, u_int32_t how) {
         std::uint64_t removed = 0;
         DB_TXN* const transaction = begin();
         DBC* const cursor = open_cursor(transaction);
-        for (const std::uint32_t index : order) {
-            DBT key = thing(entries[index].name);
-            DBT value = how == DB_GET_BOTH ? thing(entries[index].value) : DBT{};
+        for (const record& entry : entries) {
+            DBT key = thing(entry.name);
+            DBT value = how == DB_GET_BOTH ? thing(entry.value) : DBT{};
             const int status = cursor->get(cursor, &key, &value, how);
             if (status == DB_NOTFOUND)
                 continue;

@@ -65,26 +65,26 @@ public:
         return checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         std::uint64_t checksum = 0;
-        for (const std::uint32_t index : order) {
-            const owned value(gdbm_fetch(file_, thing(entries[index].name)));
+        for (const record& entry : entries) {
+            const owned value(gdbm_fetch(file_, thing(entry.name)));
             if (value.there())
-                checksum += entry_checksum(entries[index].name, value.bytes());
+                checksum += entry_checksum(entry.name, value.bytes());
         }
         return checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         std::uint64_t removed = 0;
-        for (const std::uint32_t index : order)
-            removed += gdbm_delete(file_, thing(entries[index].name)) == 0;
+        for (const record& entry : entries)
+            removed += gdbm_delete(file_, thing(entry.name)) == 0;
         sync();
         return removed;
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
-        return remove(entries, order); // names are distinct here
+    std::uint64_t remove_by_name(const records& entries) override {
+        return remove(entries); // names are distinct here
     }
 
     std::uint64_t size() override {

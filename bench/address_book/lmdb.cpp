@@ -64,13 +64,13 @@ public:
         return checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         std::uint64_t checksum = 0;
         const transaction phase(environment_.get(), MDB_RDONLY);
         MDB_cursor* cursor = nullptr;
         check_lmdb(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
-        for (const std::uint32_t index : order) {
-            MDB_val key = thing(entries[index].name);
+        for (const record& entry : entries) {
+            MDB_val key = thing(entry.name);
             MDB_val value{};
             check_lmdb(mdb_cursor_get(cursor, &key, &value, MDB_SET_KEY), "cursor_get"); // gives the stored key back
             checksum += entry_checksum(view(key), view(value));
@@ -79,12 +79,12 @@ public:
         return checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         std::uint64_t removed = 0;
         transaction phase(environment_.get(), 0);
-        for (const std::uint32_t index : order) {
-            MDB_val key = thing(entries[index].name);
-            MDB_val value = thing(entries[index].value);
+        for (const record& entry : entries) {
+            MDB_val key = thing(entry.name);
+            MDB_val value = thing(entry.value);
             const int status = mdb_del(phase.get(), people_, &key, duplicates_ ? &value : nullptr);
             if (status == MDB_NOTFOUND)
                 continue;
@@ -95,13 +95,13 @@ public:
         return removed;
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         std::uint64_t removed = 0;
         transaction phase(environment_.get(), 0);
         MDB_cursor* cursor = nullptr;
         check_lmdb(mdb_cursor_open(phase.get(), people_, &cursor), "cursor_open");
-        for (const std::uint32_t index : order) {
-            MDB_val key = thing(entries[index].name);
+        for (const record& entry : entries) {
+            MDB_val key = thing(entry.name);
             MDB_val value{};
             const int status = mdb_cursor_get(cursor, &key, &value, MDB_SET);
             if (status == MDB_NOTFOUND)

@@ -38,32 +38,31 @@ public:
         return checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         std::uint64_t checksum = 0;
         if (!duplicates_) {
             std::string value;
-            for (const std::uint32_t index : order) {
-                check(library_.db().Get({}, entries[index].name, &value));
-                checksum += entry_checksum(entries[index].name, value);
+            for (const record& entry : entries) {
+                check(library_.db().Get({}, entry.name, &value));
+                checksum += entry_checksum(entry.name, value);
             }
             return checksum;
         }
         const auto at = cursor();
-        for (const std::uint32_t index : order)
-            if (seek(*at, entries[index].name, 0))
+        for (const record& entry : entries)
+            if (seek(*at, entry.name, 0))
                 checksum += entry_checksum(name_in(view(at->key())), view(at->value()));
         check(at->status());
         return checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         if (!duplicates_)
-            return remove_by_key(entries, order);
+            return remove_by_key(entries);
         std::uint64_t removed = 0;
         typename Library::batch batch;
         const auto at = cursor();
-        for (const std::uint32_t index : order) {
-            const record& entry = entries[index];
+        for (const record& entry : entries) {
             bool is_there = seek(*at, entry.name, 0);
             while (is_there && view(at->value()) != entry.value) {
                 at->Next();
@@ -79,16 +78,16 @@ public:
         return removed;
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         if (!duplicates_)
-            return remove(entries, order);
+            return remove(entries);
         std::uint64_t removed = 0;
         typename Library::batch batch;
         std::unordered_map<std::string_view, std::uint32_t> next; // number, by name
         const auto at = cursor();
-        for (const std::uint32_t index : order) {
-            std::uint32_t& number = next[entries[index].name];
-            if (!seek(*at, entries[index].name, number))
+        for (const record& entry : entries) {
+            std::uint32_t& number = next[entry.name];
+            if (!seek(*at, entry.name, number))
                 continue;
             number = number_in(view(at->key())) + 1;
             batch.Delete(at->key());
@@ -131,15 +130,15 @@ private:
         check(library_.db().Write(options, &batch));
     }
     /// Whether a key is there has to be asked: a deletion does not tell.
-    std::uint64_t remove_by_key(const records& entries, const record_order& order) {
+    std::uint64_t remove_by_key(const records& entries) {
         std::uint64_t removed = 0;
         typename Library::batch batch;
         std::string value;
-        for (const std::uint32_t index : order) {
-            check(library_.db().Get({}, entries[index].name, &value));
-            if (value != entries[index].value)
+        for (const record& entry : entries) {
+            check(library_.db().Get({}, entry.name, &value));
+            if (value != entry.value)
                 continue;
-            batch.Delete(entries[index].name);
+            batch.Delete(entry.name);
             ++removed;
         }
         write(batch);

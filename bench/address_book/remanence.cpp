@@ -35,11 +35,11 @@ public:
         });
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         return heap_.read([&] {
             std::uint64_t checksum = 0;
-            for (const std::uint32_t index : order) {
-                const auto at = people_.find(std::string_view(entries[index].name));
+            for (const record& entry : entries) {
+                const auto at = people_.find(std::string_view(entry.name));
                 if (at != people_.end())
                     checksum += address_checksum(at->first, at->second);
             }
@@ -47,11 +47,10 @@ public:
         });
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         return heap_.write([&] {
             std::uint64_t removed = 0;
-            for (const std::uint32_t index : order) {
-                const record& entry = entries[index];
+            for (const record& entry : entries) {
                 auto [at, end] = people_.equal_range(std::string_view(entry.name));
                 while (at != end && at->second.phone != std::string_view(entry.phone))
                     ++at;
@@ -64,11 +63,11 @@ public:
         });
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         return heap_.write([&] {
             std::uint64_t removed = 0;
-            for (const std::uint32_t index : order) {
-                const auto at = people_.find(std::string_view(entries[index].name));
+            for (const record& entry : entries) {
+                const auto at = people_.find(std::string_view(entry.name));
                 if (at == people_.end())
                     continue;
                 people_.erase(at);

@@ -2,7 +2,7 @@
 // order in which they came.
 #include "store.hpp"
 
-#include "compact_address.hpp"
+#include <remanence/remanence.hpp>
 
 #include <algorithm>
 
@@ -10,44 +10,40 @@ namespace {
 
 namespace rem = remanence;
 
-using one_each = rem::hash_map<rem::string_pi, compact_address>;
-using several_each = rem::hash_map<rem::string_pi, rem::vector_pi<compact_address>>;
-
-compact_address address_of(const record& entry) {
-    return {rem::string_pi(entry.street), rem::string_pi(entry.city), rem::string_pi(entry.phone)};
-}
+using one_each = rem::hash_map<rem::string_pi, rem::string_pi>;
+using several_each = rem::hash_map<rem::string_pi, rem::vector_pi<rem::string_pi>>;
 
 // What is done with the entries of a name.
 
-void add(one_each& people, const record& entry) { people.emplace(std::string_view(entry.name), address_of(entry)); }
+void add(one_each& people, const record& entry) {
+    people.emplace(std::string_view(entry.name), std::string_view(entry.value));
+}
 
 void add(several_each& people, const record& entry) {
     auto at = people.find(std::string_view(entry.name));
     if (at == people.end())
         at = people.try_emplace(rem::string_pi(entry.name)).first;
-    at->second.push_back(address_of(entry));
+    at->second.emplace_back(std::string_view(entry.value));
 }
 
-std::uint64_t checksum_of_all(std::string_view name, const compact_address& only) {
-    return address_checksum(name, only);
-}
+std::uint64_t checksum_of_all(std::string_view name, const rem::string_pi& only) { return entry_checksum(name, only); }
 
-std::uint64_t checksum_of_all(std::string_view name, const rem::vector_pi<compact_address>& all) {
+std::uint64_t checksum_of_all(std::string_view name, const rem::vector_pi<rem::string_pi>& all) {
     std::uint64_t checksum = 0;
-    for (const compact_address& each : all)
-        checksum += address_checksum(name, each);
+    for (const rem::string_pi& each : all)
+        checksum += entry_checksum(name, each);
     return checksum;
 }
 
-const compact_address& first_of(const compact_address& only) { return only; }
-const compact_address& first_of(const rem::vector_pi<compact_address>& all) { return all.front(); }
+const rem::string_pi& first_of(const rem::string_pi& only) { return only; }
+const rem::string_pi& first_of(const rem::vector_pi<rem::string_pi>& all) { return all.front(); }
 
-std::uint64_t count_of(const compact_address&) { return 1; }
-std::uint64_t count_of(const rem::vector_pi<compact_address>& all) { return all.size(); }
+std::uint64_t count_of(const rem::string_pi&) { return 1; }
+std::uint64_t count_of(const rem::vector_pi<rem::string_pi>& all) { return all.size(); }
 
 /// Whether there was such an entry.
 bool remove_one(one_each& people, one_each::iterator at, const record& entry) {
-    if (at->second.phone != std::string_view(entry.phone))
+    if (at->second != std::string_view(entry.value))
         return false;
     people.erase(at);
     return true;
@@ -55,8 +51,7 @@ bool remove_one(one_each& people, one_each::iterator at, const record& entry) {
 
 bool remove_one(several_each& people, several_each::iterator at, const record& entry) {
     auto& all = at->second;
-    const auto has_phone = [&](const compact_address& each) { return each.phone == std::string_view(entry.phone); };
-    const auto found = std::find_if(all.begin(), all.end(), has_phone);
+    const auto found = std::find(all.begin(), all.end(), std::string_view(entry.value));
     if (found == all.end())
         return false;
     all.erase(found);
@@ -95,34 +90,34 @@ public:
         });
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         return heap_.read([&] {
             std::uint64_t checksum = 0;
-            for (const std::uint32_t index : order) {
-                const auto at = people_.find(std::string_view(entries[index].name));
+            for (const record& entry : entries) {
+                const auto at = people_.find(std::string_view(entry.name));
                 if (at != people_.end())
-                    checksum += address_checksum(at->first, first_of(at->second));
+                    checksum += entry_checksum(at->first, first_of(at->second));
             }
             return checksum;
         });
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         return heap_.write([&] {
             std::uint64_t removed = 0;
-            for (const std::uint32_t index : order) {
-                const auto at = people_.find(std::string_view(entries[index].name));
-                removed += at != people_.end() && remove_one(people_, at, entries[index]);
+            for (const record& entry : entries) {
+                const auto at = people_.find(std::string_view(entry.name));
+                removed += at != people_.end() && remove_one(people_, at, entry);
             }
             return removed;
         });
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         return heap_.write([&] {
             std::uint64_t removed = 0;
-            for (const std::uint32_t index : order) {
-                const auto at = people_.find(std::string_view(entries[index].name));
+            for (const record& entry : entries) {
+                const auto at = people_.find(std::string_view(entry.name));
                 if (at == people_.end())
                     continue;
                 remove_first(people_, at);

@@ -32,12 +32,12 @@ public:
         return checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         std::uint64_t checksum = 0;
         const bench::sqlite_statement select(book_, "SELECT name, value FROM people WHERE name = ?1 LIMIT 1");
         book_.execute("BEGIN");
-        for (const std::uint32_t index : order) {
-            select.bind_text(1, entries[index].name);
+        for (const record& entry : entries) {
+            select.bind_text(1, entry.name);
             if (select.step())
                 checksum += entry_checksum(select.bytes(0), select.bytes(1));
             select.reset();
@@ -46,26 +46,26 @@ public:
         return checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         std::uint64_t removed = 0;
         const bench::sqlite_statement deletion(book_, "DELETE FROM people WHERE name = ?1 AND value = ?2");
         book_.execute("BEGIN IMMEDIATE");
-        for (const std::uint32_t index : order) {
-            deletion.bind_text(1, entries[index].name);
-            deletion.bind_blob(2, entries[index].value);
+        for (const record& entry : entries) {
+            deletion.bind_text(1, entry.name);
+            deletion.bind_blob(2, entry.value);
             removed += deletion.run();
         }
         book_.execute("COMMIT");
         return removed;
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         std::uint64_t removed = 0;
         const bench::sqlite_statement deletion(
             book_, "DELETE FROM people WHERE rowid = (SELECT rowid FROM people WHERE name = ?1 LIMIT 1)");
         book_.execute("BEGIN IMMEDIATE");
-        for (const std::uint32_t index : order) {
-            deletion.bind_text(1, entries[index].name);
+        for (const record& entry : entries) {
+            deletion.bind_text(1, entry.name);
             removed += deletion.run();
         }
         book_.execute("COMMIT");

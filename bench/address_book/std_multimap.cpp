@@ -23,20 +23,19 @@ public:
         return checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         std::uint64_t checksum = 0;
-        for (const std::uint32_t index : order) {
-            const auto at = people_.find(std::string_view(entries[index].name));
+        for (const record& entry : entries) {
+            const auto at = people_.find(std::string_view(entry.name));
             if (at != people_.end())
                 checksum += address_checksum(at->first, at->second);
         }
         return checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         std::uint64_t removed = 0;
-        for (const std::uint32_t index : order) {
-            const record& entry = entries[index];
+        for (const record& entry : entries) {
             auto [at, end] = people_.equal_range(std::string_view(entry.name));
             while (at != end && at->second.phone != entry.phone)
                 ++at;
@@ -48,10 +47,10 @@ public:
         return removed;
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         std::uint64_t removed = 0;
-        for (const std::uint32_t index : order) {
-            const auto at = people_.find(std::string_view(entries[index].name));
+        for (const record& entry : entries) {
+            const auto at = people_.find(std::string_view(entry.name));
             if (at == people_.end())
                 continue;
             people_.erase(at);

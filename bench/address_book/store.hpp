@@ -6,6 +6,10 @@
 // 3. remove() is told the whole entry and removes that very one, by its name and what tells it from its namesakes.
 #pragma once
 
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -24,28 +28,33 @@ struct record {
 };
 
 using records = std::vector<record>;
-/// Numbers of records, in the order in which to use them.
-using record_order = std::vector<std::uint32_t>;
 
-/// The sum of the bytes: reads all of them, costs little, and does not care how the fields are laid out.
+/// The sum of the bytes: reads all of them, costs little, and does not care how the fields are laid out. No branch depends on
+/// lengths modulo 16, which no processor can predict.
 inline std::uint64_t byte_sum(std::string_view text) {
-    constexpr std::uint64_t k_even_bytes = 0x00ff00ff00ff00ffU;
-    constexpr std::uint64_t k_even_lanes = 0x0000ffff0000ffffU;
-    constexpr std::size_t k_most = 1024; // then a lane of 16 bits might overflow
-    if (text.size() > k_most)
-        return byte_sum(text.substr(0, k_most)) + byte_sum(text.substr(k_most));
-    std::uint64_t lanes = 0;
-    std::size_t at = 0;
-    for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, text.data() + at, sizeof word);
-        lanes += (word & k_even_bytes) + ((word >> 8) & k_even_bytes);
+    constexpr std::uintptr_t k_page_bytes = 4096;
+    alignas(16) static constexpr std::array<unsigned char, 32> k_first =
+        [] { // 16 bytes from [16 - n]: n of them are kept
+            std::array<unsigned char, 32> kept{};
+            std::fill(kept.begin(), kept.begin() + 16, static_cast<unsigned char>(0xff));
+            return kept;
+        }();
+    const auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
+    __m128i sums = _mm_setzero_si128(); // of eight bytes each
+    const auto add = [&](__m128i bytes) { sums = _mm_add_epi64(sums, _mm_sad_epu8(bytes, _mm_setzero_si128())); };
+    const char* at = text.data();
+    std::size_t left = text.size();
+    for (; left > 16; at += 16, left -= 16)
+        add(load(at));
+    if (reinterpret_cast<std::uintptr_t>(at) % k_page_bytes <= k_page_bytes - 16) { // what is behind may be read
+        add(_mm_and_si128(load(at), load(k_first.data() + 16 - left)));
+    } else {
+        std::array<char, 16> last{};
+        std::memcpy(last.data(), at, left);
+        add(load(last.data()));
     }
-    const std::uint64_t pairs = (lanes & k_even_lanes) + ((lanes >> 16) & k_even_lanes);
-    std::uint64_t sum = (pairs & 0xffffffffU) + (pairs >> 32);
-    for (; at < text.size(); ++at)
-        sum += static_cast<unsigned char>(text[at]);
-    return sum;
+    return static_cast<std::uint64_t>(_mm_cvtsi128_si64(sums)) +
+           static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums)));
 }
 
 /// Of an entry, from the sums of its parts. Checksums of many entries are the sums of theirs, in whatever order.
@@ -75,12 +84,13 @@ public:
     virtual void insert(const records& entries) = 0;
     /// One pass over everything. Returns the checksum.
     virtual std::uint64_t iterate() = 0;
-    /// Finds the name of each, and of its entries the first. Returns the checksum of those found.
-    virtual std::uint64_t look_up(const records& entries, const record_order& order) = 0;
+    /// Finds the name of each, and of its entries the first. Returns the checksum of those found. `entries` here and below: a
+    /// copy of those inserted, in the order in which they are wanted, so that reading them costs every system little.
+    virtual std::uint64_t look_up(const records& entries) = 0;
     /// Removes each very entry. Returns how many it removed.
-    virtual std::uint64_t remove(const records& entries, const record_order& order) = 0;
+    virtual std::uint64_t remove(const records& entries) = 0;
     /// For the name of each, removes the first entry of that name. Returns how many it removed.
-    virtual std::uint64_t remove_by_name(const records& entries, const record_order& order) = 0;
+    virtual std::uint64_t remove_by_name(const records& entries) = 0;
     virtual std::uint64_t size() = 0;
     /// Like the destructor, but throws what goes wrong.
     virtual void close() = 0;
@@ -105,6 +115,7 @@ system_kind std_multimap_system();
 system_kind remanence_system();
 system_kind remanence_btree_system();
 system_kind remanence_hash_system();
+system_kind remanence_packed_system();
 system_kind berkeley_db_system();
 system_kind berkeley_db_transaction_system();
 system_kind gdbm_system();

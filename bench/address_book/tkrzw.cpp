@@ -65,26 +65,25 @@ public:
         return all.checksum;
     }
 
-    std::uint64_t look_up(const records& entries, const record_order& order) override {
+    std::uint64_t look_up(const records& entries) override {
         reader all;
         if (!duplicates_) {
-            for (const std::uint32_t index : order)
-                check(file_.Process(entries[index].name, &all, false), "Process");
+            for (const record& entry : entries)
+                check(file_.Process(entry.name, &all, false), "Process");
             return all.checksum;
         }
         const auto at = file_.MakeIterator();
-        for (const std::uint32_t index : order) {
-            check(at->Jump(numbered_key(entries[index].name, 0)), "Jump");
+        for (const record& entry : entries) {
+            check(at->Jump(numbered_key(entry.name, 0)), "Jump");
             check(at->Process(&all, false), "Process");
         }
         return all.checksum;
     }
 
-    std::uint64_t remove(const records& entries, const record_order& order) override {
+    std::uint64_t remove(const records& entries) override {
         std::uint64_t removed = 0;
         const auto at = file_.MakeIterator();
-        for (const std::uint32_t index : order) {
-            const record& entry = entries[index];
+        for (const record& entry : entries) {
             remover very_one(entry.value);
             if (!duplicates_) {
                 check(file_.Process(entry.name, &very_one, true), "Process");
@@ -99,15 +98,15 @@ public:
         return removed;
     }
 
-    std::uint64_t remove_by_name(const records& entries, const record_order& order) override {
+    std::uint64_t remove_by_name(const records& entries) override {
         if (!duplicates_)
-            return remove(entries, order);
+            return remove(entries);
         std::uint64_t removed = 0;
         const auto at = file_.MakeIterator();
         std::string key;
-        for (const std::uint32_t index : order) {
-            if (at->Jump(numbered_key(entries[index].name, 0)) != tkrzw::Status::SUCCESS ||
-                at->Get(&key) != tkrzw::Status::SUCCESS || name_in(key) != entries[index].name)
+        for (const record& entry : entries) {
+            if (at->Jump(numbered_key(entry.name, 0)) != tkrzw::Status::SUCCESS ||
+                at->Get(&key) != tkrzw::Status::SUCCESS || name_in(key) != entry.name)
                 continue;
             check(at->Remove(), "Remove");
             ++removed;

@@ -12,6 +12,7 @@
 #include <remanence/hash_map.hpp>
 #include <remanence/hash_set.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/packed_map.hpp>
 #include <remanence/persistable.hpp>
 #include <remanence/seeded_hash.hpp>
 #include <remanence/serialize_trait.hpp>

@@ -176,6 +176,14 @@ public:
         const size_type before = size();
         if (count > capacity())
             reserve(grown(count - before));
+        if constexpr (k_is_number) {
+            const announce_to announce(get_allocator());
+            announce(this, sizeof *this);
+            announce(end(), (count - before) * k_element_bytes);
+            std::fill(end(), data() + count, T());
+            size_ = count;
+            return;
+        }
         try {
             while (size() != count)
                 emplace_back();
@@ -289,6 +297,7 @@ public:
 private:
     static constexpr size_type k_element_bytes = sizeof(T); // NOLINT(bugprone-sizeof-expression): may be a pointer
     static constexpr bool k_is_bytes = detail::is_plain_bytes_v<T>;
+    static constexpr bool k_is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>; // any construction is a copy
     /// Elements move by construction, never by assignment: that might write into memory which the one assigned to owns.
     static constexpr bool k_moves_freely = std::is_nothrow_move_constructible_v<T>;
 
@@ -490,8 +499,20 @@ private:
     void append(Iterator first, Iterator last) {
         if constexpr (std::forward_iterator<Iterator>)
             reserve(static_cast<size_type>(std::distance(first, last)));
-        for (; first != last; ++first)
-            emplace_back(*first);
+        if constexpr (k_is_number && std::contiguous_iterator<Iterator> &&
+                      std::is_same_v<std::iter_value_t<Iterator>, T>) {
+            const auto count = static_cast<size_type>(last - first);
+            if (count == 0)
+                return;
+            const announce_to announce(get_allocator());
+            announce(this, sizeof *this);
+            announce(end(), count * k_element_bytes);
+            std::memcpy(end(), std::to_address(first), count * k_element_bytes);
+            size_ += count;
+        } else {
+            for (; first != last; ++first)
+                emplace_back(*first);
+        }
     }
 
     void free_all() noexcept {

@@ -374,7 +374,7 @@ private:
         result.resize(start);
         leave_out_defaults(name, arguments);
         result += name;
-        if (name == "rem::string" || name == "std::string" || name == "rem::string_pi")
+        if (arguments.empty() || name == "rem::string" || name == "std::string")
             return;
         result += '<';
         for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -410,8 +410,9 @@ private:
     static void leave_out_defaults(std::string& name, std::vector<std::string>& arguments) {
         if (name.starts_with("rem::btree_"))
             return leave_out_defaults_of_btree(name, arguments);
-        if (name == "rem::basic_string_pi" && arguments.back() == "rem::allocator<char>") {
-            name = "rem::string_pi";
+        if (name.starts_with("rem::basic_") && arguments.back() == "rem::allocator<char>") { // string_pi, packed_map
+            name.erase(name.find("basic_"), 6);
+            arguments.clear();
             return;
         }
         if (name == "rem::hash_map" || name == "rem::hash_set")

@@ -186,6 +186,7 @@ inline std::string text_of(int element) { return std::to_string(element); }
 inline std::string text_of(const serialised& element) { return element->text; }
 inline std::string text_of(char element) { return std::string(1, element); }
 inline std::string text_of(const std::string& element) { return element; }
+inline std::string text_of(std::string_view element) { return std::string(element); }
 inline std::string text_of(const string& element) { return std::string(element); }
 inline std::string text_of(const string_pi& element) { return std::string(element); }
 inline std::string text_of(const fragile& element) { return std::string(element.text()); }
@@ -227,6 +228,8 @@ template <class String>
 bool lies_inside(const String& element, const allocator<char>& home) {
     return is_inside(&element) && element.get_allocator() == home && is_inside(element.data());
 }
+/// Bytes of a packed container.
+inline bool lies_inside(std::string_view element, const allocator<char>&) { return is_inside(element.data()); }
 inline bool lies_inside(const int& element, const allocator<char>&) { return is_inside(&element); }
 inline bool lies_inside(bool, const allocator<char>&) { return true; } // a bit has no address
 inline bool lies_inside(const serialised& element, const allocator<char>& home) {

@@ -15,6 +15,7 @@
 #include "support/btree_inspector.hpp"
 #include "support/hash_inspector.hpp"
 #include "support/temp_dir.hpp"
+#include "support/trusting_survey.hpp"
 #include "types/pointer_check.hpp"
 
 #include <remanence/remanence.hpp>
@@ -60,9 +61,12 @@ inline constexpr bool is_hash_table_v<hash_set<Key, Hash, Equal>> = true;
 template <class Key, class Value, class Hash, class Equal>
 inline constexpr bool is_hash_table_v<hash_map<Key, Value, Hash, Equal>> = true;
 
+template <class C>
+inline constexpr bool is_packed_v = std::is_same_v<C, packed_map> || std::is_same_v<C, packed_multimap>;
+
 /// Whether it is one of our own, which announce what they write.
 template <class C>
-inline constexpr bool announces_v = is_btree_v<C> || is_hash_table_v<C>;
+inline constexpr bool announces_v = is_btree_v<C> || is_hash_table_v<C> || is_packed_v<C>;
 template <>
 inline constexpr bool announces_v<string_pi> = true;
 template <class T>
@@ -309,6 +313,11 @@ private:
             require_no(detail::btree_inspector::fault(*container_));
         if constexpr (is_hash_table_v<Container>)
             require_no(detail::hash_inspector::fault(*container_));
+        if constexpr (is_packed_v<Container>) {
+            detail::trusting_survey survey;
+            const detail::structure_result found = detail::check_structure(*container_, survey);
+            require_no(found ? found->what : std::string());
+        }
     }
 
     void check_inside() const {

@@ -1,11 +1,12 @@
 // Input: operations of four bytes: what is done to which container, two numbers, and one that makes a text. A B-tree, a hash
-// table, a vector and a string in a heap do it, with commits and rollbacks, and their std models; after each the two hold the
+// table, a packed map, a vector and a string in a heap do it, with commits and rollbacks, and their std models; after each the two hold the
 // same, and the containers' structure is whole.
 #include "heap_files.hpp"
 
 #include "support/btree_inspector.hpp"
 #include "support/hash_inspector.hpp"
 #include "support/temp_dir.hpp"
+#include "support/trusting_survey.hpp"
 
 #include <remanence/remanence.hpp>
 
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace remanence;
@@ -40,6 +42,7 @@ using table = hash_map<string_pi, std::uint32_t>;
 struct models {
     std::map<std::uint16_t, std::string> tree;
     std::map<std::string, std::uint32_t> table;
+    std::multimap<std::string, std::string> packed;
     std::vector<std::string> vector;
     std::string text;
 };
@@ -63,6 +66,7 @@ private:
         book_.write([this] {
             tree_ = &book_.root<tree>("tree");
             table_ = &book_.root<table>("table");
+            packed_ = &book_.root<packed_multimap>("packed");
             vector_ = &book_.root<vector_pi<string_pi>>("vector");
             text_ = &book_.root<string_pi>("text");
         });
@@ -75,12 +79,13 @@ private:
         require(book_.check_pointers().clean(), "a pointer leads out of the heap");
         book_.remove_root<tree>("tree");
         book_.remove_root<table>("table");
+        book_.remove_root<packed_multimap>("packed");
         book_.remove_root<vector_pi<string_pi>>("vector");
         book_.remove_root<string_pi>("text");
     }
 
     void step(const operation& o) {
-        switch (o.what % 8) {
+        switch (o.what % 9) {
         case 0:
         case 1:
             change_tree(o);
@@ -95,6 +100,9 @@ private:
             break;
         case 6:
             change_text(o);
+            break;
+        case 7:
+            change_packed(o);
             break;
         default:
             if (o.a % 2 == 0) {
@@ -189,6 +197,52 @@ private:
         }
     }
 
+    void change_packed(const operation& o) {
+        const std::string key = std::to_string(o.a % 32U);
+        std::string value;
+        for (unsigned i = 0; i != 1U + o.b % 32U; ++i) // of up to 2 KiB
+            value += o.text();
+        const auto here = packed_->find(key);
+        const auto there = now_.packed.lower_bound(key);
+        const bool is_there = there != now_.packed.end() && there->first == key;
+        require(is_there == (here != packed_->end()), "packed_multimap::find");
+        switch (o.what / 8 % 8) {
+        case 0:
+        case 1:
+        case 2:
+            packed_->emplace(key, value);
+            now_.packed.emplace(key, value);
+            break;
+        case 3:
+            if (is_there) {
+                packed_->assign(here, value);
+                there->second = value;
+            }
+            break;
+        case 4:
+            if (is_there) {
+                packed_->erase(here);
+                now_.packed.erase(there);
+            }
+            break;
+        case 5:
+            require(packed_->erase(key) == now_.packed.erase(key), "packed_multimap::erase");
+            break;
+        case 6: {
+            std::vector<std::pair<std::string, std::string>> some;
+            for (unsigned i = o.b % 100U; i != 0; --i)
+                some.emplace_back(std::to_string(i * o.a % 128U), o.text());
+            packed_->insert(some.begin(), some.end());
+            now_.packed.insert(some.begin(), some.end());
+            break;
+        }
+        default:
+            packed_->erase(packed_->lower_bound(key), packed_->upper_bound(key + "5"));
+            now_.packed.erase(now_.packed.lower_bound(key), now_.packed.upper_bound(key + "5"));
+            break;
+        }
+    }
+
     void change_vector(const operation& o) {
         const std::size_t at = o.a % (now_.vector.size() + 1);
         const std::size_t to = std::min(now_.vector.size(), at + o.b % 8U);
@@ -277,6 +331,12 @@ private:
         }
         const std::string table_fault = detail::hash_inspector::fault(*table_);
         require(table_fault.empty(), table_fault);
+        require(std::equal(packed_->begin(), packed_->end(), now_.packed.begin(), now_.packed.end(),
+                           [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }),
+                "the packed_multimap differs");
+        detail::trusting_survey survey;
+        const detail::structure_result packed_fault = detail::check_structure(*packed_, survey);
+        require(!packed_fault, packed_fault ? packed_fault->what : "");
         require(std::equal(vector_->begin(), vector_->end(), now_.vector.begin(), now_.vector.end()),
                 "the vector_pi differs");
         require(*text_ == now_.text, "the string_pi differs");
@@ -287,6 +347,7 @@ private:
     std::optional<std::uint64_t> empty_bytes_;
     tree* tree_ = nullptr;
     table* table_ = nullptr;
+    packed_multimap* packed_ = nullptr;
     vector_pi<string_pi>* vector_ = nullptr;
     string_pi* text_ = nullptr;
     models now_;

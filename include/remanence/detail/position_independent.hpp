@@ -64,9 +64,9 @@ inline constexpr bool is_container_position_independent_v =
 
 } // namespace detail
 
-/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, hash_map, hash_set;
-/// arrays, pairs, tuples, optionals, variants and aggregates of such; and what enable_position_independent says. False for all others, pointers and std containers
-/// among them.
+/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, the ordered, hash and packed
+/// containers of such; arrays, pairs, tuples, optionals, variants and aggregates of such; and what
+/// enable_position_independent says. False for all others, pointers and std containers among them.
 template <class T>
 inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
 template <class T>

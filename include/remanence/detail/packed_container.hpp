@@ -1,0 +1,702 @@
+// What packed_map and packed_multimap share; what it promises is in <remanence/packed_map.hpp>. Depends on the standard library
+// only.
+//
+// Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them.
+//
+// Invariants
+// P1. The first separator is empty. Any other is not before a key in the leaves before its own, and not behind one in its
+//     own; where keys are unique, it is behind those before.
+// P2. There is no leaf without a record (L1).
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/btree_map.hpp>
+#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/packed_leaf.hpp>
+#include <remanence/string_pi.hpp>
+#include <remanence/vector_pi.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace remanence::detail {
+
+inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
+
+/// The first eight bytes as a number, in the order of texts: enough for most comparisons.
+[[nodiscard]] inline std::uint64_t packed_head_of(std::string_view text) noexcept {
+    const auto number = [&]<class Number>(std::size_t at, Number read) -> std::uint64_t {
+        std::memcpy(&read, text.data() + at, sizeof read);
+        return sizeof read == 8 ? __builtin_bswap64(read) : __builtin_bswap32(static_cast<std::uint32_t>(read));
+    };
+    const std::size_t bytes = text.size();
+    if (bytes >= 8)
+        return number(0, std::uint64_t{});
+    if (bytes >= 4) // what both have is in the same place
+        return number(0, std::uint32_t{}) << 32 | number(bytes - 4, std::uint32_t{}) << 8 * (8 - bytes);
+    std::uint64_t head = 0;
+    for (std::size_t i = 0; i != bytes; ++i)
+        head |= std::uint64_t{static_cast<unsigned char>(text[i])} << 8 * (7 - i);
+    return head;
+}
+
+/// A key of the tree above the leaves, and what it is searched by.
+template <class Text>
+struct packed_separator {
+    std::uint64_t head = 0; ///< of the text
+    Text text;
+};
+struct packed_key {
+    explicit packed_key(std::string_view key) noexcept : head(packed_head_of(key)), text(key) {}
+    std::uint64_t head;
+    std::string_view text;
+};
+struct packed_order {
+    using is_transparent = void;
+    template <class A, class B>
+    [[nodiscard]] bool operator()(const A& a, const B& b) const noexcept {
+        return a.head != b.head ? a.head < b.head : std::string_view(a.text) < std::string_view(b.text);
+    }
+};
+
+template <class Alloc>
+struct packed_tree {
+    template <class T>
+    using rebound = typename std::allocator_traits<Alloc>::template rebind_alloc<T>;
+    using separator = packed_separator<basic_string_pi<rebound<char>>>;
+    using block = vector_pi<std::byte, rebound<std::byte>>;
+    using type =
+        btree_multimap<separator, block, packed_order, rebound<std::pair<const separator, block>>, k_packed_node_bytes>;
+
+    [[nodiscard]] static packed_leaf leaf(const block& of) noexcept { return {of.data(), of.size()}; }
+};
+
+/// Bidirectional; what it leads to is a pair of views, made anew each time.
+template <class Alloc>
+class packed_iterator {
+    using trees = packed_tree<Alloc>;
+    using place = typename trees::type::const_iterator;
+
+public:
+    using iterator_category = std::bidirectional_iterator_tag; // as vector<bool>'s: for std::prev()
+    using iterator_concept = std::bidirectional_iterator_tag;
+    using value_type = std::pair<std::string_view, std::string_view>;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type;
+    class pointer {
+    public:
+        explicit pointer(const value_type& of) noexcept : of_(of) {}
+        [[nodiscard]] const value_type* operator->() const noexcept { return &of_; }
+
+    private:
+        value_type of_;
+    };
+
+    packed_iterator() = default;
+
+    [[nodiscard]] reference operator*() const noexcept {
+        const packed_record here = leaf_.record(index_);
+        return {here.key, here.value};
+    }
+    [[nodiscard]] pointer operator->() const noexcept { return pointer(**this); }
+    packed_iterator& operator++() noexcept {
+        if (++index_ == count_) {
+            ++at_;
+            enter(0);
+        }
+        return *this;
+    }
+    packed_iterator operator++(int) noexcept {
+        const packed_iterator before = *this;
+        ++*this;
+        return before;
+    }
+    packed_iterator& operator--() noexcept {
+        if (index_ == 0) {
+            --at_;
+            enter(0);
+            index_ = count_;
+        }
+        --index_;
+        return *this;
+    }
+    packed_iterator operator--(int) noexcept {
+        const packed_iterator before = *this;
+        --*this;
+        return before;
+    }
+    friend bool operator==(const packed_iterator& a, const packed_iterator& b) noexcept {
+        return a.at_ == b.at_ && a.index_ == b.index_;
+    }
+
+private:
+    template <class, bool>
+    friend class packed_container;
+
+    /// `index` may be behind the leaf's last record: then it leads to the first of the next.
+    packed_iterator(const typename trees::type& tree, place at, std::size_t index) noexcept
+        : end_(tree.end()), at_(at) {
+        enter(index);
+        if (index_ == count_ && at_ != end_) {
+            ++at_;
+            enter(0);
+        }
+    }
+    void enter(std::size_t index) noexcept {
+        index_ = index;
+        count_ = 0;
+        if (at_ == end_)
+            return;
+        leaf_ = trees::leaf(at_->second);
+        count_ = leaf_.count();
+    }
+
+    place end_;
+    place at_;
+    packed_leaf leaf_;
+    std::size_t index_ = 0;
+    std::size_t count_ = 0;
+};
+
+template <class Alloc, bool IsUnique>
+class packed_container {
+    using trees = packed_tree<Alloc>;
+    using tree = typename trees::type;
+    using block = typename trees::block;
+    using separator = typename trees::separator;
+    using place = typename tree::iterator;
+    using announce_to = announcer<typename block::allocator_type>;
+
+public:
+    using key_type = std::string_view;
+    using mapped_type = std::string_view;
+    using value_type = std::pair<std::string_view, std::string_view>;
+    using key_compare = std::less<>;
+    using allocator_type = Alloc;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type;
+    using const_reference = value_type;
+    using iterator = packed_iterator<Alloc>;
+    using const_iterator = iterator;
+    using reverse_iterator = std::reverse_iterator<iterator>;
+    using const_reverse_iterator = reverse_iterator;
+    /// What an insertion gives: an iterator, and whether it happened where it may not.
+    using insertion = std::conditional_t<IsUnique, std::pair<iterator, bool>, iterator>;
+
+    packed_container() : packed_container(Alloc()) {}
+    explicit packed_container(const Alloc& alloc) : tree_(typename tree::allocator_type(alloc)) {}
+    template <std::input_iterator Iterator>
+    packed_container(Iterator first, Iterator last, const Alloc& alloc = Alloc()) : packed_container(alloc) {
+        insert(first, last);
+    }
+    packed_container(std::initializer_list<value_type> all, const Alloc& alloc = Alloc())
+        : packed_container(all.begin(), all.end(), alloc) {}
+    packed_container(const packed_container& other) : tree_(other.tree_), size_(other.size_) {}
+    packed_container(const packed_container& other, const Alloc& alloc)
+        : tree_(other.tree_, typename tree::allocator_type(alloc)), size_(other.size_) {}
+    packed_container(packed_container&& other) noexcept : tree_(std::move(other.tree_)), size_(other.take_size()) {}
+    /// Copies between different allocators; the other is then empty, too.
+    packed_container(packed_container&& other, const Alloc& alloc)
+        : tree_(std::move(other.tree_), typename tree::allocator_type(alloc)), size_(other.take_size()) {}
+    ~packed_container() = default;
+
+    packed_container& operator=(const packed_container& other) {
+        if (this != &other) {
+            tree_ = other.tree_;
+            set_size(other.size_);
+        }
+        return *this;
+    }
+    packed_container& operator=(packed_container&& other) noexcept(std::is_nothrow_move_assignable_v<tree>) {
+        if (this == &other)
+            return *this;
+        tree_ = std::move(other.tree_);
+        other.tree_.clear();
+        set_size(other.take_size());
+        return *this;
+    }
+    packed_container& operator=(std::initializer_list<value_type> all) {
+        packed_container made(all, get_allocator());
+        return *this = std::move(made);
+    }
+
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(tree_.get_allocator()); }
+
+    [[nodiscard]] iterator begin() const noexcept { return iterator(tree_, tree_.begin(), 0); }
+    [[nodiscard]] iterator cbegin() const noexcept { return begin(); }
+    [[nodiscard]] iterator end() const noexcept { return iterator(tree_, tree_.end(), 0); }
+    [[nodiscard]] iterator cend() const noexcept { return end(); }
+    [[nodiscard]] reverse_iterator rbegin() const noexcept { return reverse_iterator(end()); }
+    [[nodiscard]] reverse_iterator crbegin() const noexcept { return rbegin(); }
+    [[nodiscard]] reverse_iterator rend() const noexcept { return reverse_iterator(begin()); }
+    [[nodiscard]] reverse_iterator crend() const noexcept { return rend(); }
+
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(size_); }
+    [[nodiscard]] size_type max_size() const noexcept { return tree_.max_size(); }
+    /// Of a key and a value together; more throws std::length_error.
+    [[nodiscard]] static constexpr size_type record_bytes_max() noexcept { return k_packed_record_bytes_max; }
+
+    // Look-up.
+
+    /// The first with that key.
+    [[nodiscard]] iterator find(std::string_view key) const noexcept {
+        const std::uint32_t mark = packed_mark_of(key);
+        // P1: the first of several may be at the end of a leaf before the separator that equals the key.
+        auto at = IsUnique ? tree_.upper_bound(packed_key(key)) : tree_.lower_bound(packed_key(key));
+        if (at != tree_.begin()) {
+            const auto before = std::prev(at);
+            const packed_leaf leaf = trees::leaf(before->second);
+            if (const std::size_t found = leaf.find(key, mark); found != leaf.count())
+                return iterator(tree_, before, found);
+        }
+        if (!IsUnique && at != tree_.end() && at->first.text == key) {
+            const packed_leaf leaf = trees::leaf(at->second);
+            if (const std::size_t found = leaf.find(key, mark); found != leaf.count())
+                return iterator(tree_, at, found);
+        }
+        return end();
+    }
+    [[nodiscard]] bool contains(std::string_view key) const noexcept { return find(key) != end(); }
+    [[nodiscard]] size_type count(std::string_view key) const noexcept {
+        size_type found = 0;
+        for (iterator each = find(key); each != end() && each->first == key; ++each)
+            ++found;
+        return found;
+    }
+    [[nodiscard]] iterator lower_bound(std::string_view key) const noexcept {
+        auto at = tree_.lower_bound(packed_key(key));
+        if (at != tree_.begin())
+            --at;
+        return at == tree_.end() ? end() : iterator(tree_, at, trees::leaf(at->second).lower(key));
+    }
+    [[nodiscard]] iterator upper_bound(std::string_view key) const noexcept {
+        if (tree_.empty())
+            return end();
+        const auto at = std::prev(tree_.upper_bound(packed_key(key)));
+        return iterator(tree_, at, trees::leaf(at->second).upper(key));
+    }
+    [[nodiscard]] std::pair<iterator, iterator> equal_range(std::string_view key) const noexcept {
+        return {lower_bound(key), upper_bound(key)};
+    }
+
+    // Insertion. Of several with one key the last to come stands last. Hints are of no use.
+
+    insertion insert(const value_type& one) { return emplace(one.first, one.second); }
+    iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
+    /// A range, which is not of this container, is sorted first, a million elements at a time with 40 bytes of memory outside
+    /// the heap for each, unless it gives pairs that own their strings by value. What comes behind all elements that were
+    /// there fills leaves whole.
+    template <std::input_iterator Iterator>
+    void insert(Iterator first, Iterator last) {
+        if constexpr (views_stay<Iterator>()) {
+            while (first != last)
+                first = insert_some(first, last);
+        } else {
+            for (; first != last; ++first) {
+                const auto& [key, value] = *first;
+                emplace(key, value);
+            }
+        }
+    }
+    void insert(std::initializer_list<value_type> all) { insert(all.begin(), all.end()); }
+    insertion emplace(std::string_view key, std::string_view value) {
+        const packed_record added = checked({key, value});
+        if (tree_.empty())
+            return inserted(put_first(added), true);
+        const place at = std::prev(tree_.upper_bound(packed_key(key)));
+        const packed_leaf leaf = trees::leaf(at->second);
+        const std::size_t index = IsUnique ? leaf.lower(key) : leaf.upper(key);
+        if (IsUnique && index != leaf.count() && leaf.key(index) == key)
+            return inserted(iterator(tree_, at, index), false);
+        return inserted(put(at, index, added), true);
+    }
+    iterator emplace_hint(const_iterator, std::string_view key, std::string_view value) {
+        return where(emplace(key, value));
+    }
+
+    /// Gives an element another value.
+    iterator assign(const_iterator to, std::string_view value) {
+        const packed_record before = to.leaf_.record(to.index_);
+        const packed_record after = checked({before.key, value});
+        const announce_to announce(tree_.get_allocator());
+        if (value.size() == before.value.size()) {
+            announce(before.value.data(), value.size());
+            if (!value.empty())
+                std::memmove(const_cast<char*>(before.value.data()), value.data(), value.size()); // NOLINT
+            return to;
+        }
+        const iterator made = put(changeable(to.at_), to.index_ + 1, after);
+        return erase(std::prev(made));
+    }
+
+    // Erasure.
+
+    /// Returns what follows.
+    iterator erase(const_iterator from) noexcept {
+        const place at = changeable(from.at_);
+        const packed_leaf leaf = trees::leaf(at->second);
+        set_size(size_ - 1);
+        if (leaf.count() == 1)
+            return drop(at);
+        packed_leaf_writer(at->second.data(), at->second.size()).erase(from.index_, announce_to(tree_.get_allocator()));
+        return tidied(at, from.index_);
+    }
+    iterator erase(const_iterator first, const_iterator last) noexcept {
+        if (first == begin() && last == end()) {
+            clear();
+            return end();
+        }
+        for (difference_type left = std::ranges::distance(first, last); left != 0; --left)
+            first = erase(first);
+        return first;
+    }
+    /// Returns how many.
+    size_type erase(std::string_view key) noexcept {
+        const size_type some = count(key); // the views that follow may be of what is erased
+        iterator each = find(key);
+        for (size_type i = 0; i != some; ++i)
+            each = erase(each);
+        return some;
+    }
+    void clear() noexcept {
+        tree_.clear();
+        set_size(0);
+    }
+    void swap(packed_container& other) noexcept {
+        tree_.swap(other.tree_);
+        const std::uint64_t kept = size_;
+        set_size(other.size_);
+        other.set_size(kept);
+    }
+
+    friend bool operator==(const packed_container& a, const packed_container& b) {
+        return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+    }
+    friend auto operator<=>(const packed_container& a, const packed_container& b) {
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+    }
+
+private:
+    template <class Container>
+    friend struct packed_structure;
+
+    static insertion inserted(const iterator& at, bool is_new) {
+        if constexpr (IsUnique)
+            return {at, is_new};
+        else
+            return at;
+    }
+    static iterator where(const insertion& done) {
+        if constexpr (IsUnique)
+            return done.first;
+        else
+            return done;
+    }
+    static const packed_record& checked(const packed_record& one) {
+        if (one.key.size() > k_packed_record_bytes_max || one.value.size() > k_packed_record_bytes_max ||
+            one.bytes() > k_packed_record_bytes_max)
+            throw std::length_error("packed_map: a key and its value are too long");
+        return one;
+    }
+
+    void set_size(std::uint64_t size) noexcept {
+        announce_to(tree_.get_allocator())(&size_, sizeof size_);
+        size_ = size;
+    }
+    std::uint64_t take_size() noexcept {
+        const std::uint64_t before = size_;
+        set_size(0);
+        return before;
+    }
+    [[nodiscard]] place changeable(typename tree::const_iterator at) noexcept { return place(at.place()); }
+    [[nodiscard]] static bool is_large(const packed_leaf& leaf) noexcept {
+        return leaf.count() == 1 && leaf.record(0).is_large();
+    }
+
+    // Insertion of ranges.
+
+    /// Whether views of what an iterator has led to are good when it has gone on.
+    template <class Iterator>
+    static consteval bool views_stay() {
+        return std::forward_iterator<Iterator> && (std::is_lvalue_reference_v<std::iter_reference_t<Iterator>> ||
+                                                   std::is_same_v<std::iter_value_t<Iterator>, value_type>);
+    }
+    struct coming {
+        std::uint64_t head;
+        packed_record record;
+
+        friend bool operator<(const coming& a, const coming& b) noexcept {
+            return a.head != b.head ? a.head < b.head : a.record.key < b.record.key;
+        }
+    };
+    /// Returns where it stopped.
+    template <class Iterator>
+    Iterator insert_some(Iterator first, Iterator last) {
+        constexpr std::size_t k_most = 1U << 20;
+        std::vector<coming> some;
+        some.reserve(std::min(k_most, static_cast<std::size_t>(std::ranges::distance(first, last))));
+        for (; first != last && some.size() != k_most; ++first) {
+            const auto& [key, value] = *first;
+            const packed_record added = checked({key, value});
+            some.push_back({packed_head_of(added.key), added});
+        }
+        if (!std::is_sorted(some.begin(), some.end()))
+            std::stable_sort(some.begin(), some.end());
+        if constexpr (IsUnique)
+            some.erase(std::unique(some.begin(), some.end(),
+                                   [](const coming& a, const coming& b) { return a.record.key == b.record.key; }),
+                       some.end());
+        for (auto each = some.cbegin(); each != some.cend();) {
+            const auto behind = end_of_leaf(each, some.cend());
+            if (each == behind) {
+                emplace(each->record.key, each->record.value);
+                ++each;
+            } else {
+                append_leaf(each, behind);
+                each = behind;
+            }
+        }
+        return first;
+    }
+    using coming_iterator = typename std::vector<coming>::const_iterator;
+    /// Of those that make a leaf of their own behind all others; `first`: there is none.
+    [[nodiscard]] coming_iterator end_of_leaf(coming_iterator first, coming_iterator last) const noexcept {
+        if (!tree_.empty()) {
+            const packed_leaf leaf = trees::leaf(std::prev(tree_.end())->second);
+            const std::string_view key = leaf.key(leaf.count() - 1);
+            if (IsUnique ? first->record.key <= key : first->record.key < key)
+                return first;
+        }
+        std::size_t bytes = packed_leaf::k_header_bytes;
+        for (coming_iterator each = first; each != last; ++each) {
+            bytes += marked_bytes(each->record);
+            if (each->record.is_large() || bytes > k_packed_leaf_bytes)
+                return bytes > k_packed_leaf_bytes ? each : first;
+        }
+        return first;
+    }
+    void append_leaf(coming_iterator first, coming_iterator last) {
+        std::size_t live = 0;
+        for (coming_iterator each = first; each != last; ++each)
+            live += marked_bytes(each->record);
+        block made = block_for(live, 0);
+        packed_leaf_writer writer(made.data(), made.size());
+        for (coming_iterator each = first; each != last; ++each)
+            writer.add(each->record, packed_mark_of(each->record.key));
+        writer.finish();
+        separator least = separator_of({});
+        if (!tree_.empty()) {
+            const packed_leaf before = trees::leaf(std::prev(tree_.end())->second);
+            least = between(before.key(before.count() - 1), first->record.key);
+        }
+        tree_.emplace_hint(tree_.end(), std::move(least), std::move(made));
+        set_size(size_ + static_cast<std::uint64_t>(last - first));
+    }
+
+    // Building leaves: nothing changes until the last allocation has succeeded.
+
+    /// A block for so many bytes of records and marks.
+    [[nodiscard]] block block_for(std::size_t live_bytes, std::size_t spare_bytes) const {
+        constexpr std::size_t unit = 8; // L2
+        const std::size_t least = packed_leaf::k_header_bytes + live_bytes;
+        const std::size_t most = std::max(least, k_packed_leaf_bytes);
+        return block((std::min(least + spare_bytes, most) + unit - 1) / unit * unit, tree_.get_allocator());
+    }
+    /// What a leaf that grows has left: an eighth, so that a record is copied eight times or so in the growing of a leaf.
+    [[nodiscard]] static std::size_t spare(std::size_t live_bytes) noexcept { return live_bytes / 8; }
+    [[nodiscard]] static std::size_t marked_bytes(const packed_record& one) noexcept {
+        return one.bytes() + packed_leaf::k_mark_bytes;
+    }
+    [[nodiscard]] block leaf_of(const packed_record& only) const {
+        block made = block_for(marked_bytes(only), 0);
+        packed_leaf_writer to(made.data(), made.size());
+        to.add(only, packed_mark_of(only.key));
+        to.finish();
+        return made;
+    }
+    /// Records of a leaf, and perhaps of another one behind it.
+    [[nodiscard]] block leaf_of(const packed_leaf& all, std::size_t from, std::size_t to,
+                                const packed_leaf* next = nullptr) const {
+        std::size_t live = next == nullptr ? 0 : next->live_bytes();
+        for (std::size_t i = from; i != to; ++i)
+            live += marked_bytes(all.record(i));
+        block made = block_for(live, spare(live));
+        packed_leaf_writer writer(made.data(), made.size());
+        writer.add(all, from, to);
+        if (next != nullptr)
+            writer.add(*next, 0, next->count());
+        writer.finish();
+        return made;
+    }
+
+    /// A leaf and one record more, numbered as they are to stand.
+    struct extended {
+        const packed_leaf& leaf;
+        std::size_t index;
+        const packed_record& added;
+
+        [[nodiscard]] std::size_t count() const noexcept { return leaf.count() + 1; }
+        [[nodiscard]] packed_record record(std::size_t i) const noexcept {
+            return i < index ? leaf.record(i) : i == index ? added : leaf.record(i - 1);
+        }
+        [[nodiscard]] std::size_t live_bytes(std::size_t from, std::size_t to) const noexcept {
+            std::size_t live = 0;
+            for (; from != to; ++from)
+                live += marked_bytes(record(from));
+            return live;
+        }
+        /// The first of the second half, by bytes; the second half has one at least.
+        [[nodiscard]] std::size_t middle() const noexcept {
+            const std::size_t half = (leaf.live_bytes() + marked_bytes(added)) / 2;
+            std::size_t first = 1;
+            for (std::size_t live = marked_bytes(record(0)); live < half && first + 1 != count(); ++first)
+                live += marked_bytes(record(first));
+            return first;
+        }
+    };
+    [[nodiscard]] block leaf_of(const extended& all, std::size_t from, std::size_t to, std::size_t live,
+                                std::size_t spare_bytes) const {
+        block made = block_for(live, spare_bytes);
+        packed_leaf_writer writer(made.data(), made.size());
+        writer.add(all.leaf, from, std::clamp(all.index, from, to));
+        if (from <= all.index && all.index < to)
+            writer.add(all.added, packed_mark_of(all.added.key));
+        if (to > all.index + 1)
+            writer.add(all.leaf, std::max(from, all.index + 1) - 1, to - 1);
+        writer.finish();
+        return made;
+    }
+    /// The shortest that P1 allows between two keys.
+    [[nodiscard]] separator between(std::string_view left, std::string_view right) const {
+        const auto common = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin();
+        return separator_of(right.substr(0, static_cast<std::size_t>(common) + 1));
+    }
+    [[nodiscard]] separator separator_of(std::string_view text) const {
+        return {packed_head_of(text), decltype(separator::text)(text, tree_.get_allocator())};
+    }
+    /// A leaf behind that at `at`.
+    place put_behind(place at, separator&& least, block&& made) {
+        return tree_.emplace_hint(std::next(at), std::move(least), std::move(made));
+    }
+
+    iterator put_first(const packed_record& added) {
+        const place at = tree_.emplace(separator_of({}), leaf_of(added));
+        set_size(1);
+        return iterator(tree_, at, 0);
+    }
+    /// `index`: before the record of that number in the leaf at `at`.
+    iterator put(place at, std::size_t index, const packed_record& added) {
+        const packed_leaf leaf = trees::leaf(at->second);
+        if (added.is_large() || is_large(leaf))
+            return put_alone(at, index, added);
+        const std::size_t live = leaf.live_bytes() + marked_bytes(added);
+        const extended all{leaf, index, added};
+        if (leaf.free_bytes() >= marked_bytes(added))
+            packed_leaf_writer(at->second.data(), at->second.size())
+                .insert(index, added, packed_mark_of(added.key), announce_to(tree_.get_allocator()));
+        else if (packed_leaf::k_header_bytes + live <= k_packed_leaf_bytes)
+            at->second = leaf_of(all, 0, all.count(), live, spare(live));
+        else
+            return put_divided(at, all);
+        set_size(size_ + 1);
+        return iterator(tree_, at, index);
+    }
+    /// Into two leaves instead of one; what is appended to all comes into a new one.
+    iterator put_divided(place at, const extended& all) {
+        const bool is_last = all.index + 1 == all.count() && std::next(at) == tree_.end();
+        const std::size_t middle = is_last ? all.index : all.middle();
+        const std::size_t left_live = all.live_bytes(0, middle);
+        const std::size_t right_live = all.live_bytes(middle, all.count());
+        separator least = between(all.record(middle - 1).key, all.record(middle).key);
+        block left = leaf_of(all, 0, middle, left_live, is_last ? 0 : spare(left_live));
+        block right = leaf_of(all, middle, all.count(), right_live, spare(right_live));
+        const place behind = put_behind(at, std::move(least), std::move(right));
+        const place before = std::prev(behind);
+        before->second = std::move(left);
+        set_size(size_ + 1);
+        return all.index < middle ? iterator(tree_, before, all.index) : iterator(tree_, behind, all.index - middle);
+    }
+    /// Into a leaf of its own: it is large, or the leaf has a record that is.
+    iterator put_alone(place at, std::size_t index, const packed_record& added) {
+        const packed_leaf leaf = trees::leaf(at->second);
+        block made = leaf_of(added);
+        place where{};
+        if (index == 0) {
+            where = std::prev(put_behind(at, between(added.key, leaf.key(0)), std::move(made)));
+            where->second.swap(std::next(where)->second);
+        } else {
+            separator least = between(leaf.key(index - 1), added.key);
+            if (index != leaf.count()) {
+                block left = leaf_of(leaf, 0, index);
+                block right = leaf_of(leaf, index, leaf.count());
+                at = std::prev(put_behind(at, between(added.key, leaf.key(index)), std::move(right)));
+                at->second = std::move(left); // all is there, if the next should fail
+            }
+            where = put_behind(at, std::move(least), std::move(made));
+        }
+        set_size(size_ + 1);
+        return iterator(tree_, where, 0);
+    }
+
+    /// Removes a leaf; returns what follows.
+    iterator drop(place at) noexcept {
+        const place next = std::next(at);
+        if (at != tree_.begin() || next == tree_.end())
+            return iterator(tree_, tree_.erase(at), 0);
+        at->second = std::move(next->second); // P1
+        tree_.erase(next);
+        return begin();
+    }
+    /// What follows an erasure before the record `index` of a leaf. The leaf is united with one beside it if both are small, or
+    /// gets a smaller block; it stays as it is where there is no memory for that.
+    iterator tidied(place at, std::size_t index) noexcept {
+        const packed_leaf leaf = trees::leaf(at->second);
+        const std::size_t live = leaf.live_bytes();
+        try {
+            if (live <= k_packed_leaf_bytes / 4) {
+                if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
+                    return iterator(tree_, united(at, next), index);
+                if (at != tree_.begin() && are_small(std::prev(at), at)) {
+                    index += trees::leaf(std::prev(at)->second).count();
+                    return iterator(tree_, united(std::prev(at), at), index);
+                }
+            }
+            if (packed_leaf::k_header_bytes + 2 * live < leaf.bytes())
+                at->second = leaf_of(leaf, 0, leaf.count());
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): said above
+        }
+        return iterator(tree_, at, index);
+    }
+    [[nodiscard]] static bool are_small(place left, place right) noexcept {
+        const packed_leaf first = trees::leaf(left->second);
+        const packed_leaf second = trees::leaf(right->second);
+        return first.live_bytes() + second.live_bytes() <= k_packed_leaf_bytes / 2 && !is_large(first) &&
+               !is_large(second);
+    }
+    place united(place left, place right) {
+        const packed_leaf first = trees::leaf(left->second);
+        const packed_leaf second = trees::leaf(right->second);
+        left->second = leaf_of(first, 0, first.count(), &second);
+        return std::prev(place(tree_.erase(right)));
+    }
+
+    tree tree_;
+    std::uint64_t size_ = 0;
+};
+
+} // namespace remanence::detail
