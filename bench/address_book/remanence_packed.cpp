@@ -11,6 +11,15 @@ namespace {
 
 namespace rem = remanence;
 
+rem::packed_map::iterator very(const rem::packed_map& people, const record& entry) {
+    const auto at = people.find(entry.name);
+    return at != people.end() && at->second == entry.value ? at : people.end();
+}
+
+rem::packed_multimap::iterator very(const rem::packed_multimap& people, const record& entry) {
+    return people.find(entry.name, entry.value);
+}
+
 template <class Book>
 class packed_store final : public store {
 public:
@@ -52,13 +61,8 @@ public:
         return heap_.write([&] {
             std::uint64_t removed = 0;
             for (const record& entry : entries) {
-                auto at = people_.find(entry.name);
-                for (; at != people_.end(); ++at) {
-                    const auto [name, value] = *at;
-                    if (value == entry.value || name != entry.name)
-                        break;
-                }
-                if (at == people_.end() || at->second != entry.value)
+                const auto at = very(people_, entry);
+                if (at == people_.end())
                     continue;
                 people_.erase(at);
                 ++removed;

@@ -271,6 +271,26 @@ public:
         }
         return end();
     }
+    /// The first with that key and that value. O(log n + the elements with that key before it).
+    [[nodiscard]] iterator find(std::string_view key, std::string_view value) const noexcept
+        requires(!IsUnique)
+    {
+        const iterator first = find(key);
+        if (first == end())
+            return first;
+        const std::uint32_t mark = first.leaf_.mark_of_key(first.index_);
+        auto at = first.at_;
+        for (std::size_t i = first.index_; at != tree_.end(); ++at, i = 0) {
+            const packed_leaf leaf = trees::leaf(at->second);
+            for (const std::size_t behind = leaf.count(); i != behind; ++i) {
+                if (leaf.mark_of_key(i) != mark)
+                    return end();
+                if (const packed_record each = leaf.record(i); each.value == value && each.key == key)
+                    return iterator(tree_, at, i);
+            }
+        }
+        return end();
+    }
     [[nodiscard]] bool contains(std::string_view key) const noexcept { return find(key) != end(); }
     [[nodiscard]] size_type count(std::string_view key) const noexcept {
         size_type found = 0;

@@ -123,6 +123,8 @@ public:
         std::memcpy(&read, end_ - k_mark_bytes * (index + 1), sizeof read);
         return read;
     }
+    /// As packed_mark_of().
+    [[nodiscard]] std::uint32_t mark_of_key(std::size_t index) const noexcept { return mark(index) & 0xffff0000U; }
     [[nodiscard]] const std::byte* place(std::size_t index) const noexcept {
         return begin_ + k_header_bytes + (mark(index) & 0xffff);
     }
@@ -141,7 +143,7 @@ public:
     [[nodiscard]] std::size_t find(std::string_view wanted, std::uint32_t mark_wanted) const noexcept {
         const std::size_t behind = count();
         for (std::size_t i = 0; i != behind; ++i) {
-            if ((mark(i) & 0xffff0000U) == mark_wanted && key(i) == wanted)
+            if (mark_of_key(i) == mark_wanted && key(i) == wanted)
                 return i;
         }
         return behind;
@@ -181,7 +183,7 @@ public:
     /// The same of records [from, to) of a leaf.
     void add(const packed_leaf& of, std::size_t from, std::size_t to) noexcept {
         for (; from != to; ++from)
-            add(of.record(from), of.mark(from) & 0xffff0000U);
+            add(of.record(from), of.mark_of_key(from));
     }
     /// Now it is a leaf.
     void finish() noexcept { std::memcpy(begin_, &head_, sizeof head_); }

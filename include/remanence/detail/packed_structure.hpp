@@ -66,7 +66,7 @@ private:
                 return "a packed map's record that ends behind its leaf";
             if (head.count != 1 && (leaf.record(i).is_large() || leaf.bytes() > k_packed_leaf_bytes))
                 return "a packed map's leaf with several records that is too large for them";
-            if ((leaf.mark(i) & 0xffff0000U) != packed_mark_of(leaf.key(i)))
+            if (leaf.mark_of_key(i) != packed_mark_of(leaf.key(i)))
                 return "a packed map's mark that is not that of its record's key";
             if (i != 0 && (k_is_unique ? leaf.key(i) <= leaf.key(i - 1) : leaf.key(i) < leaf.key(i - 1)))
                 return "a packed map's leaf whose keys are not in their order";

@@ -105,6 +105,8 @@ private:
             break;
         case 4:
             expect_same(all_.find(key), first(key));
+            if constexpr (!k_is_unique)
+                find_pair(key, value);
             if (first(key) != model_.end())
                 expect_same(all_.erase(all_.find(key)), model_.erase(first(key)));
             break;
@@ -138,6 +140,20 @@ private:
                 expect_same(all_.erase(all_.lower_bound(key), all_.upper_bound(to)),
                             model_.erase(model_.lower_bound(key), model_.upper_bound(to)));
             }
+        }
+    }
+    /// One that there is, if there is that key, and one that there hardly is.
+    void find_pair(const std::string& key, const std::string& other) {
+        const auto [from, to] = model_.equal_range(key);
+        const auto some = from == to ? 0 : static_cast<std::ptrdiff_t>(random_() % model_.count(key));
+        for (const std::string& value : {from == to ? "" : std::next(from, some)->second, other}) {
+            const auto there = std::find_if(from, to, [&](const auto& each) { return each.second == value; });
+            const auto here = all_.find(key, value);
+            ASSERT_EQ(here == all_.end(), there == to);
+            if (there == to)
+                continue;
+            EXPECT_EQ(std::distance(all_.lower_bound(key), here), std::distance(from, there));
+            expect_same(here, there);
         }
     }
     void insert(const std::string& key, const std::string& value) {
@@ -347,6 +363,9 @@ TEST(packed_multimap, keeps_the_order_of_insertion_of_equal_keys) {
         EXPECT_EQ(each->second, std::to_string(i));
     EXPECT_EQ(i, 5000);
     EXPECT_EQ(all.find("b")->second, "0");
+    for (const int some : {0, 1, 777, 4999})
+        EXPECT_EQ(std::distance(all.find("b"), all.find("b", std::to_string(some))), some);
+    EXPECT_EQ(all.find("b", "5000"), all.end());
     EXPECT_EQ(all.erase("b"), 5000U);
     EXPECT_EQ(all.size(), 50U);
     EXPECT_EQ(all.find("b"), all.end());
