@@ -56,7 +56,7 @@ function(remanence_add_test_program target sources libraries)
     if(target STREQUAL "unit_types" OR (target STREQUAL "conformance" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release"))
         set(unoptimized ON)
     endif()
-    target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1>)
+    target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1> $<$<CONFIG:Release>:-g0>)
     target_link_libraries(
         ${target} PRIVATE ${libraries} test_support remanence_build_options GTest::gtest_main rapidcheck rapidcheck_gtest
     )

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -188,14 +191,43 @@ void prefer_huge_pages(std::byte* where, std::uint64_t bytes) { ::madvise(where,
 
 void will_read(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_POPULATE_READ); }
 
+namespace {
+
+/// A line of /proc/self/maps (Documentation/filesystems/proc.rst).
+struct maps_line {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::string_view rights;
+    std::string_view name;
+};
+
+std::optional<maps_line> read_maps_line(std::string_view line) {
+    maps_line read;
+    const auto take_address = [&line](std::uint64_t& address, char delimiter) {
+        const auto [behind, wrong] = std::from_chars(line.data(), line.data() + line.size(), address, 16);
+        line.remove_prefix(static_cast<std::size_t>(behind - line.data()));
+        const bool is_there = wrong == std::errc{} && line.starts_with(delimiter);
+        line.remove_prefix(is_there ? 1 : 0);
+        return is_there;
+    };
+    const auto skip_to = [&line](std::size_t at) { line.remove_prefix(std::min(at, line.size())); };
+    if (!take_address(read.begin, '-') || !take_address(read.end, ' '))
+        return {};
+    read.rights = line.substr(0, 4);
+    for (int field = 0; field != 4; ++field) { // rights, offset, device, inode
+        skip_to(line.find(' '));
+        skip_to(line.find_first_not_of(' '));
+    }
+    read.name = line;
+    return read.rights.size() == 4 ? std::optional(read) : std::nullopt;
+}
+
+} // namespace
+
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
-        std::uint64_t begin = 0;
-        std::uint64_t end = 0;
-        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
-            continue;
-        if (begin < where + bytes && where < end)
+        if (const auto read = read_maps_line(line); read && read->begin < where + bytes && where < read->end)
             return line;
     }
     return {};
@@ -213,14 +245,10 @@ std::vector<process_memory> memory_of_process(bool with_files) {
     byte_range run{};            // mappings that follow each other and are alike: perhaps pieces of one
     std::size_t found_before_run = 0;
     for (std::string line; std::getline(maps, line);) {
-        std::uint64_t begin = 0;
-        std::uint64_t end = 0;
-        char rights[5] = {};
-        int name_at = 0;
-        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name_at) !=
-            3)
+        const auto read = read_maps_line(line);
+        if (!read)
             continue;
-        const std::string_view name = std::string_view(line).substr(static_cast<std::size_t>(name_at));
+        const auto& [begin, end, rights, name] = *read;
         const bool guarded = guard_end == begin;
         guard_end = rights[0] == '-' && end - begin <= k_guard_bytes_max ? end : 0;
         const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';

@@ -69,10 +69,10 @@ inline void require(bool holds, const char* what) {
 inline constexpr std::size_t k_steps = 100; // of a sequence
 /// Sequences, so that they are 10,000 steps; fewer in builds with a sanitizer, whose preset says so to RapidCheck, too.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t k_sequences_least = 25;
+inline constexpr std::size_t k_sequences_least = 10;
 #elif defined(__has_feature)
 inline constexpr std::size_t k_sequences_least =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 25 : 100;
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 10 : 100;
 #else
 inline constexpr std::size_t k_sequences_least = 100;
 #endif
