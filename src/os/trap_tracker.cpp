@@ -1,6 +1,7 @@
 // T1 A page that may be written to is listed in opened_, or all_open_ is set, in which case the private copies tell.
 // T2 The handler allocates nothing and waits for nobody but the holder of lock_, who touches no memory that is tracked
 //    and takes no signals.
+// T3 No page of what is paused becomes writable before let_writes_go_on(), whoever traps beside it.
 #include "os/trap_tracker.hpp"
 
 #include "os/memory.hpp"
@@ -253,6 +254,7 @@ public:
     result<void> let_writes_go_on() override {
         const spin_lock::guard guard(lock_);
         const bool opened = open_again(paused_at_);
+        paused_at_ = {};
         paused_.end();
         return opened ? result<void>() : tracker_failure("cannot open pages again");
     }
@@ -339,9 +341,12 @@ private:
         return true;
     }
 
-    // Too many traps, or too many mappings: then everything becomes one mapping again, without traps until watch().
+    // Too many traps, or too many mappings: then everything becomes one mapping again, without traps until watch(). What is paused
+    // follows in let_writes_go_on().
     bool open_everything() noexcept {
-        all_open_ = protect({0, accessible_}, PROT_READ | PROT_WRITE) || all_open_; // T1
+        all_open_ = (protect({0, paused_at_.offset}, PROT_READ | PROT_WRITE) &&
+                     protect({paused_at_.end(), accessible_ - paused_at_.end()}, PROT_READ | PROT_WRITE)) ||
+                    all_open_; // T1
         if (all_open_)
             return true;
         say("remanence: a page of a heap cannot be opened for writing (out of memory, or of mappings: "
@@ -349,14 +354,20 @@ private:
         return false;
     }
 
+    /// Never what is paused, whose writers must trap.
+    [[nodiscard]] bool may_open_with_others(std::uint64_t page, page_state known) const noexcept {
+        const std::uint64_t at = page * k_page_bytes;
+        return state(page) == known && (at < paused_at_.offset || at >= paused_at_.end());
+    }
+
     [[nodiscard]] opened_pages untouched_around(std::uint64_t page) const noexcept {
         const std::uint64_t begin = page / k_unit_pages * k_unit_pages;
         const std::uint64_t end = std::min(begin + k_unit_pages, accessible_ / k_page_bytes);
         std::uint64_t first = page;
-        while (first > begin && state(first - 1) == page_state::untouched)
+        while (first > begin && may_open_with_others(first - 1, page_state::untouched))
             --first;
         std::uint64_t behind = page + 1;
-        while (behind < end && state(behind) == page_state::untouched)
+        while (behind < end && may_open_with_others(behind, page_state::untouched))
             ++behind;
         return {first, static_cast<std::uint32_t>(behind - first), k_not_kept};
     }
@@ -368,7 +379,7 @@ private:
             ++before;
         const std::uint64_t end = std::min(page + std::max<std::uint64_t>(before, 1), accessible_ / k_page_bytes);
         std::uint64_t behind = page + 1;
-        while (behind < end && state(behind) == page_state::clean)
+        while (behind < end && may_open_with_others(behind, page_state::clean))
             ++behind;
         return {page, static_cast<std::uint32_t>(behind - page), k_not_kept};
     }
@@ -445,8 +456,8 @@ private:
     bool all_open_ = false;
     bool writes_allowed_ = true;
     stray_write_reporter report_ = nullptr;
-    page_run paused_at_{};
-    paused_range paused_; // read before lock_ is taken, too
+    page_run paused_at_{}; // empty: nothing is paused
+    paused_range paused_;  // read before lock_ is taken, too
 };
 
 } // namespace

@@ -163,6 +163,67 @@ TEST_F(trap_tracker, more_traps_than_it_lists_open_everything_and_nothing_is_mis
     }
 }
 
+class trap_tracker_paused : public trap_tracker {
+protected:
+    void pause(std::uint64_t first) {
+        paused_ = first;
+        ASSERT_TRUE(memory_.scanner().pause_writes({first * k_page_bytes, k_paused * k_page_bytes}));
+    }
+    void expect_closed() {
+        for (std::uint64_t page = paused_; page < paused_ + k_paused; ++page)
+            EXPECT_FALSE(is_open(page)) << page << ": who writes there now would not wait";
+    }
+    void expect_open_afterwards(std::uint64_t page) {
+        ASSERT_TRUE(memory_.scanner().let_writes_go_on());
+        memory_.write(page);
+        EXPECT_TRUE(is_open(page));
+        EXPECT_TRUE(memory_.collect().contains(page));
+    }
+    static constexpr std::uint64_t k_paused = 8;
+
+private:
+    std::uint64_t paused_ = 0;
+};
+
+TEST_F(trap_tracker_paused, stays_closed_when_fresh_memory_beside_it_is_opened_in_a_large_unit) {
+    make();
+    constexpr std::uint64_t k_first = k_file_pages + 24;
+    pause(k_first);
+    memory_.write(k_first - 3);
+    memory_.write(k_first + k_paused + 3);
+    EXPECT_TRUE(is_open(k_first - 1));
+    EXPECT_TRUE(is_open(k_first + k_paused));
+    expect_closed();
+    expect_open_afterwards(k_first + 2);
+}
+
+TEST_F(trap_tracker_paused, stays_closed_when_pages_before_it_are_written_in_their_order) {
+    make();
+    constexpr std::uint64_t k_first = 40;
+    pause(k_first);
+    for (std::uint64_t page = k_first - 20; page < k_first; ++page)
+        memory_.write(page);
+    EXPECT_TRUE(is_open(k_first - 1));
+    expect_closed();
+    expect_open_afterwards(k_first);
+}
+
+TEST_F(trap_tracker_paused, stays_closed_when_everything_else_is_opened) {
+    constexpr std::uint64_t k_many = 40'000;
+    make(k_many, k_many);
+    const std::uint64_t first = k_many / 2;
+    pause(first);
+    for (const std::uint64_t page : random_pages(18'000, k_many)) {
+        if (page < first || page >= first + k_paused)
+            memory_.write(page);
+    }
+    EXPECT_LE(mappings(k_many), 5U); // all the rest is open
+    EXPECT_TRUE(is_open(first - 1));
+    EXPECT_TRUE(is_open(first + k_paused));
+    expect_closed();
+    expect_open_afterwards(first + 5);
+}
+
 // The sanitizers need mappings of their own.
 using trap_tracker_no_sanitizer = trap_tracker;
 
