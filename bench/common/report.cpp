@@ -94,16 +94,19 @@ void report::print_workload(const std::string& workload, const std::string& refe
     std::uint64_t entries = 0;
     std::size_t runs = 0;
     double longest = 0;
+    double shortest = 1;
     for (const row& one : rows_) {
         if (one.workload != workload)
             continue;
-        longest = std::max(longest, median(one.seconds()));
+        const double seconds = median(one.seconds());
+        longest = std::max(longest, seconds);
+        shortest = std::min(shortest, seconds);
         add_once(systems, one.system);
         add_once(ops, one.op);
         entries = one.entries;
         runs = std::max(runs, one.runs.size());
     }
-    const bool is_short = longest < 1e-4;
+    const bool is_short = longest < 1e-4 || shortest < 1e-6;
     std::printf("\n%s: %llu entries, median of %zu runs, %s\n", workload.c_str(),
                 static_cast<unsigned long long>(entries), runs, is_short ? "nanoseconds" : "seconds");
     std::printf("%-34s", "");

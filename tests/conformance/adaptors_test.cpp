@@ -2,6 +2,8 @@
 
 #include "sequences.hpp"
 
+#include "types/pointer_check.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>

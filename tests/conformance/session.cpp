@@ -1,0 +1,271 @@
+#include "session.hpp"
+
+#include "elements.hpp"
+
+#include "support/temp_dir.hpp"
+#include "types/pointer_check.hpp"
+
+#include <remanence/remanence.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+/// What the sessions of one test did.
+struct tally {
+    std::size_t operations = 0;
+    std::size_t failures = 0; ///< elements that threw
+    std::size_t kills = 0;
+};
+
+struct place {
+    temp_dir directory = temp_dir::in_memory();
+};
+
+/// One heap after the other: that of a sequence that failed is not used again.
+class session {
+public:
+    session(specimen& of, tally& counted) : of_(of), tally_(counted) {}
+
+    void run(const std::vector<operation>& all) {
+        try {
+            begin();
+            auto each = all.begin(); // the steps up to a kill are another process's
+            for (auto kill = std::find_if(each, all.end(), kills); kill != all.end();
+                 kill = std::find_if(each, all.end(), kills)) {
+                kill_at(each, kill);
+                each = kill + 1;
+            }
+            for (; each != all.end(); ++each)
+                step(*each);
+            tally_.operations += all.size();
+            end();
+        } catch (...) {
+            fuse = 0;
+            book_.reset();
+            place_.reset();
+            throw;
+        }
+    }
+
+private:
+    using steps = std::vector<operation>::const_iterator;
+
+    static bool kills(const operation& o) {
+        return o.what == operation::kind::kill || o.what == operation::kind::kill_in_commit;
+    }
+
+    void begin() {
+        if (!place_) {
+            place_.emplace();
+            open();
+            book_->write([this] {
+                of_.make(*book_); // so that the root directory has its size
+                allocated_bytes_empty_ = allocated_bytes_without_root();
+            });
+        }
+        book_->write([this] { of_.make(*book_); });
+        of_.begin_model();
+    }
+
+    void end() {
+        if (types::
+                checks_pointers()) // in other builds freed blocks keep their bytes, and the scan finds these in new ones
+            check_pointers();
+        require(allocated_bytes_without_root() == allocated_bytes_empty_, "memory has leaked");
+        verify();
+        book_->checkpoint(); // verify() reads the log, which would have all sequences' commits in the end
+    }
+
+    void open() { book_.emplace(heap::open(place_->directory / "book.rem")); }
+    void step(const operation& o) {
+        switch (o.what) {
+        case operation::kind::change:
+            change(o);
+            break;
+        case operation::kind::change_in_section:
+            change_in_section(o);
+            break;
+        case operation::kind::fail:
+            fail(o);
+            break;
+        case operation::kind::commit:
+            commit();
+            break;
+        case operation::kind::rollback:
+            rollback();
+            break;
+        case operation::kind::commit_and_reopen:
+            commit();
+            reopen();
+            break;
+        case operation::kind::reopen: // what is not committed is gone
+            of_.roll_back_model();
+            reopen();
+            break;
+        case operation::kind::kill: // run() does these
+        case operation::kind::kill_in_commit:
+            break;
+        }
+        compare();
+    }
+
+    void commit() {
+        book_->commit();
+        of_.commit_model();
+    }
+    void rollback() {
+        book_->rollback();
+        of_.roll_back_model();
+    }
+
+    void change(const operation& o) { follow_in_model(o, of_.apply(o)); }
+    void follow_in_model(const operation& o, const std::string& seen) {
+        require(seen == of_.apply_to_model(o), "an operation has another result");
+    }
+
+    /// Half of the sections succeed. Those of our own containers are declared: a change that was not announced is then
+    /// refused in builds with assertions, and lost with the next rollback in others.
+    void change_in_section(const operation& o) {
+        if (of_.is_announced(o)) {
+            commit(); // of what was changed outside of sections
+            change_within(o, [this](auto&& f) { return book_->write(declared, f); });
+        } else {
+            change_within(o, [this](auto&& f) { return book_->write(f); });
+        }
+    }
+    template <class Section>
+    void change_within(const operation& o, const Section& section) {
+        if (o.position % 2 == 0) {
+            follow_in_model(o, section([&] { return of_.apply(o); }));
+            of_.commit_model();
+        } else {
+            bool failed = false;
+            try {
+                section([&] {
+                    (void)of_.apply(o);
+                    throw injected_failure();
+                });
+            } catch (const injected_failure&) {
+                failed = true;
+            }
+            require(failed, "the section has swallowed an exception");
+            of_.roll_back_model();
+        }
+    }
+
+    /// Does what change() does when the elements cannot fail.
+    void fail(const operation& o) {
+        fuse = o.fuse;
+        std::optional<std::string> seen;
+        try {
+            seen = of_.apply(o);
+        } catch (const injected_failure&) {
+            ++tally_.failures;
+        }
+        fuse = 0;
+        if (seen) {
+            follow_in_model(o, *seen);
+        } else if (!of_.is_strong(o)) {
+            // Any valid content is allowed: check that it is one, then go back to one that is known.
+            of_.check(*book_);
+            rollback();
+        }
+    }
+
+    /// A child does what is before the kill. This process then finds what was committed, or what was about to be.
+    void kill_at(steps from, steps to) {
+        book_->close();
+        book_.reset();
+        const last_words words = run_until_killed([&](condemned& child) {
+            tally_ = {};
+            open();
+            of_.find(*book_);
+            for (; from != to; ++from)
+                step(*from);
+            child.say({of_.committed_contents(), of_.contents_of_model(), tally_.failures});
+            if (to->what == operation::kind::kill_in_commit) {
+                child.die_after(to->position % 12);
+                book_->commit();
+                child.die_after(UINT_MAX - 1);
+                child.say({of_.contents_of_model(), of_.contents_of_model(), tally_.failures});
+            }
+            condemned::die_now();
+        });
+        tally_.failures += words.failures;
+        ++tally_.kills;
+        open();
+        of_.find(*book_);
+        const texts found = of_.contents();
+        const bool is_new = to->what == operation::kind::kill_in_commit && found == words.in_flight;
+        require(is_new || found == words.committed, "after the kill there is something else than was committed");
+        of_.follow();
+        compare();
+    }
+
+    void compare() const {
+        require(of_.contents() == of_.contents_of_model(), "the contents differ");
+        of_.check(*book_);
+    }
+
+    void reopen() {
+        book_->close();
+        book_.reset();
+        open();
+        require(book_->stats().recovered_commits == 0, "a clean close left commits to recover");
+        of_.find(*book_);
+    }
+
+    void check_pointers() {
+        const pointer_report report = book_->check_pointers();
+        for (const pointer_report::pointer& pointer : report.pointers)
+            ADD_FAILURE() << pointer.root << ", offset " << pointer.offset << ": " << pointer.what;
+        require(report.clean(), "check_pointers() has found something");
+    }
+
+    /// Bytes in live blocks once the root is removed.
+    std::uint64_t allocated_bytes_without_root() {
+        of_.remove(*book_);
+        return book_->stats().allocated_bytes;
+    }
+
+    void verify() {
+        const verify_report report = book_->verify();
+        for (const verify_report::problem& problem : report.problems)
+            ADD_FAILURE() << problem.what;
+        require(report.clean(), "verify() has found something");
+    }
+
+    specimen& of_;
+    tally& tally_;
+    std::optional<place> place_;
+    std::optional<heap> book_;
+    std::uint64_t allocated_bytes_empty_ = 0;
+};
+
+} // namespace
+
+void expect_conformance(specimen& of, bool may_throw) {
+    for (const event often : k_events) {
+        tally counted;
+        session sequences(of, counted);
+        EXPECT_TRUE(check_sequences(often, [&](const std::vector<operation>& all) { sequences.run(all); }));
+        EXPECT_GE(counted.operations, k_steps * k_sequences_least);
+        EXPECT_EQ(counted.failures != 0, may_throw) << "failures: " << counted.failures;
+        EXPECT_EQ(counted.kills != 0, often == event::kill);
+        std::cout << counted.operations << " operations with " << name_of(often) << ", " << counted.kills << " kills\n";
+    }
+}
+
+} // namespace remanence::test
