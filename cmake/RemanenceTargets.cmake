@@ -50,10 +50,12 @@ endfunction()
 
 function(remanence_add_test_program target sources libraries)
     add_executable(${target} ${sources})
-    # Test code is compiled far more often than it runs long; RapidCheck's templates take minutes to optimise. In release
-    # conformance runs millions of operations.
+    # Test code is compiled far more often than it runs long: these take longer to optimise, most of all with a sanitizer's
+    # checks in them, than they would gain. In release conformance runs millions of operations.
     set(unoptimized OFF)
-    if(target STREQUAL "unit_types" OR (target STREQUAL "conformance" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release"))
+    if(target STREQUAL "unit_types"
+       OR (target MATCHES "^(conformance|unit_log|unit_os|unit_store)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    )
         set(unoptimized ON)
     endif()
     target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1> $<$<CONFIG:Release>:-g0>)

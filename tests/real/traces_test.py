@@ -85,13 +85,13 @@ class WithoutSyncs(ComparedTest):
 class FailingCalls(TracedTest):
     """At one call of a run something goes wrong: nothing acknowledged is lost.
 
-    It is each call in turn of some workloads, and a few at random of each of the others; REMANENCE_FAILING_CALLS=all asks
+    It is each call in turn of some workloads, and one at random of each of the others; REMANENCE_FAILING_CALLS=all asks
     for each call of all.
     """
 
     PARENT = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where the syncs that do not fail cost nothing
     EACH_OF = ("create", "checkpoints")
-    OF_OTHERS = 2
+    OF_OTHERS = 1
     CALLS = ("pwrite64", "fdatasync", "fsync", "fallocate", "ftruncate", "renameat2", "rename", "unlink")
 
     @classmethod
