@@ -117,7 +117,8 @@ public:
 
     void check(const heap& in) const override {
         if constexpr (requires { container_->size(); })
-            require(container_->size() == static_cast<std::size_t>(std::distance(container_->begin(), container_->end())),
+            require(container_->size() ==
+                        static_cast<std::size_t>(std::distance(container_->begin(), container_->end())),
                     "size() is wrong");
         check_inside(in);
         if constexpr (is_btree_v<Container>)

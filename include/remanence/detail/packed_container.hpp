@@ -682,22 +682,20 @@ private:
         tree_.erase(next);
         return begin();
     }
-    /// What follows an erasure before the record `index` of a leaf. The leaf is united with one beside it if both are small, or
-    /// gets a smaller block; it stays as it is where there is no memory for that.
+    /// What follows an erasure before the record `index` of a leaf. When half of its block is free, the leaf is united with one
+    /// beside it if both are small, or gets a smaller block; it stays as it is where there is no memory for that.
     iterator tidied(place at, std::size_t index) noexcept {
         const packed_leaf leaf = trees::leaf(at->second);
-        const std::size_t live = leaf.live_bytes();
+        if (packed_leaf::k_header_bytes + 2 * leaf.live_bytes() >= leaf.bytes())
+            return iterator(tree_, at, index); // neighbours are not even read
         try {
-            if (live <= k_packed_leaf_bytes / 4) {
-                if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
-                    return iterator(tree_, united(at, next), index);
-                if (at != tree_.begin() && are_small(std::prev(at), at)) {
-                    index += trees::leaf(std::prev(at)->second).count();
-                    return iterator(tree_, united(std::prev(at), at), index);
-                }
+            if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
+                return iterator(tree_, united(at, next), index);
+            if (at != tree_.begin() && are_small(std::prev(at), at)) {
+                index += trees::leaf(std::prev(at)->second).count();
+                return iterator(tree_, united(std::prev(at), at), index);
             }
-            if (packed_leaf::k_header_bytes + 2 * live < leaf.bytes())
-                at->second = leaf_of(leaf, 0, leaf.count());
+            at->second = leaf_of(leaf, 0, leaf.count());
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): said above
         }
         return iterator(tree_, at, index);
