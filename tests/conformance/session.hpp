@@ -35,7 +35,7 @@ public:
     virtual void commit_model() = 0;
     virtual void roll_back_model() = 0;
 
-    [[nodiscard]] virtual texts contents() const = 0;
+    [[nodiscard]] virtual texts contents() const = 0; ///< throws `mismatch` where size() is another number
     [[nodiscard]] virtual texts contents_of_model() const = 0;
     [[nodiscard]] virtual texts committed_contents() const = 0;
     /// Throws `mismatch` where the container's structure is not right, or something of it lies elsewhere.
