@@ -122,6 +122,10 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
     if (move == moving::allowed)
         REM_TRY(collect_moved(*used, changes));
     const std::size_t moved = changes.moved.size();
+    std::uint64_t stored_bytes = 0;
+    for (const byte_range& piece : *used)
+        stored_bytes += store_.is_stored(piece.offset / chunk_bytes) ? piece.bytes : 0;
+    twins_.expect(stored_bytes / k_page_bytes);
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
         if (std::ranges::binary_search(std::span(changes.moved).first(moved), chunk, {}, &whole_chunk::chunk))

@@ -12,7 +12,7 @@ namespace remanence::view {
 
 void twin_memory::free_deleter::operator()(std::byte* bytes) const { std::free(bytes); }
 
-twin_memory::block twin_memory::take(std::uint64_t pages, bool is_small) {
+twin_memory::block twin_memory::take(std::uint64_t pages, std::uint64_t more, bool is_small) {
     REM_CHECK(pages <= k_pages_max);
     if (!unused_.empty()) {
         block again = std::move(unused_.back());
@@ -20,14 +20,14 @@ twin_memory::block twin_memory::take(std::uint64_t pages, bool is_small) {
         return again;
     }
     // A commit of few pages shall not pay for the zeros of a huge page: the kernel clears all of it at the first touch.
-    is_small = is_small && pages <= k_small_pages;
+    is_small = is_small && pages + more <= k_small_pages;
     const std::uint64_t size = is_small ? k_small_pages : k_pages_max;
     auto* const bytes =
         static_cast<std::byte*>(std::aligned_alloc((is_small ? 1 : size) * k_page_bytes, size * k_page_bytes));
     if (bytes == nullptr)
         throw std::bad_alloc();
     block fresh{std::unique_ptr<std::byte, free_deleter>(bytes), size};
-    if (!is_small && pages >= k_small_pages)
+    if (!is_small && pages + more >= k_small_pages)
         os::prefer_huge_pages(bytes, size * k_page_bytes);
     return fresh;
 }

@@ -21,9 +21,9 @@ public:
     };
     static constexpr std::uint64_t k_pages_max = 512; // of a block; 2 MiB: a huge page
 
-    /// A block of at least so many pages, up to k_pages_max; a small one if `is_small`, unless there is one to be used
-    /// again.
-    block take(std::uint64_t pages, bool is_small);
+    /// A block of at least `pages`, up to k_pages_max; so many `more` are likely to be needed next, of this block or
+    /// others. A small one if it suffices and `is_small`, unless there is one to be used again.
+    block take(std::uint64_t pages, std::uint64_t more, bool is_small);
     void give_back(block unused);
     /// What is to be used again goes to the process.
     void trim() { unused_.clear(); }

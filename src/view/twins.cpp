@@ -19,6 +19,7 @@ bool twins::has_newer(std::uint64_t page) const {
 }
 
 std::byte* twins::allocate(std::uint64_t count) {
+    expected_ -= std::min(expected_, count);
     if (count == 1 && !free_.empty()) {
         std::byte* page = free_.back();
         free_.pop_back();
@@ -28,7 +29,7 @@ std::byte* twins::allocate(std::uint64_t count) {
         for (; block_pages_left_ > 0; --block_pages_left_, next_ += k_page_bytes)
             free_.push_back(next_);
         blocks_.reserve(blocks_.size() + 1);
-        blocks_.push_back(memory_.take(count, blocks_.empty()));
+        blocks_.push_back(memory_.take(count, expected_, blocks_.empty()));
         next_ = blocks_.back().bytes.get();
         block_pages_left_ = blocks_.back().pages;
     }

@@ -28,6 +28,8 @@ public:
     [[nodiscard]] bool has_newer(std::uint64_t page) const;
     /// Whether a page of the chunk has one.
     [[nodiscard]] bool has_any_in(std::uint64_t chunk) const { return chunks_.contains(chunk); }
+    /// So many pages, at most, are likely to be allocated next.
+    void expect(std::uint64_t pages) { expected_ = pages; }
     /// Memory for `count` pages in a row, to become twins by insert() or to be given back by discard().
     std::byte* allocate(std::uint64_t count);
     /// Last page first: then runs of which nothing became a twin are whole again, and no memory gathers.
@@ -60,6 +62,7 @@ private:
     std::uint64_t block_pages_left_ = 0; // at the end of the last block
     std::byte* next_ = nullptr;
     std::vector<std::byte*> free_; // single pages
+    std::uint64_t expected_ = 0;
     std::uint64_t count_ = 0;
 };
 
