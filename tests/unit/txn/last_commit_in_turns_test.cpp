@@ -101,6 +101,7 @@ TEST(last_commit_in_turns, is_copied_whole_or_not_at_all_while_it_is_written_to)
     std::uint64_t given_up = 0;
     std::uint64_t of_a_later_commit = 0;
     const std::uint64_t first = std::random_device{}();
+    std::cout << "seeds from " << first << std::endl; // before a crash, too
     for (std::uint64_t seed = first; seed < first + k_seeds && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         std::mt19937_64 random(seed);
@@ -136,7 +137,7 @@ TEST(last_commit_in_turns, is_copied_whole_or_not_at_all_while_it_is_written_to)
         of_a_later_commit += check_copy(disk, program, acknowledged) > acknowledged ? 1U : 0U;
     }
     std::cout << copies << " copies, " << of_a_later_commit << " of a commit made meanwhile; " << given_up
-              << " given up, seeds from " << first << '\n';
+              << " given up\n";
     EXPECT_GT(copies, k_seeds / 2);
     EXPECT_GT(of_a_later_commit, k_seeds / 20);
 }
