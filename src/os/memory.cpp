@@ -36,7 +36,10 @@ constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
 constexpr std::uint64_t k_bases_begin = 0x1000'8000'0000;
 constexpr std::uint64_t k_bases_end = 0x2000'0000'0000;
 #endif
+// The last sixteenth of them is for what lies anywhere as well: there it is in the way of no heap that has a base of its own.
+constexpr std::uint64_t k_elsewhere_begin = k_bases_end - (k_bases_end - k_bases_begin) / (16 * GiB) * GiB;
 constexpr int k_random_tries = 64;
+constexpr int k_random_tries_elsewhere = 8; // then at the others
 
 std::string hexadecimal(std::uint64_t value) {
     char text[32];
@@ -67,6 +70,24 @@ int try_to_reserve(std::uint64_t base, std::uint64_t bytes) {
     return EEXIST;
 }
 
+struct random_place {
+    std::uint64_t base;
+    int code; // of try_to_reserve(), at the last try
+};
+
+/// Of at least `bytes` between the two.
+result<random_place> try_to_reserve_within(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes, int tries) {
+    const std::uint64_t places = (end - begin - bytes) / k_base_alignment + 1;
+    for (;;) {
+        std::uint64_t random = 0;
+        REM_TRY(random_bytes(&random, sizeof random));
+        const std::uint64_t base = begin + random % places * k_base_alignment;
+        const int code = try_to_reserve(base, bytes);
+        if (code != EEXIST || --tries == 0)
+            return random_place{base, code};
+    }
+}
+
 // Looks at all of the process's mappings to say what is in the way.
 unexpected reservation_failure(int code, std::uint64_t base, std::uint64_t bytes) {
     if (code == EEXIST) {
@@ -89,28 +110,32 @@ result<reservation> reservation::at(std::uint64_t base, std::uint64_t bytes) {
 }
 
 result<reservation> reservation::at_random(std::uint64_t bytes) {
-    for (int tries = 0;; ++tries) {
-        std::uint64_t random = 0;
-        REM_TRY(random_bytes(&random, sizeof random));
-        if (k_bases_end - k_bases_begin < bytes) {
-            return fail(errc::invalid_argument,
-                        "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps.");
-        }
-        std::uint64_t places = (k_bases_end - k_bases_begin - bytes) / k_base_alignment + 1;
-        const std::uint64_t base = k_bases_begin + random % places * k_base_alignment;
-        const int code = try_to_reserve(base, bytes);
-        if (code == 0)
-            return reservation(pointer(base), bytes);
-        if (code != EEXIST || tries == k_random_tries)
-            return reservation_failure(code, base, bytes);
+    if (k_elsewhere_begin - k_bases_begin < bytes) {
+        return fail(errc::invalid_argument,
+                    "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps.");
     }
+    auto taken = try_to_reserve_within(k_bases_begin, k_elsewhere_begin, bytes, k_random_tries);
+    if (!taken)
+        return taken.error();
+    if (taken->code != 0)
+        return reservation_failure(taken->code, taken->base, bytes);
+    return reservation(pointer(taken->base), bytes);
+}
+
+result<reservation> reservation::elsewhere(std::uint64_t bytes) {
+    if (bytes <= k_bases_end - k_elsewhere_begin) {
+        auto taken = try_to_reserve_within(k_elsewhere_begin, k_bases_end, bytes, k_random_tries_elsewhere);
+        if (taken && taken->code == 0)
+            return reservation(pointer(taken->base), bytes);
+    }
+    return at_random(bytes);
 }
 
 result<reservation> reservation::at_or_elsewhere(std::uint64_t base, std::uint64_t bytes) {
     const int code = try_to_reserve(base, bytes);
     if (code == 0)
         return reservation(pointer(base), bytes);
-    return code == EEXIST ? at_random(bytes) : reservation_failure(code, base, bytes);
+    return code == EEXIST ? elsewhere(bytes) : reservation_failure(code, base, bytes);
 }
 
 reservation::reservation(reservation&& other) noexcept

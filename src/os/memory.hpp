@@ -18,7 +18,10 @@ public:
     static result<reservation> at(std::uint64_t base, std::uint64_t bytes);
     /// Takes a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
     static result<reservation> at_random(std::uint64_t bytes);
-    /// As at(), or as at_random() when something else is there.
+    /// Takes a GiB-aligned place that at_random() never gives, for what needs not lie where it lay before: there it is in
+    /// nobody's way. As at_random() when all of some places that were tried are taken.
+    static result<reservation> elsewhere(std::uint64_t bytes);
+    /// As at(), or as elsewhere() when something else is there.
     static result<reservation> at_or_elsewhere(std::uint64_t base, std::uint64_t bytes);
 
     reservation(reservation&& other) noexcept;

@@ -141,7 +141,7 @@ result<void> inspection::make_memory(std::uint64_t bytes) {
     if (bytes <= accessible_)
         return {};
     if (!place_) {
-        auto place = os::reservation::at_random(align_up(bytes, k_reserved_bytes));
+        auto place = os::reservation::elsewhere(align_up(bytes, k_reserved_bytes));
         if (!place)
             return place.error();
         place_ = std::move(*place);

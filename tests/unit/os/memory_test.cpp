@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace remanence::os {
 namespace {
@@ -24,6 +26,36 @@ TEST(reservation, at_random_is_aligned_and_never_the_same_place) {
 
 TEST(reservation, larger_than_the_range_for_heaps_is_refused) {
     EXPECT_EQ(reservation::at_random(std::uint64_t{1} << 46).why().code, errc::invalid_argument);
+}
+
+TEST(reservation, elsewhere_is_never_where_a_random_base_may_be) {
+    std::uint64_t last_base = 0;
+    std::uint64_t first_elsewhere = k_address_end;
+    for (int i = 0; i < 500; ++i) {
+        auto a = reservation::at_random(64 * MiB);
+        auto b = reservation::elsewhere(64 * MiB);
+        ASSERT_TRUE(a && b);
+        EXPECT_TRUE(is_aligned(address(b->base()), k_base_alignment));
+        last_base = std::max(last_base, address(a->base()));
+        first_elsewhere = std::min(first_elsewhere, address(b->base()));
+    }
+    EXPECT_LT(last_base, first_elsewhere);
+}
+
+TEST(reservation, elsewhere_goes_on_among_random_bases_when_its_own_places_are_taken) {
+    std::vector<reservation> taken;
+    auto whole = reservation::elsewhere(std::uint64_t{1} << 42); // larger than the range for what lies elsewhere
+    ASSERT_TRUE(whole) << whole.why().message;
+    auto first = reservation::elsewhere(MiB);
+    ASSERT_TRUE(first);
+    std::uint64_t least = address(first->base());
+    for (int i = 0; i < 3000; ++i) { // more than there are places
+        auto next = reservation::elsewhere(MiB);
+        ASSERT_TRUE(next) << next.why().message;
+        least = std::min(least, address(next->base()));
+        taken.push_back(std::move(*next));
+    }
+    EXPECT_LT(least, address(first->base()) - (std::uint64_t{1} << 40));
 }
 
 TEST(reservation, of_a_taken_place_names_the_holder) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,8 @@ public:
         auto opened = engine::open(files_, k_path, open_mode::open_or_create, options, "abi");
         while (!opened && opened.why().code == errc::in_use) // a copier found it closed, and has its lock
             opened = engine::open(files_, k_path, open_mode::open_existing, options, "abi");
-        ASSERT_TRUE(opened) << opened.why().message;
+        if (!opened)
+            throw std::runtime_error(opened.why().message); // there is nothing that its methods could do without
         engine_ = std::move(*opened);
         if (how_ == checkpoints::beside_commits)
             engine_->let_checkpoints_be_carried_out([] { return true; });
