@@ -112,6 +112,7 @@ public:
         ring_buffer copy(other, get_allocator());
         return adopt(copy);
     }
+    // NOLINTNEXTLINE(performance-noexcept-move-constructor): from another heap it copies
     ring_buffer& operator=(ring_buffer&& other) {
         ring_buffer moved(std::move(other), get_allocator());
         return adopt(moved);

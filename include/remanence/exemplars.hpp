@@ -80,7 +80,7 @@ private:
 /// that name, or another name for the class, throws errc::invalid_argument. Derived needs a serialize_trait.
 template <class Base, class Derived>
     requires(std::is_polymorphic_v<Base> && std::is_base_of_v<Base, Derived>)
-void register_exemplar(std::string name) {
+void register_exemplar(std::string name) { // NOLINT(performance-unnecessary-value-param): it is moved below
     static_assert(serializes<serialize_trait<Derived>, Derived>, "Remanence cannot serialise this class: specialise "
                                                                  "remanence::serialize_trait for it.");
     using trait = serialize_trait<Derived>;

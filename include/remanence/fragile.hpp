@@ -102,6 +102,7 @@ public:
         live_ = made.release();
     }
     fragile_reference(const fragile_reference&) = delete;
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the assignment of the value sees to it
     fragile_reference& operator=(const fragile_reference& other) { return *this = *other; }
     ~fragile_reference() noexcept(false) {
         if (!detail::release_live_value(*live_))
@@ -192,7 +193,7 @@ public:
     template <detail::value_for<T> U>
     fragile(U&& value, const allocator_type& alloc = {}) // NOLINT(google-explicit-constructor)
         requires(!std::is_lvalue_reference_v<U>)
-        : bytes_(serialised(std::move(value)), alloc) {}
+        : bytes_(serialised(std::forward<U>(value)), alloc) {}
     fragile(const fragile& other) = default;
     fragile(const fragile& other, const allocator_type& alloc) : bytes_(other.bytes_, alloc) {}
     fragile(fragile&& other) noexcept = default;
@@ -233,7 +234,7 @@ public:
     [[nodiscard]] allocator_type get_allocator() const noexcept { return bytes_.get_allocator(); }
 
     /// Between heaps, too.
-    friend void swap(fragile& a, fragile& b) {
+    friend void swap(fragile& a, fragile& b) { // NOLINT(performance-noexcept-swap): it may allocate
         if (a.get_allocator() == b.get_allocator()) {
             a.bytes_.swap(b.bytes_);
         } else {

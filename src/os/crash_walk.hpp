@@ -25,8 +25,8 @@ public:
     [[nodiscard]] const std::vector<std::uint32_t>& pending() const { return pending_; }
 
 private:
-    /// Whether the sync of that index in the trace is meant to make an earlier operation durable.
-    [[nodiscard]] bool covers(std::uint32_t sync, std::uint32_t earlier) const;
+    /// Whether the sync of this index in the trace is meant to make an earlier operation durable.
+    [[nodiscard]] bool covers(std::uint32_t index, std::uint32_t earlier_index) const;
 
     std::span<const disk_operation> trace_;
     failed_sync after_failure_;

@@ -36,25 +36,28 @@ template <class Owner>
 struct any_part {
     template <class M>
         requires(!std::same_as<M, Owner>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
     operator M() const {
         std::terminate();
-    } // NOLINT(google-explicit-constructor)
+    }
 };
 template <class Owner>
 struct any_base {
     template <class B>
         requires(std::is_base_of_v<B, Owner> && !std::same_as<B, Owner>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
     operator B() const {
         std::terminate();
-    } // NOLINT(google-explicit-constructor)
+    }
 };
 template <class Owner>
 struct any_empty_base {
     template <class B>
         requires(std::is_base_of_v<B, Owner> && !std::same_as<B, Owner> && std::is_empty_v<B>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
     operator B() const {
         std::terminate();
-    } // NOLINT(google-explicit-constructor)
+    }
 };
 struct any_union {
     template <class U>
