@@ -3,6 +3,7 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/detail/announcer.hpp>
+#include <remanence/detail/between_heaps.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/kept_allocator.hpp>
 #include <remanence/detail/position_independent.hpp>
@@ -19,7 +20,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
-#include <iosfwd>
+#include <istream>
 #include <iterator>
 #include <memory>
 #include <ostream>
@@ -36,6 +37,10 @@ namespace detail {
 /// Every kind of string: const char*, std::string, std::string_view, ours.
 template <class Text>
 concept text_like = std::convertible_to<const Text&, std::string_view>;
+
+/// Those but const char*, of which a number tells the length, and not where to begin.
+template <class Text>
+concept string_like = text_like<Text> && !std::convertible_to<const Text&, const char*>;
 
 template <class T>
 inline constexpr bool is_string_pi_v = false;
@@ -71,6 +76,8 @@ class basic_string_pi {
     using announce_to = detail::announcer<Allocator>;
     static_assert(std::is_same_v<typename alloc_traits::pointer, char*>,
                   "Remanence's containers take allocators with plain pointers");
+    static constexpr bool k_swaps_blocks =
+        alloc_traits::is_always_equal::value || alloc_traits::propagate_on_container_swap::value;
 
 public:
     using traits_type = std::char_traits<char>;
@@ -97,10 +104,16 @@ public:
         assign(text);
     }
     template <detail::text_like Text>
-        requires(!std::same_as<Text, basic_string_pi> && !std::convertible_to<const Text&, const char*>)
+        requires(!std::same_as<Text, basic_string_pi> && detail::string_like<Text>)
     explicit basic_string_pi(const Text& text, const Allocator& alloc = Allocator()) : alloc_(alloc) {
         assign(text);
     }
+    /// Of its characters from `at` on, at most `count`; so in all calls that have these two behind a string.
+    template <detail::string_like Text>
+    basic_string_pi(const Text& text, size_type at, size_type count = npos, const Allocator& alloc = Allocator())
+        : basic_string_pi(part(text, at, count), alloc) {}
+    template <detail::string_like Text>
+    basic_string_pi(const Text& text, size_type at, const Allocator& alloc) : basic_string_pi(text, at, npos, alloc) {}
     basic_string_pi(const char* first, size_type count, const Allocator& alloc = Allocator())
         : basic_string_pi(std::string_view(first, count), alloc) {}
     basic_string_pi(size_type count, char character, const Allocator& alloc = Allocator()) : alloc_(alloc) {
@@ -165,6 +178,10 @@ public:
     template <detail::text_like Text>
     basic_string_pi& assign(const Text& text) {
         return replace(0, size(), text);
+    }
+    template <detail::string_like Text>
+    basic_string_pi& assign(const Text& text, size_type at, size_type count = npos) {
+        return assign(part(text, at, count));
     }
     basic_string_pi& assign(const char* first, size_type count) { return assign(std::string_view(first, count)); }
     basic_string_pi& assign(size_type count, char character) { return replace(0, size(), count, character); }
@@ -254,6 +271,10 @@ public:
     basic_string_pi& replace(size_type at, size_type count, const Text& text) {
         return replace_by(at, count, std::string_view(text));
     }
+    template <detail::string_like Text>
+    basic_string_pi& replace(size_type at, size_type count, const Text& text, size_type from, size_type added = npos) {
+        return replace_by(at, count, part(text, from, added));
+    }
     basic_string_pi& replace(size_type at, size_type count, const char* first, size_type added) {
         return replace_by(at, count, std::string_view(first, added));
     }
@@ -273,11 +294,28 @@ public:
         return replace(index_of(first), static_cast<size_type>(last - first), added, character);
     }
 
+    template <detail::own_iterator First, detail::own_iterator Last>
+    basic_string_pi& replace(First first, Last last, const char* text, size_type added) {
+        return replace(first, last, std::string_view(text, added));
+    }
+    template <detail::own_iterator First, detail::own_iterator Last, std::input_iterator Iterator>
+    basic_string_pi& replace(First first, Last last, Iterator begin, Iterator end) {
+        return replace(first, last, std::string(begin, end));
+    }
+    template <detail::own_iterator First, detail::own_iterator Last>
+    basic_string_pi& replace(First first, Last last, std::initializer_list<char> all) {
+        return replace(first, last, all.begin(), all.size());
+    }
+
     void push_back(char character) { append(1, character); }
     void pop_back() noexcept { erase_some(size() - 1, 1); }
     template <detail::text_like Text>
     basic_string_pi& append(const Text& text) {
         return replace(size(), 0, text);
+    }
+    template <detail::string_like Text>
+    basic_string_pi& append(const Text& text, size_type at, size_type count = npos) {
+        return append(part(text, at, count));
     }
     basic_string_pi& append(const char* first, size_type count) { return append(std::string_view(first, count)); }
     basic_string_pi& append(size_type count, char character) { return replace(size(), 0, count, character); }
@@ -296,6 +334,10 @@ public:
     template <detail::text_like Text>
     basic_string_pi& insert(size_type at, const Text& text) {
         return replace(at, 0, text);
+    }
+    template <detail::string_like Text>
+    basic_string_pi& insert(size_type at, const Text& text, size_type from, size_type count = npos) {
+        return replace_by(at, 0, part(text, from, count));
     }
     basic_string_pi& insert(size_type at, const char* first, size_type count) { return replace(at, 0, first, count); }
     basic_string_pi& insert(size_type at, size_type count, char character) { return replace(at, 0, count, character); }
@@ -336,13 +378,15 @@ public:
         return begin() + at;
     }
 
-    /// Undefined where allocators are not equal and do not propagate, as the standard has it.
-    void swap(basic_string_pi& other) noexcept {
+    /// Copies between different allocators.
+    void swap(basic_string_pi& other) noexcept(k_swaps_blocks) {
+        if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
+            return detail::swap_by_value(*this, other);
         basic_string_pi kept(std::move(other));
         other.adopt(*this); // NOLINT(bugprone-use-after-move): it is empty
         adopt(kept);
     }
-    friend void swap(basic_string_pi& a, basic_string_pi& b) noexcept { a.swap(b); }
+    friend void swap(basic_string_pi& a, basic_string_pi& b) noexcept(k_swaps_blocks) { a.swap(b); }
 
     // Questions.
 
@@ -358,6 +402,14 @@ public:
     template <detail::text_like Text>
     [[nodiscard]] int compare(size_type at, size_type count, const Text& text) const {
         return view().compare(at, count, text);
+    }
+    template <detail::string_like Text>
+    [[nodiscard]] int compare(size_type at, size_type count, const Text& text, size_type from,
+                              size_type compared = npos) const {
+        return view().compare(at, count, part(text, from, compared));
+    }
+    [[nodiscard]] int compare(size_type at, size_type count, const char* text, size_type compared) const {
+        return view().compare(at, count, text, compared);
     }
     template <detail::searchable_text What>
     [[nodiscard]] bool starts_with(const What& what) const noexcept {
@@ -375,28 +427,48 @@ public:
     [[nodiscard]] size_type find(const What& what, size_type at = 0) const noexcept {
         return view().find(detail::searched(what), at);
     }
+    [[nodiscard]] size_type find(const char* what, size_type at, size_type count) const noexcept {
+        return view().find(what, at, count);
+    }
     template <detail::searchable_text What>
     [[nodiscard]] size_type rfind(const What& what, size_type at = npos) const noexcept {
         return view().rfind(detail::searched(what), at);
+    }
+    [[nodiscard]] size_type rfind(const char* what, size_type at, size_type count) const noexcept {
+        return view().rfind(what, at, count);
     }
     template <detail::searchable_text What>
     [[nodiscard]] size_type find_first_of(const What& what, size_type at = 0) const noexcept {
         return view().find_first_of(detail::searched(what), at);
     }
+    [[nodiscard]] size_type find_first_of(const char* what, size_type at, size_type count) const noexcept {
+        return view().find_first_of(what, at, count);
+    }
     template <detail::searchable_text What>
     [[nodiscard]] size_type find_last_of(const What& what, size_type at = npos) const noexcept {
         return view().find_last_of(detail::searched(what), at);
+    }
+    [[nodiscard]] size_type find_last_of(const char* what, size_type at, size_type count) const noexcept {
+        return view().find_last_of(what, at, count);
     }
     template <detail::searchable_text What>
     [[nodiscard]] size_type find_first_not_of(const What& what, size_type at = 0) const noexcept {
         return view().find_first_not_of(detail::searched(what), at);
     }
+    [[nodiscard]] size_type find_first_not_of(const char* what, size_type at, size_type count) const noexcept {
+        return view().find_first_not_of(what, at, count);
+    }
     template <detail::searchable_text What>
     [[nodiscard]] size_type find_last_not_of(const What& what, size_type at = npos) const noexcept {
         return view().find_last_not_of(detail::searched(what), at);
     }
+    [[nodiscard]] size_type find_last_not_of(const char* what, size_type at, size_type count) const noexcept {
+        return view().find_last_not_of(what, at, count);
+    }
 
 private:
+    friend struct detail::structure_of<basic_string_pi>;
+
     // The layout is part of what programs store. Long: the distance from raw_ to the block; the size; the capacity,
     // which the block exceeds by one, and the highest bit set. Short: the characters; in the last byte how many more
     // there could be, so that it is the terminating zero of the longest.
@@ -411,6 +483,10 @@ private:
     static_assert(std::endian::native == std::endian::little, "the mark of a long string is in its last byte");
 
     [[nodiscard]] std::string_view view() const noexcept { return {data(), size()}; }
+    /// Throws std::out_of_range when it begins behind the end.
+    [[nodiscard]] static std::string_view part(std::string_view text, size_type at, size_type count) {
+        return text.substr(at, count);
+    }
     [[nodiscard]] std::uintptr_t place() const noexcept { return reinterpret_cast<std::uintptr_t>(raw_.data()); }
     [[nodiscard]] char& last() noexcept { return raw_[k_short_max]; }
     [[nodiscard]] const char& last() const noexcept { return raw_[k_short_max]; }
@@ -597,6 +673,26 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << std::string_view(text);
 }
 
+/// As std::string's: a word, or a line.
+template <class Traits, class Allocator>
+    requires std::same_as<Traits, std::char_traits<char>>
+std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, basic_string_pi<Allocator>& text) {
+    if (std::string read; in >> read)
+        text = read;
+    return in;
+}
+template <class Traits, class Allocator>
+    requires std::same_as<Traits, std::char_traits<char>>
+std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>& in, basic_string_pi<Allocator>& text,
+                                          char end = '\n') {
+    const bool is_cleared = in.good();
+    std::string read;
+    std::getline(in, read, end);
+    if (is_cleared)
+        text = read;
+    return in;
+}
+
 /// Erases all that `predicate` is true of, or that equal `character`; returns how many. O(n).
 template <class Allocator, class Predicate>
 std::size_t erase_if(basic_string_pi<Allocator>& from, Predicate predicate) {
@@ -621,12 +717,10 @@ template <class Allocator>
 struct detail::structure_of<basic_string_pi<Allocator>> {
     static constexpr bool k_exists = true;
     static structure_result check(const basic_string_pi<Allocator>& text, block_survey& survey) {
-        const char* const first = text.data();
-        const char* const self = reinterpret_cast<const char*>(&text);
         if (text.size() > text.capacity())
-            return structure_fault{self, "a string_pi that is longer than its memory"};
-        if ((first < self || first >= self + sizeof text) && !survey.is_block(first, text.capacity() + 1))
-            return structure_fault{self, "a string_pi whose link leads to no block of its size"};
+            return structure_fault{&text, "a string_pi that is longer than its memory"};
+        if (text.is_long() && !survey.is_block(text.data(), text.capacity() + 1))
+            return structure_fault{&text, "a string_pi whose link leads to no block of its size"};
         return {};
     }
 };

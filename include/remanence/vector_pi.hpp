@@ -3,6 +3,7 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/detail/announcer.hpp>
+#include <remanence/detail/between_heaps.hpp>
 #include <remanence/detail/container.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/kept_allocator.hpp>
@@ -46,6 +47,8 @@ class vector_pi {
     using announce_to = detail::announcer<Allocator>;
     static_assert(std::is_same_v<typename alloc_traits::pointer, T*> && std::is_same_v<std::remove_cv_t<T>, T>,
                   "Remanence's containers take allocators with plain pointers, and elements that are not const");
+    static constexpr bool k_swaps_blocks =
+        alloc_traits::is_always_equal::value || alloc_traits::propagate_on_container_swap::value;
 
 public:
     using value_type = T;
@@ -276,13 +279,15 @@ public:
         return begin() + at;
     }
 
-    /// Undefined where allocators are not equal and do not propagate, as the standard has it.
-    void swap(vector_pi& other) noexcept {
+    /// O(n) between different allocators: elements are copied or, if that is not possible, moved.
+    void swap(vector_pi& other) noexcept(k_swaps_blocks) {
+        if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
+            return detail::swap_by_value(*this, other);
         vector_pi kept(std::move(other));
         other.adopt(*this); // NOLINT(bugprone-use-after-move): it is empty
         adopt(kept);
     }
-    friend void swap(vector_pi& a, vector_pi& b) noexcept { a.swap(b); }
+    friend void swap(vector_pi& a, vector_pi& b) noexcept(k_swaps_blocks) { a.swap(b); }
 
     friend bool operator==(const vector_pi& a, const vector_pi& b)
         requires std::equality_comparable<T>

@@ -2,6 +2,7 @@
 // <remanence/btree_map.hpp>. Depends on the standard library only.
 #pragma once
 
+#include <remanence/detail/between_heaps.hpp>
 #include <remanence/detail/btree.hpp>
 #include <remanence/detail/container.hpp>
 #include <remanence/detail/node_handle.hpp>
@@ -346,7 +347,9 @@ public:
         const target found = target_near(hint.place(), tree::key_of(one.element()));
         return iterator(found.is_there ? found.at : put_handle(found.at, one));
     }
-    /// From containers with the same elements, allocator and node size, whatever their comparator and kind.
+    /// From containers with the same elements, kind of allocator and node size, whatever their comparator and kind. Between
+    /// different allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the
+    /// rest moved.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -354,15 +357,24 @@ public:
             return;
         for (auto each = from.begin(); each != from.end();) {
             const target found = target_of(tree::key_of(*each));
-            each = found.is_there ? std::next(each) : from.give(each, [&](auto&& release) {
-                (void)tree_.put_slot(found.at, std::forward<decltype(release)>(release));
-            });
+            if (found.is_there) {
+                ++each;
+            } else if (from.tree_.alloc() == tree_.alloc()) {
+                each = from.give(each, [&](auto&& release) {
+                    (void)tree_.put_slot(found.at, std::forward<decltype(release)>(release));
+                });
+            } else {
+                (void)put_by_value(found.at, *each);
+                each = from.erase(each);
+            }
         }
     }
 
-    /// Undefined where allocators are not equal and do not propagate, as the standard has it.
+    /// O(n) between different allocators: elements are copied or, if that is not possible, moved.
     void swap(btree_container& other) noexcept(alloc_traits::is_always_equal::value &&
                                                std::is_nothrow_swappable_v<key_compare>) {
+        if (!may_exchange_blocks(tree_.alloc(), other.tree_.alloc()))
+            return swap_by_value(*this, other);
         tree_.swap_compare(other.tree_);
         if constexpr (alloc_traits::propagate_on_container_swap::value)
             tree_.swap_alloc(other.tree_);
@@ -489,7 +501,15 @@ private:
         return at;
     }
     place put_handle(place leaf, node_type& one) {
-        return tree_.put_slot(leaf, [&] { return one.release(); });
+        if (one.get_allocator() == tree_.alloc())
+            return tree_.put_slot(leaf, [&] { return one.release(); });
+        const place made = put_by_value(leaf, one.element());
+        one.reset();
+        return made;
+    }
+    place put_by_value(place leaf, const value_type& one) {
+        return give_by_value<key_type, place>(
+            one, [&](auto&&... parts) { return put_made(leaf, std::forward<decltype(parts)>(parts)...); });
     }
     /// Hands an element to `put`, which may throw before it takes it; returns the next.
     template <class Put>
@@ -508,17 +528,11 @@ private:
         for (; first != last; ++first)
             (void)put_made(tree_.end(), *first);
     }
-    /// From a container with another allocator, which is empty then, also when this throws: its keys are moved from.
+    /// From a container with another allocator, which is empty then, also when this throws.
     void move_all(btree_container& other) {
         const emptied_at_the_end<btree_container> at_the_end(other);
         for (place each = other.tree_.first(); each != other.tree_.end(); each = steps::next(each)) {
-            value_type& one = tree::nodes::value(each.node, each.index);
-            if constexpr (Traits::k_is_set)
-                (void)put_made(tree_.end(), std::move(one));
-            else
-                (void)put_made(tree_.end(), std::piecewise_construct,
-                               std::forward_as_tuple(std::move(const_cast<key_type&>(one.first))), // NOLINT
-                               std::forward_as_tuple(std::move(one.second)));
+            (void)put_by_value(tree_.end(), tree::nodes::value(each.node, each.index));
         }
     }
     /// Has what the other has, which becomes empty.

@@ -2,6 +2,7 @@
 // standard library only.
 #pragma once
 
+#include <remanence/detail/between_heaps.hpp>
 #include <remanence/detail/container.hpp>
 #include <remanence/detail/hash_table.hpp>
 #include <remanence/detail/node_handle.hpp>
@@ -300,7 +301,8 @@ public:
         const target found = target_of(table::key_of(one.element()));
         return iterator(found.is_there ? found.at : put_handle(found.hash, one));
     }
-    /// From containers with the same elements and allocator, whatever their hash and equality.
+    /// From containers with the same elements and kind of allocator, whatever their hash and equality. Between different
+    /// allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the rest moved.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -309,7 +311,10 @@ public:
         for (auto each = from.begin(); each != from.end();) {
             const target found = target_of(table::key_of(*each));
             const auto next = std::next(each);
-            if (!found.is_there) {
+            if (!found.is_there && from.table_.alloc() != table_.alloc()) {
+                (void)put_by_value(found.hash, *each);
+                from.erase(each);
+            } else if (!found.is_there) {
                 node_type taken;
                 table_.put_slot(found.hash, [&] { // when nothing can fail any more
                     from.table_.take(each.place(), taken.fill(table_.alloc()));
@@ -320,10 +325,12 @@ public:
         }
     }
 
-    /// Undefined where allocators are not equal and do not propagate, as the standard has it.
+    /// O(n) between different allocators: elements are copied or, if that is not possible, moved.
     void swap(hash_container& other) noexcept(alloc_traits::is_always_equal::value &&
                                               std::is_nothrow_swappable_v<hasher> &&
                                               std::is_nothrow_swappable_v<key_equal>) {
+        if (!may_exchange_blocks(table_.alloc(), other.table_.alloc()))
+            return swap_by_value(*this, other);
         table_.swap_functions(other.table_);
         if constexpr (alloc_traits::propagate_on_container_swap::value)
             table_.swap_alloc(other.table_);
@@ -390,21 +397,23 @@ private:
         return {found, const_iterator(found) == end() ? found : std::next(found)};
     }
     place put_handle(std::uint64_t hash, node_type& one) {
-        return table_.put_slot(hash, [&] { return one.release(); });
+        if (one.get_allocator() == table_.alloc())
+            return table_.put_slot(hash, [&] { return one.release(); });
+        const place made = put_by_value(hash, one.element());
+        one.reset();
+        return made;
     }
-    /// From a container with another allocator, which is empty then, also when this throws: its keys are moved from.
+    place put_by_value(std::uint64_t hash, const value_type& one) {
+        return give_by_value<key_type, place>(
+            one, [&](auto&&... parts) { return put_made(hash, std::forward<decltype(parts)>(parts)...); });
+    }
+    /// From a container with another allocator, which is empty then, also when this throws.
     void move_all(hash_container& other) {
         const emptied_at_the_end<hash_container> at_the_end(other);
         table_.rehash_for(other.size());
         for (hash_iterator<value_type, false> each(other.table_.first()); each != decltype(each)(); ++each) {
             value_type& one = *each;
-            const std::uint64_t hash = table_.hash_of(table::key_of(one));
-            if constexpr (Traits::k_is_set)
-                put_made(hash, std::move(one));
-            else
-                put_made(hash, std::piecewise_construct,
-                         std::forward_as_tuple(std::move(const_cast<key_type&>(one.first))), // NOLINT
-                         std::forward_as_tuple(std::move(one.second)));
+            (void)put_by_value(table_.hash_of(table::key_of(one)), one);
         }
     }
     /// Has what the other has, which becomes empty, and its functions. If these throw, this one is empty.

@@ -178,6 +178,20 @@ TEST_F(structure, of_strings_vectors_and_control_bytes_is_checked) {
                  "string_pi");
 }
 
+// A long string that finds its characters in itself, many of them: nobody may look at them.
+TEST_F(structure, of_long_strings_that_lead_into_themselves_is_checked) {
+    auto& words = book_->words[0];
+    auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<string_pi*>(&*words.begin())) + 1;
+    const std::array<std::uint64_t, 3> before{word[0], word[1], word[2]};
+    const std::array<std::uint64_t, 3> wrong{0, std::uint64_t{1} << 40, ~std::uint64_t{0}};
+    std::ranges::copy(wrong, word);
+    const verify_report report = heap_.verify();
+    std::ranges::copy(before, word);
+    ASSERT_FALSE(report.clean());
+    EXPECT_NE(report.problems.front().what.find("a string_pi whose link leads to no block"), std::string::npos);
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
 TEST_F(structure, of_keys_out_of_their_order_is_found) {
     auto& numbers = std::get<1>(book_->either);
     const std::uint64_t* const key = &*numbers.find(17);

@@ -194,6 +194,78 @@ TYPED_TEST(own_maps, have_the_interface_of_the_standards_maps) {
     EXPECT_EQ(this->fault(all) + this->fault(other), "");
 }
 
+// Memory of one heap never ends up owned by another: each arena counts its own.
+TYPED_TEST(own_maps, exchange_values_between_allocators) {
+    using text = tagged_test::string;
+    using text_map = typename TypeParam::template map<int, text, tagged_pairs<int, text>>;
+    tagged_test::arena here;
+    tagged_test::arena there;
+    const std::size_t elsewhere = tagged_test::elsewhere.live;
+    {
+        text_map a{tagged_pairs<int, text>(here)};
+        text_map b{tagged_pairs<int, text>(there)};
+        for (int i = 0; i < 100; ++i)
+            a.try_emplace(i, k_long);
+        for (int i = 90; i < 110; ++i)
+            b.try_emplace(i, "other " + std::to_string(i));
+        const auto are_apart = [&] {
+            for (const auto& [map, memory] : {std::pair(&a, &here), std::pair(&b, &there)}) {
+                EXPECT_EQ(map->get_allocator().where, memory);
+                for (const auto& each : *map)
+                    EXPECT_EQ(each.second.get_allocator().where, memory);
+            }
+            EXPECT_EQ(this->fault(a) + this->fault(b), "");
+        };
+        swap(a, b);
+        EXPECT_EQ(a.size(), 20U);
+        EXPECT_EQ(b.size(), 100U);
+        EXPECT_EQ(std::string_view(b.at(7)), k_long);
+        are_apart();
+        std::size_t failures = 0;
+        for (bool done = false; !done; ++failures) { // a swap that lacks memory has no effect
+            there.fail_after = failures;
+            try {
+                swap(a, b);
+                done = true;
+            } catch (const std::bad_alloc&) {
+                EXPECT_EQ(a.size() + 1000 * b.size(), 100020U);
+                are_apart();
+            }
+            there.fail_after = ~std::size_t{0};
+        }
+        EXPECT_GT(failures, 1U);
+        EXPECT_EQ(a.size() + 1000 * b.size(), 20100U);
+        a.merge(b); // all but ten
+        EXPECT_EQ(a.size() + 1000 * b.size(), 10110U);
+        EXPECT_EQ(std::string_view(a.at(109)), "other 109");
+        EXPECT_EQ(std::string_view(a.at(95)), k_long);
+        EXPECT_EQ(std::string_view(b.at(95)), "other 95");
+        are_apart();
+        a.erase(95);
+        EXPECT_TRUE(a.insert(b.extract(95)).inserted);
+        EXPECT_FALSE(a.insert(b.extract(96)).inserted);
+        EXPECT_EQ(std::string_view(a.at(95)), "other 95");
+        are_apart();
+    }
+    EXPECT_EQ(here.live, 0U);
+    EXPECT_EQ(there.live, 0U);
+    EXPECT_EQ(tagged_test::elsewhere.live, elsewhere);
+}
+
+TYPED_TEST(own_maps, refuse_to_take_what_cannot_move_from_another_allocator) {
+    using counters = typename TypeParam::template map<int, std::atomic<int>, tagged_pairs<int, std::atomic<int>>>;
+    tagged_test::arena here;
+    tagged_test::arena there;
+    counters a{tagged_pairs<int, std::atomic<int>>(here)};
+    counters b{tagged_pairs<int, std::atomic<int>>(there)};
+    a[1] = 1;
+    b[2] = 2;
+    EXPECT_THROW(swap(a, b), std::invalid_argument);
+    EXPECT_THROW(a.merge(b), std::invalid_argument);
+    EXPECT_EQ(a.at(1), 1);
+    EXPECT_EQ(b.at(2), 2);
+}
+
 TYPED_TEST(own_maps, take_types_that_cannot_move) {
     typename TypeParam::template map<int, std::atomic<int>> counters;
     for (int i = 0; i < 1000; ++i)

@@ -218,6 +218,73 @@ TEST(string_pi, of_another_allocator_is_copied) {
     EXPECT_EQ(one.live + other.live, 0U);
 }
 
+// Each line is a call of std::string that must do the same.
+template <class Text>
+std::string all_calls_with_parts() {
+    const Text source("0123456789");
+    const std::string_view view = "abcdefghij";
+    Text some(source, 3);
+    some += Text(source, 3, 2);
+    some += Text(view, 8, 5);
+    some.assign(source, 5).append(source, 8).append(view, 1, 2).assign(some, 1, 6);
+    some.insert(2, source, 7).insert(0, view, 2, 3);
+    some.replace(1, 2, source, 8).replace(0, 1, view, 4, 2);
+    some.replace(some.begin(), some.begin() + 1, "pointer", 3);
+    some.replace(some.begin(), some.begin() + 1, {'l', 'i'});
+    const std::list<char> letters{'L', 'S'};
+    some.replace(some.cbegin(), some.cbegin() + 1, letters.begin(), letters.end());
+    std::ostringstream out;
+    out << some << ' ' << (some.compare(1, 3, source, 2) < 0) << (some.compare(0, 2, view, 1, 4) < 0)
+        << some.compare(0, 2, "LSx", 2) << ' ';
+    out << some.find("89xx", 0, 2) << ' ' << some.rfind("89xx", 30, 2) << ' ' << some.find_first_of("x8", 1, 2) << ' '
+        << some.find_last_of("x8", 30, 2) << ' ' << some.find_first_not_of("LSoi", 0, 3) << ' '
+        << some.find_last_not_of("9", 30, 1) << ' ';
+    std::istringstream in("  two words\nand, more;rest");
+    Text word;
+    in >> word;
+    out << word << '|';
+    getline(in, word);
+    out << word << '|';
+    getline(in, word, ',');
+    out << word << '|';
+    getline(in, word);
+    out << word << '|';
+    getline(in, word);
+    out << word << '|' << in.fail();
+    word = "kept";
+    in >> word;
+    out << word << '|' << in.fail();
+    in.clear();
+    word = "lost";
+    getline(in, word);
+    out << word << '|' << in.fail();
+    try {
+        some.append(source, 11);
+    } catch (const std::out_of_range&) {
+        out << "out of range";
+    }
+    return out.str();
+}
+TEST(string_pi, takes_parts_of_strings_as_std_string_does) {
+    EXPECT_EQ(all_calls_with_parts<rem::string_pi>(), all_calls_with_parts<std::string>());
+}
+
+TEST(string_pi, swaps_characters_and_not_memory_between_allocators) {
+    tagged_test::arena here;
+    tagged_test::arena there;
+    {
+        tagged_text a(k_long, tagged_test::tagged<char>(here));
+        tagged_text b("short", tagged_test::tagged<char>(there));
+        swap(a, b);
+        EXPECT_EQ(a, "short");
+        EXPECT_EQ(b, k_long);
+        EXPECT_EQ(here.live, 0U);
+        EXPECT_EQ(there.live, 1U);
+        EXPECT_EQ(b.get_allocator().where, &there);
+    }
+    EXPECT_EQ(here.live + there.live, 0U);
+}
+
 TEST(string_pi, works_at_another_address) {
     using moved_text = rem::basic_string_pi<moving_test::moving<char>>;
     struct two {

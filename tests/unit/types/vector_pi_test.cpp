@@ -103,6 +103,34 @@ TEST(vector_pi, has_the_interface_of_std_vector) {
     EXPECT_EQ(moved.below[1].below[0].number, 3);
 }
 
+TEST(vector_pi, swaps_elements_and_not_memory_between_allocators) {
+    using element = rem::basic_string_pi<tagged_test::tagged<char>>;
+    using vector_type = rem::vector_pi<element, tagged_test::tagged<element>>;
+    using owners = rem::vector_pi<std::unique_ptr<int>, tagged_test::tagged<std::unique_ptr<int>>>;
+    arena here;
+    arena there;
+    {
+        vector_type a{tagged_test::tagged<element>(here)};
+        vector_type b{tagged_test::tagged<element>(there)};
+        for (int i = 0; i < 3; ++i)
+            a.emplace_back("a text that is longer than a small buffer");
+        b.emplace_back("short");
+        swap(a, b);
+        EXPECT_EQ(a.size() + 10 * b.size(), 31U);
+        EXPECT_EQ(a.front(), "short");
+        EXPECT_EQ(here.live, 1U);
+        EXPECT_EQ(there.live, 4U);
+        EXPECT_EQ(b.back().get_allocator().where, &there);
+        owners c{tagged_test::tagged<std::unique_ptr<int>>(here)};
+        owners d{tagged_test::tagged<std::unique_ptr<int>>(there)};
+        c.push_back(std::make_unique<int>(3));
+        c.swap(d);
+        EXPECT_TRUE(c.empty());
+        EXPECT_EQ(*d.front(), 3);
+    }
+    EXPECT_EQ(here.live + there.live, 0U);
+}
+
 TEST(vector_pi, may_be_given_its_own_elements) {
     using texts = rem::vector_pi<std::string, std::allocator<std::string>>;
     texts some{"the first of all these texts", "the second of all these texts"};

@@ -1,0 +1,68 @@
+// How our own containers give elements to those of another heap: made anew there, since memory of one heap is never owned by
+// another. Depends on the standard library only.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::detail {
+
+template <class Allocator>
+[[nodiscard]] bool may_exchange_blocks(const Allocator& a, const Allocator& b) noexcept {
+    return std::allocator_traits<Allocator>::propagate_on_container_swap::value || a == b;
+}
+
+template <class Value>
+inline constexpr bool can_be_made_anew_v = std::is_move_constructible_v<Value>;
+template <class Key, class Mapped>
+inline constexpr bool can_be_made_anew_v<std::pair<const Key, Mapped>> =
+    std::is_move_constructible_v<Key> && std::is_move_constructible_v<Mapped>;
+
+[[noreturn]] inline void refuse_to_make_anew() {
+    throw std::invalid_argument("remanence: elements that cannot be moved cannot go to another heap");
+}
+
+/// Where neither allocators nor blocks may change hands. What throws has no effect, if elements can be copied; else both may
+/// be empty then.
+template <class Container>
+void swap_by_value(Container& a, Container& b) {
+    using value = typename Container::value_type;
+    if constexpr (can_be_made_anew_v<value>) {
+        using given = std::conditional_t<std::is_copy_constructible_v<value>, const Container&, Container&&>;
+        Container of_a(static_cast<given>(a), b.get_allocator());
+        Container of_b(static_cast<given>(b), a.get_allocator());
+        a = std::move(of_b);
+        b = std::move(of_a);
+    } else {
+        refuse_to_make_anew();
+    }
+}
+
+/// The key as what makes another one: copied if that is possible, so that the container it is in keeps its order when the
+/// other one cannot be made.
+template <class Key>
+[[nodiscard]] auto key_to_give(const Key& key) noexcept {
+    if constexpr (std::is_copy_constructible_v<Key>)
+        return std::forward_as_tuple(key);
+    else
+        return std::forward_as_tuple(std::move(const_cast<Key&>(key))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+}
+
+/// Calls `make` with the arguments that make such an element elsewhere; what is not its key is moved from.
+template <class Key, class Result, class Value, class Make>
+Result give_by_value(const Value& one, Make&& make) {
+    if constexpr (!can_be_made_anew_v<Value>) {
+        refuse_to_make_anew();
+    } else if constexpr (std::is_same_v<Key, Value>) {
+        return std::apply(std::forward<Make>(make), key_to_give<Key>(one));
+    } else {
+        auto& rest = const_cast<Value&>(one).second; // NOLINT(cppcoreguidelines-pro-type-const-cast): of a container
+        return std::forward<Make>(make)(std::piecewise_construct, key_to_give<Key>(one.first),
+                                        std::forward_as_tuple(std::move(rest)));
+    }
+}
+
+} // namespace remanence::detail
