@@ -4,7 +4,10 @@
 // malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
 // templates of the standard library, with all that they are made of. A container is judged by its allocator and its
 // elements. Other classes hide their members; they are taken when their bytes are all there is to them (trivially
-// copyable, and assignable), and else refused until you vouch for them:
+// copyable, and assignable), and else refused until you vouch for them. Aggregates that cannot be taken apart (bases with
+// members, unions, more than 32 members) are such classes, but what each initialiser of theirs stands for is judged, if
+// there are no more than 256: so bases and members are, but of a union the first member only.
+//
 //
 //     template <>
 //     inline constexpr bool remanence::enable_persistable<my::account> = true;
@@ -19,16 +22,22 @@
 
 #include <any>
 #include <atomic>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <typeindex>
+#include <utility>
 
 namespace remanence {
 
@@ -114,6 +123,14 @@ template <class Char, class Traits>
 struct known_class<std::basic_string_view<Char, Traits>> : refused<unfit::view> {};
 template <class T, std::size_t Extent>
 struct known_class<std::span<T, Extent>> : refused<unfit::view> {};
+template <class T>
+struct known_class<std::initializer_list<T>> : refused<unfit::view> {};
+template <class Promise>
+struct known_class<std::coroutine_handle<Promise>> : refused<unfit::type_erased> {};
+template <>
+struct known_class<std::type_index> : refused<unfit::static_object> {};
+template <>
+struct known_class<std::source_location> : refused<unfit::static_object> {};
 template <>
 struct known_class<std::error_code> : refused<unfit::static_object> {};
 template <>
@@ -156,12 +173,32 @@ concept tells_type_it_holds = requires(const T& t) {
     { t.target_type() } -> std::same_as<const std::type_info&>;
 };
 
-/// Containers that point at a static of the program when they are empty: by name, since their headers need not be there.
+// Classes that are known by name.
+
+/// Without arguments.
+template <class T>
+constexpr std::string_view name_of_class() {
+    const std::string_view signature = __PRETTY_FUNCTION__;
+    const std::string_view name = signature.substr(signature.find("T = ") + 4);
+    return name.substr(0, name.find_first_of("<;]"));
+}
+
+/// Those of POSIX and C, which are unions.
+template <class T>
+constexpr bool is_lock_of_c() {
+    constexpr std::string_view k_names[] = {
+        "pthread_mutex_t", "pthread_cond_t", "pthread_rwlock_t", "pthread_barrier_t", "sem_t", "mtx_t", "cnd_t"};
+    for (const std::string_view each : k_names) {
+        if (name_of_class<T>() == each)
+            return true;
+    }
+    return false;
+}
+
+/// Containers that point at a static of the program when they are empty.
 template <class T>
 constexpr bool is_empty_a_static() {
-    const std::string_view signature = __PRETTY_FUNCTION__;
-    std::string_view name = signature.substr(signature.find("T = ") + 4);
-    name = name.substr(0, name.find('<'));
+    const std::string_view name = name_of_class<T>();
     const std::size_t scope = name.rfind("::");
     const std::string_view last = scope == std::string_view::npos ? name : name.substr(scope + 2);
     if (name.starts_with("boost::"))
@@ -174,7 +211,7 @@ constexpr bool is_empty_a_static() {
 }
 
 /// Whether it is a boost::multi_index_container with an index that keeps an array: assignment by move, and copies, give the
-/// arrays of one heap to a container of another. By name, too.
+/// arrays of one heap to a container of another.
 template <class T>
 constexpr bool is_mixing_heaps() {
     const std::string_view signature = __PRETTY_FUNCTION__;
@@ -236,6 +273,78 @@ consteval bool is_open_aggregate() {
         return false;
 }
 
+// Aggregates that cannot be taken apart.
+
+inline constexpr std::size_t k_slots_judged_max = 256; // bounds the time it takes to compile
+
+/// Converts to what may not be stored, for this reason; for any, if it is `nothing`.
+template <class Owner, unfit Why, class... Open>
+struct any_unfit {
+    template <class M>
+    static consteval bool is_meant() {
+        constexpr unfit k_found = decltype(judge<M, Open...>())::k_why;
+        return Why == unfit::nothing ? k_found != unfit::nothing : k_found == Why;
+    }
+    template <class M>
+        requires(!std::same_as<M, Owner>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    operator M() const
+        requires(is_meant<M>())
+    {
+        std::terminate();
+    }
+};
+
+template <class T, unfit Why, class... Open, std::size_t... Positions>
+consteval bool has_unfit_slot(type_list<Open...>, std::index_sequence<Positions...>) {
+    return (is_of_kind_v<T, sizeof...(Positions), Positions, any_unfit<T, Why, Open...>> || ...);
+}
+
+/// The first reason why one of T's bases or members cannot be stored.
+template <class T, unfit Why, class... Open, class Positions>
+consteval unfit why_of_slots(type_list<Open...> open, Positions all) {
+    if constexpr (Why == unfit::hidden || has_unfit_slot<T, Why>(open, all))
+        return Why;
+    else
+        return why_of_slots<T, static_cast<unfit>(static_cast<std::uint8_t>(Why) + 1)>(open, all);
+}
+
+template <class T, class... Open>
+consteval unfit why_of_slots() {
+    if constexpr (std::is_aggregate_v<T>) {
+        constexpr std::size_t slots = count_slots<T>();
+        if constexpr (slots <= k_slots_judged_max) {
+            constexpr auto all = std::make_index_sequence<slots>();
+            constexpr auto open = type_list<Open...>();
+            if constexpr (has_unfit_slot<T, unfit::nothing>(open, all))
+                return why_of_slots<T, unfit::reference>(open, all);
+        }
+    }
+    return unfit::nothing;
+}
+
+template <class Owner>
+struct any_lvalue {
+    template <class M>
+        requires(!std::same_as<std::remove_cv_t<M>, Owner>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    operator M&() const {
+        std::terminate();
+    }
+};
+/// Whether there are members that only something that stays can initialise.
+template <class T>
+consteval bool has_references() {
+    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
+        if constexpr (count_slots<T>() > k_slots_max) {
+            return []<std::size_t... N>(std::index_sequence<N...>) {
+                return (accepts_v<T, any_lvalue<T>, std::make_index_sequence<N>, std::index_sequence<>> || ...);
+            }(std::make_index_sequence<k_members_max + 1>());
+        }
+    }
+    return false;
+}
+
 template <class T, class... Open>
 auto judge_class() {
     if constexpr (requires { known_class<T>::k_why; })
@@ -253,7 +362,7 @@ auto judge_class() {
         return decltype(judge_container<T, Open...>())();
     else if constexpr (requires { typename T::container_type; }) // std::stack and its kin
         return decltype(judge<typename T::container_type, Open...>())();
-    else if constexpr (can_lock<T> || can_notify<T> || can_release<T> || can_count_down<T>)
+    else if constexpr (can_lock<T> || can_notify<T> || can_release<T> || can_count_down<T> || is_lock_of_c<T>())
         return verdict<unfit::lock, T>();
     else if constexpr (can_join<T>)
         return verdict<unfit::thread, T>();
@@ -265,9 +374,12 @@ auto judge_class() {
         return fit();
     else if constexpr (is_open_aggregate<T>())
         return decltype(judge_all(member_types<T>(), type_list<Open...>()))();
-    else if constexpr (std::is_trivially_copyable_v<T> && std::is_move_constructible_v<T> &&
-                       std::is_move_assignable_v<T>) // not so with a reference among its members
-        return fit();
+    // Not assignable with a reference among its members; unnamed unions have none, and are not, either, says g++.
+    else if constexpr (std::is_trivially_copyable_v<T> &&
+                       (std::is_union_v<T> || (std::is_move_constructible_v<T> && std::is_move_assignable_v<T>)))
+        return verdict<why_of_slots<T, Open...>(), T>();
+    else if constexpr (has_references<T>())
+        return verdict<unfit::reference, T>();
     else
         return verdict<unfit::hidden, T>();
 }
@@ -323,7 +435,7 @@ consteval void refuse_to_store() {
                   "Remanence cannot store streams: an open file belongs to the process. Store its "
                   "name.");
     static_assert(Why != unfit::type_erased,
-                  "Remanence cannot store std::function, std::any and their like: they point "
+                  "Remanence cannot store std::function, std::any, coroutines and their like: they point "
                   "at code of the running program, and at malloc memory. Use std::variant, or "
                   "a number that tells what is meant.");
     static_assert(Why != unfit::shared_ownership,
@@ -334,10 +446,12 @@ consteval void refuse_to_store() {
                   "Remanence cannot store a std::unique_ptr with std::default_delete, which gives heap memory to the "
                   "operator delete of malloc. Use std::optional or a plain pointer and heap::destroy(), or a deleter "
                   "that frees in the heap.");
-    static_assert(Why != unfit::view, "Remanence cannot store std::string_view or std::span: what they show may lie "
-                                      "anywhere. Use rem::string or rem::vector, which own it.");
-    static_assert(Why != unfit::static_object, "Remanence cannot store std::error_code or std::error_condition: they "
-                                               "point at a static object of the program. Store the number.");
+    static_assert(Why != unfit::view,
+                  "Remanence cannot store std::string_view, std::span or std::initializer_list: what "
+                  "they show may lie anywhere. Use rem::string or rem::vector, which own it.");
+    static_assert(Why != unfit::static_object,
+                  "Remanence cannot store std::error_code, std::error_condition, std::type_index or "
+                  "std::source_location: they point at static objects of the program. Store a number or a name.");
     static_assert(Why != unfit::memory_resource,
                   "Remanence cannot store std::pmr containers: they point at a memory "
                   "resource outside the heap. Use the container of namespace remanence.");

@@ -12,12 +12,14 @@
 #include <chrono>
 #include <complex>
 #include <condition_variable>
+#include <coroutine>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
+#include <initializer_list>
 #include <latch>
 #include <memory>
 #include <memory_resource>
@@ -28,6 +30,7 @@
 #include <scoped_allocator>
 #include <semaphore>
 #include <shared_mutex>
+#include <source_location>
 #include <span>
 #include <stack>
 #include <string>
@@ -35,9 +38,14 @@
 #include <thread>
 #include <tuple>
 #include <type_traits>
+#include <typeindex>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
 
 namespace rem = remanence;
 
@@ -129,6 +137,71 @@ struct pooled : std::allocator<int> { // likewise
     struct rebind {
         using other = pooled;
     };
+};
+struct point {
+    int x;
+    char name[40];
+};
+struct named_view {
+    int number;
+    std::string_view text;
+};
+/// What cannot be taken apart: a base with members, a union, or too many.
+template <class... Ts>
+struct beside_a_base : point, Ts... {};
+template <class T>
+struct behind_a_base : point {
+    T part;
+    int* next;
+};
+template <class T>
+struct behind_a_union {
+    union {
+        int number;
+        char text[4];
+    };
+    T part;
+};
+template <class T>
+struct behind_a_bit_field : point {
+    unsigned a : 3, b : 5;
+    int : 2;
+    T part;
+};
+template <class T>
+struct among_many {
+    short a[100], b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
+    double more[5], and_more, even_more, still_more, almost, there;
+    T part;
+};
+struct too_large_to_look_at : point {
+    char text[1000];
+    std::string_view view;
+};
+struct takes_anything {
+    takes_anything() = default;
+    template <class T>
+    takes_anything(T&& /*value*/) {} // NOLINT: greedy
+    int number = 0;
+};
+union callback_or_number {
+    void (*callback)();
+    int number;
+};
+struct with_reference {
+    rem::string text;
+    double place[3];
+    int& number;
+};
+struct with_const {
+    const int number;
+};
+class hides_view {
+public:
+    [[nodiscard]] std::size_t size() const { return text_.size(); }
+
+private:
+    std::string_view text_;
 };
 struct frees_in_heap {
     void operator()(address* object) const;
@@ -222,6 +295,13 @@ TEST(persistable, are_no_locks_and_threads) {
     EXPECT_EQ(why<std::latch>, unfit::lock);
     EXPECT_EQ(why<std::barrier<>>, unfit::lock);
     EXPECT_EQ(why<rem::heap>, unfit::lock);
+    EXPECT_EQ(why<pthread_mutex_t>, unfit::lock);
+    EXPECT_EQ(why<pthread_cond_t[2]>, unfit::lock);
+    EXPECT_EQ(why<pthread_rwlock_t>, unfit::lock);
+    EXPECT_EQ(why<pthread_barrier_t>, unfit::lock);
+    EXPECT_EQ(why<sem_t>, unfit::lock);
+    EXPECT_EQ(why<mtx_t>, unfit::lock);
+    EXPECT_EQ(why<cnd_t>, unfit::lock);
     EXPECT_EQ(why<std::thread>, unfit::thread);
     EXPECT_EQ(why<std::jthread>, unfit::thread);
     EXPECT_EQ(why<std::future<int>>, unfit::result_of_thread);
@@ -233,6 +313,9 @@ TEST(persistable, is_nothing_that_leads_out_of_the_heap) {
     EXPECT_EQ(why<int&>, unfit::reference);
     EXPECT_EQ(why<std::reference_wrapper<int>>, unfit::reference);
     EXPECT_EQ((why<std::tuple<int, int&>>), unfit::reference);
+    EXPECT_EQ(why<with_reference>, unfit::reference);
+    EXPECT_TRUE((is_to_blame<rem::vector<with_reference>, with_reference>));
+    EXPECT_TRUE(rem::persistable<with_const>);
     EXPECT_EQ(why<void (*)()>, unfit::code);
     EXPECT_EQ(why<int (address::*)()>, unfit::code);
     EXPECT_EQ(why<std::fstream>, unfit::stream);
@@ -244,6 +327,10 @@ TEST(persistable, is_nothing_that_leads_out_of_the_heap) {
     EXPECT_EQ(why<std::weak_ptr<int>>, unfit::shared_ownership);
     EXPECT_EQ(why<std::string_view>, unfit::view);
     EXPECT_EQ(why<std::span<int>>, unfit::view);
+    EXPECT_EQ(why<std::initializer_list<int>>, unfit::view);
+    EXPECT_EQ(why<std::coroutine_handle<>>, unfit::type_erased);
+    EXPECT_EQ(why<std::type_index>, unfit::static_object);
+    EXPECT_EQ(why<std::source_location>, unfit::static_object);
     EXPECT_EQ(why<std::error_code>, unfit::static_object);
 }
 
@@ -259,6 +346,40 @@ TEST(persistable, are_classes_that_hide_more_than_bytes_only_when_vouched_for) {
     EXPECT_TRUE((is_to_blame<with_path, std::filesystem::path>));
     EXPECT_TRUE(rem::persistable<account>);
     EXPECT_TRUE((rem::persistable<rem::map<int, std::pair<account, account>>>));
+}
+
+template <template <class> class Around>
+void expect_part_is_judged() {
+    EXPECT_TRUE(rem::persistable<Around<int>>);
+    EXPECT_TRUE(rem::persistable<Around<point[2]>>);
+    EXPECT_TRUE(rem::persistable<Around<number_or_text>>);
+    EXPECT_TRUE(rem::persistable<Around<hides_numbers>>);
+    EXPECT_TRUE(rem::persistable<Around<takes_anything>>);
+    EXPECT_TRUE(rem::persistable<Around<Around<int>>>);
+    EXPECT_EQ(why<Around<std::string_view>>, unfit::view);
+    EXPECT_EQ(why<Around<named_view[2]>>, unfit::view);
+    EXPECT_EQ(why<Around<std::optional<std::span<int>>>>, unfit::view);
+    EXPECT_EQ(why<Around<void (*)()>>, unfit::code);
+    EXPECT_EQ(why<Around<callback_or_number>>, unfit::code);
+    EXPECT_EQ(why<Around<pthread_mutex_t>>, unfit::lock);
+    EXPECT_EQ(why<Around<Around<std::type_index>>>, unfit::static_object);
+    EXPECT_TRUE((is_to_blame<rem::vector<Around<std::string_view>>, Around<std::string_view>>));
+}
+TEST(persistable, looks_into_aggregates_that_cannot_be_taken_apart) {
+    expect_part_is_judged<behind_a_base>();
+    expect_part_is_judged<behind_a_union>();
+    expect_part_is_judged<behind_a_bit_field>();
+    expect_part_is_judged<among_many>();
+    EXPECT_TRUE(rem::persistable<beside_a_base<>>);
+    EXPECT_TRUE((rem::persistable<beside_a_base<hides_numbers>>));
+    EXPECT_EQ(why<beside_a_base<named_view>>, unfit::view);
+    EXPECT_EQ(why<beside_a_base<std::string_view>>, unfit::view);
+}
+
+// What is not looked into.
+TEST(persistable, are_classes_of_bytes_that_hide_what_leads_out) {
+    EXPECT_TRUE(rem::persistable<hides_view>);
+    EXPECT_TRUE(rem::persistable<too_large_to_look_at>);
 }
 
 TEST(position_independent, are_numbers_distances_and_what_is_vouched_for) {
