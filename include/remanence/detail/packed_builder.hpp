@@ -72,8 +72,12 @@ public:
     [[nodiscard]] block leaf_of(const packed_leaf& all, std::size_t from, std::size_t to,
                                 const packed_leaf* next = nullptr) const {
         std::size_t live = next == nullptr ? 0 : next->live_bytes();
-        for (std::size_t i = from; i != to; ++i)
-            live += packed_marked_bytes(all.record(i));
+        if (to - from == all.count()) {
+            live += all.live_bytes();
+        } else {
+            for (std::size_t i = from; i != to; ++i)
+                live += all.record_bytes(i) + packed_leaf::k_mark_bytes;
+        }
         block made = block_for(live, spare(live));
         packed_leaf_writer writer(made.data(), made.size());
         writer.add(all, from, to);

@@ -98,7 +98,7 @@ public:
 
     [[nodiscard]] iterator begin() const noexcept { return iterator(tree_, tree_.begin(), 0); }
     [[nodiscard]] iterator cbegin() const noexcept { return begin(); }
-    [[nodiscard]] iterator end() const noexcept { return iterator(tree_, tree_.end(), 0); }
+    [[nodiscard]] iterator end() const noexcept { return iterator(tree_); }
     [[nodiscard]] iterator cend() const noexcept { return end(); }
     [[nodiscard]] reverse_iterator rbegin() const noexcept { return reverse_iterator(end()); }
     [[nodiscard]] reverse_iterator crbegin() const noexcept { return rbegin(); }
@@ -122,12 +122,12 @@ public:
             const auto before = std::prev(at);
             const packed_leaf leaf = trees::leaf(before->second);
             if (const std::size_t found = leaf.find(key, mark); found != leaf.count())
-                return iterator(tree_, before, found);
+                return iterator(tree_, before, leaf, found);
         }
         if (!IsUnique && at != tree_.end() && at->first.text == key) {
             const packed_leaf leaf = trees::leaf(at->second);
             if (const std::size_t found = leaf.find(key, mark); found != leaf.count())
-                return iterator(tree_, at, found);
+                return iterator(tree_, at, leaf, found);
         }
         return end();
     }
@@ -146,7 +146,7 @@ public:
                 if (leaf.mark_of_key(i) != mark)
                     return end();
                 if (const packed_record each = leaf.record(i); each.value == value && each.key == key)
-                    return iterator(tree_, at, i);
+                    return iterator(tree_, at, leaf, i);
             }
         }
         return end();
@@ -202,7 +202,7 @@ public:
         const packed_leaf leaf = trees::leaf(at->second);
         const std::size_t index = IsUnique ? leaf.lower(key) : leaf.upper(key);
         if (IsUnique && index != leaf.count() && leaf.key(index) == key)
-            return inserted(iterator(tree_, at, index), false);
+            return inserted(iterator(tree_, at, leaf, index), false);
         return inserted(put(at, index, added), true);
     }
     iterator emplace_hint(const_iterator, std::string_view key, std::string_view value) {

@@ -73,6 +73,11 @@ private:
     template <class, bool>
     friend class packed_container;
 
+    /// To the end.
+    explicit packed_iterator(const typename trees::type& tree) noexcept : end_(tree.end()), at_(end_) {}
+    /// To a record of the leaf at `at`.
+    packed_iterator(const typename trees::type& tree, place at, const packed_leaf& leaf, std::size_t index) noexcept
+        : end_(tree.end()), at_(at), leaf_(leaf), index_(index), count_(leaf.count()) {}
     /// `index` may be behind the leaf's last record: then it leads to the first of the next.
     packed_iterator(const typename trees::type& tree, place at, std::size_t index) noexcept
         : end_(tree.end()), at_(at) {

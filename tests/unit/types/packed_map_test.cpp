@@ -340,6 +340,86 @@ TEST(packed_map, takes_views_into_itself) {
         EXPECT_EQ(all.erase(all.begin()->first), 1U);
 }
 
+/// Lengths where something changes: of what a length takes, of large records, of leaves.
+std::string of_edge_length(std::mt19937& random) {
+    static constexpr std::size_t k_edges[] = {0, 1, 4, 8, 127, 128, 1017, 1024, 4090, 4096, 16'384, 70'000};
+    const std::size_t edge = k_edges[random() % (random() % 8 == 0 ? std::size(k_edges) : 6)];
+    std::string made(edge + random() % 3 - (edge != 0 ? 1 : 0), '\0');
+    for (std::size_t i = 0; i < made.size();
+         i += 1 + made.size() / 8) // of zeros and of what is negative as a char, too
+        made[i] = "\0\xff\x80z"[random() % 4];
+    return made;
+}
+
+TEST(packed_map, takes_keys_and_values_of_any_length_and_bytes) {
+    map all;
+    std::map<std::string, std::string> model;
+    std::mt19937 random(13);
+    for (int i = 0; i != 3000; ++i) {
+        const std::string key = of_edge_length(random);
+        const std::string value = of_edge_length(random);
+        if (random() % 3 != 0) {
+            all.insert_or_assign(key, value);
+            model.insert_or_assign(key, value);
+        } else {
+            EXPECT_EQ(all.erase(key), model.erase(key));
+        }
+        EXPECT_EQ(all.contains(value), model.contains(value));
+        if (i % 50 == 0) {
+            ASSERT_TRUE(same(all, model)) << i;
+        }
+    }
+    ASSERT_TRUE(same(all, model));
+    for (auto each = all.begin(); each != all.end();) // while it goes over them
+        each = random() % 4 == 0 ? std::next(each) : all.erase(each);
+    EXPECT_EQ(fault(all), "");
+}
+
+TEST(packed_multimap, takes_equal_keys_of_any_length_and_bytes) {
+    multimap all;
+    std::multimap<std::string, std::string> model;
+    std::mt19937 random(14);
+    for (int i = 0; i != 2000; ++i) {
+        const std::string key = of_edge_length(random).substr(0, random() % 2 == 0 ? 1 : 1100);
+        const std::string value = of_edge_length(random);
+        const auto there = model.lower_bound(key);
+        if (random() % 4 != 0 || there == model.end() || there->first != key) {
+            all.emplace(key, value);
+            model.emplace(key, value);
+        } else {
+            all.erase(all.find(key, there->second));
+            model.erase(there);
+        }
+        if (i % 50 == 0) {
+            ASSERT_TRUE(same(all, model)) << i;
+        }
+    }
+    ASSERT_TRUE(same(all, model));
+}
+
+/// In blocks that are no longer than need be, so that a look before or behind one is seen by AddressSanitizer.
+TEST(packed_leaf, finds_each_key_however_few_or_many_it_has) {
+    using rem::detail::packed_leaf;
+    for (std::size_t count = 1; count != 80; ++count) {
+        const auto key_of = [](std::size_t i) { return i == 0 ? std::string() : std::to_string(100 + i); };
+        std::size_t bytes = packed_leaf::k_header_bytes;
+        for (std::size_t i = 0; i != count; ++i)
+            bytes += 2 + key_of(i).size() + packed_leaf::k_mark_bytes;
+        bytes = (bytes + 7) / 8 * 8;
+        const auto block = std::make_unique<std::byte[]>(bytes);
+        rem::detail::packed_leaf_writer writer(block.get(), bytes);
+        for (std::size_t i = 0; i != count; ++i)
+            writer.add({key_of(i), ""}, rem::detail::packed_mark_of(key_of(i)));
+        writer.finish();
+        const packed_leaf leaf(block.get(), bytes);
+        ASSERT_EQ(leaf.count(), count);
+        for (std::size_t i = 0; i != 100; ++i) {
+            const std::string key = key_of(i);
+            EXPECT_EQ(leaf.find(key, rem::detail::packed_mark_of(key)), std::min(i, count));
+        }
+    }
+}
+
 TEST(packed_map, refuses_what_is_too_long) {
     map all{{"a", "1"}};
     const std::string_view huge("", std::size_t{1} << 32); // never read
