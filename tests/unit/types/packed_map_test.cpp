@@ -322,6 +322,38 @@ TEST(packed_map, erases_without_memory) {
     EXPECT_EQ(fault(all), "");
 }
 
+/// Fails as a heap does whose allocator is damaged, or which belongs to the parent of the process.
+template <class T>
+struct refusing {
+    static inline bool refuses = false;
+    using value_type = T;
+    refusing() = default;
+    template <class U>
+    refusing(const refusing<U>&) noexcept {} // NOLINT(google-explicit-constructor)
+    T* allocate(std::size_t count) {
+        if (refusing<char>::refuses)
+            throw std::runtime_error("no");
+        return std::allocator<T>().allocate(count);
+    }
+    void deallocate(T* block, std::size_t count) noexcept { std::allocator<T>().deallocate(block, count); }
+    template <class U>
+    friend bool operator==(const refusing&, const refusing<U>&) noexcept {
+        return true;
+    }
+};
+
+TEST(packed_map, erases_whatever_an_allocation_throws) {
+    const auto model = many();
+    rem::basic_packed_map<refusing<char>> all(model.begin(), model.end());
+    refusing<char>::refuses = true;
+    EXPECT_THROW(all.emplace("a", std::string(5000, 'v')), std::runtime_error);
+    for (const auto& [key, value] : model)
+        ASSERT_EQ(all.erase(key), 1U);
+    refusing<char>::refuses = false;
+    EXPECT_TRUE(all.empty());
+    EXPECT_EQ(fault(all), "");
+}
+
 TEST(packed_map, takes_views_into_itself) {
     map all;
     for (int i = 0; i != 200; ++i) {
