@@ -473,8 +473,8 @@ private:
             if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
                 return iterator(tree_, united(at, next), index);
             if (at != tree_.begin() && are_small(std::prev(at), at)) {
-                index += trees::leaf(std::prev(at)->second).count();
-                return iterator(tree_, united(std::prev(at), at), index);
+                const std::size_t before = trees::leaf(std::prev(at)->second).count();
+                return iterator(tree_, united(std::prev(at), at), before + index);
             }
             at->second = make().leaf_of(leaf, 0, leaf.count());
         } catch (...) { // NOLINT(bugprone-empty-catch): said above

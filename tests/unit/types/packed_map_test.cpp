@@ -322,6 +322,25 @@ TEST(packed_map, erases_without_memory) {
     EXPECT_EQ(fault(all), "");
 }
 
+TEST(packed_map, leads_to_what_follows_an_erasure_without_memory) {
+    using tagged_map = rem::basic_packed_map<tagged_test::tagged<char>>;
+    const auto model = many();
+    tagged_test::arena memory;
+    tagged_map all(model.begin(), model.end(), tagged_test::tagged<char>(memory));
+    memory.fail_after = 0;
+    std::size_t index = 0;
+    auto expected = model.begin();
+    for (auto each = all.begin(); each != all.end();
+         ++expected, ++index) { // so that leaves, one after the other, become small
+        ASSERT_NE(expected, model.end());
+        ASSERT_EQ(each->first, expected->first) << index;
+        each = index % 16 == 15 ? std::next(each) : all.erase(each);
+    }
+    EXPECT_EQ(expected, model.end());
+    EXPECT_EQ(fault(all), "");
+    memory.fail_after = ~std::size_t{0};
+}
+
 /// Fails as a heap does whose allocator is damaged, or which belongs to the parent of the process.
 template <class T>
 struct refusing {
