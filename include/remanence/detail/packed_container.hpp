@@ -1,7 +1,7 @@
 // What packed_map and packed_multimap share; what it promises is in <remanence/packed_map.hpp>. Depends on the standard library
 // only.
 //
-// Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them.
+// Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them (packed_tree.hpp).
 //
 // Invariants
 // P1. The first separator is empty. Any other is not before a key in the leaves before its own, and not behind one in its
@@ -9,12 +9,11 @@
 // P2. There is no leaf without a record (L1).
 #pragma once
 
-#include <remanence/allocator.hpp>
-#include <remanence/btree_map.hpp>
 #include <remanence/detail/announcer.hpp>
+#include <remanence/detail/packed_builder.hpp>
+#include <remanence/detail/packed_iterator.hpp>
 #include <remanence/detail/packed_leaf.hpp>
-#include <remanence/string_pi.hpp>
-#include <remanence/vector_pi.hpp>
+#include <remanence/detail/packed_tree.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,153 +22,13 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace remanence::detail {
-
-inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
-
-/// The first eight bytes as a number, in the order of texts: enough for most comparisons.
-[[nodiscard]] inline std::uint64_t packed_head_of(std::string_view text) noexcept {
-    const auto number = [&]<class Number>(std::size_t at, Number read) -> std::uint64_t {
-        std::memcpy(&read, text.data() + at, sizeof read);
-        return sizeof read == 8 ? __builtin_bswap64(read) : __builtin_bswap32(static_cast<std::uint32_t>(read));
-    };
-    const std::size_t bytes = text.size();
-    if (bytes >= 8)
-        return number(0, std::uint64_t{});
-    if (bytes >= 4) // what both have is in the same place
-        return number(0, std::uint32_t{}) << 32 | number(bytes - 4, std::uint32_t{}) << 8 * (8 - bytes);
-    std::uint64_t head = 0;
-    for (std::size_t i = 0; i != bytes; ++i)
-        head |= std::uint64_t{static_cast<unsigned char>(text[i])} << 8 * (7 - i);
-    return head;
-}
-
-/// A key of the tree above the leaves, and what it is searched by.
-template <class Text>
-struct packed_separator {
-    std::uint64_t head = 0; ///< of the text
-    Text text;
-};
-struct packed_key {
-    explicit packed_key(std::string_view key) noexcept : head(packed_head_of(key)), text(key) {}
-    std::uint64_t head;
-    std::string_view text;
-};
-struct packed_order {
-    using is_transparent = void;
-    template <class A, class B>
-    [[nodiscard]] bool operator()(const A& a, const B& b) const noexcept {
-        return a.head != b.head ? a.head < b.head : std::string_view(a.text) < std::string_view(b.text);
-    }
-};
-
-template <class Alloc>
-struct packed_tree {
-    template <class T>
-    using rebound = typename std::allocator_traits<Alloc>::template rebind_alloc<T>;
-    using separator = packed_separator<basic_string_pi<rebound<char>>>;
-    using block = vector_pi<std::byte, rebound<std::byte>>;
-    using type =
-        btree_multimap<separator, block, packed_order, rebound<std::pair<const separator, block>>, k_packed_node_bytes>;
-
-    [[nodiscard]] static packed_leaf leaf(const block& of) noexcept { return {of.data(), of.size()}; }
-};
-
-/// Bidirectional; what it leads to is a pair of views, made anew each time.
-template <class Alloc>
-class packed_iterator {
-    using trees = packed_tree<Alloc>;
-    using place = typename trees::type::const_iterator;
-
-public:
-    using iterator_category = std::bidirectional_iterator_tag; // as vector<bool>'s: for std::prev()
-    using iterator_concept = std::bidirectional_iterator_tag;
-    using value_type = std::pair<std::string_view, std::string_view>;
-    using difference_type = std::ptrdiff_t;
-    using reference = value_type;
-    class pointer {
-    public:
-        explicit pointer(const value_type& of) noexcept : of_(of) {}
-        [[nodiscard]] const value_type* operator->() const noexcept { return &of_; }
-
-    private:
-        value_type of_;
-    };
-
-    packed_iterator() = default;
-
-    [[nodiscard]] reference operator*() const noexcept {
-        const packed_record here = leaf_.record(index_);
-        return {here.key, here.value};
-    }
-    [[nodiscard]] pointer operator->() const noexcept { return pointer(**this); }
-    packed_iterator& operator++() noexcept {
-        if (++index_ == count_) {
-            ++at_;
-            enter(0);
-        }
-        return *this;
-    }
-    packed_iterator operator++(int) noexcept {
-        const packed_iterator before = *this;
-        ++*this;
-        return before;
-    }
-    packed_iterator& operator--() noexcept {
-        if (index_ == 0) {
-            --at_;
-            enter(0);
-            index_ = count_;
-        }
-        --index_;
-        return *this;
-    }
-    packed_iterator operator--(int) noexcept {
-        const packed_iterator before = *this;
-        --*this;
-        return before;
-    }
-    friend bool operator==(const packed_iterator& a, const packed_iterator& b) noexcept {
-        return a.at_ == b.at_ && a.index_ == b.index_;
-    }
-
-private:
-    template <class, bool>
-    friend class packed_container;
-
-    /// `index` may be behind the leaf's last record: then it leads to the first of the next.
-    packed_iterator(const typename trees::type& tree, place at, std::size_t index) noexcept
-        : end_(tree.end()), at_(at) {
-        enter(index);
-        if (index_ == count_ && at_ != end_) {
-            ++at_;
-            enter(0);
-        }
-    }
-    void enter(std::size_t index) noexcept {
-        index_ = index;
-        count_ = 0;
-        if (at_ == end_)
-            return;
-        leaf_ = trees::leaf(at_->second);
-        count_ = leaf_.count();
-    }
-
-    place end_;
-    place at_;
-    packed_leaf leaf_;
-    std::size_t index_ = 0;
-    std::size_t count_ = 0;
-};
 
 template <class Alloc, bool IsUnique>
 class packed_container {
@@ -238,7 +97,7 @@ public:
 
     [[nodiscard]] iterator begin() const noexcept { return iterator(tree_, tree_.begin(), 0); }
     [[nodiscard]] iterator cbegin() const noexcept { return begin(); }
-    [[nodiscard]] iterator end() const noexcept { return iterator(tree_, tree_.end(), 0); }
+    [[nodiscard]] iterator end() const noexcept { return iterator(tree_); }
     [[nodiscard]] iterator cend() const noexcept { return end(); }
     [[nodiscard]] reverse_iterator rbegin() const noexcept { return reverse_iterator(end()); }
     [[nodiscard]] reverse_iterator crbegin() const noexcept { return rbegin(); }
@@ -262,12 +121,12 @@ public:
             const auto before = std::prev(at);
             const packed_leaf leaf = trees::leaf(before->second);
             if (const std::size_t found = leaf.find(key, mark); found != leaf.count())
-                return iterator(tree_, before, found);
+                return iterator(tree_, before, leaf, found);
         }
         if (!IsUnique && at != tree_.end() && at->first.text == key) {
             const packed_leaf leaf = trees::leaf(at->second);
             if (const std::size_t found = leaf.find(key, mark); found != leaf.count())
-                return iterator(tree_, at, found);
+                return iterator(tree_, at, leaf, found);
         }
         return end();
     }
@@ -286,7 +145,7 @@ public:
                 if (leaf.mark_of_key(i) != mark)
                     return end();
                 if (const packed_record each = leaf.record(i); each.value == value && each.key == key)
-                    return iterator(tree_, at, i);
+                    return iterator(tree_, at, leaf, i);
             }
         }
         return end();
@@ -342,7 +201,7 @@ public:
         const packed_leaf leaf = trees::leaf(at->second);
         const std::size_t index = IsUnique ? leaf.lower(key) : leaf.upper(key);
         if (IsUnique && index != leaf.count() && leaf.key(index) == key)
-            return inserted(iterator(tree_, at, index), false);
+            return inserted(iterator(tree_, at, leaf, index), false);
         return inserted(put(at, index, added), true);
     }
     iterator emplace_hint(const_iterator, std::string_view key, std::string_view value) {
@@ -504,7 +363,7 @@ private:
         }
         std::size_t bytes = packed_leaf::k_header_bytes;
         for (coming_iterator each = first; each != last; ++each) {
-            bytes += marked_bytes(each->record);
+            bytes += packed_marked_bytes(each->record);
             if (each->record.is_large() || bytes > k_packed_leaf_bytes)
                 return bytes > k_packed_leaf_bytes ? each : first;
         }
@@ -513,109 +372,31 @@ private:
     void append_leaf(coming_iterator first, coming_iterator last) {
         std::size_t live = 0;
         for (coming_iterator each = first; each != last; ++each)
-            live += marked_bytes(each->record);
-        block made = block_for(live, 0);
+            live += packed_marked_bytes(each->record);
+        block made = make().block_for(live, 0);
         packed_leaf_writer writer(made.data(), made.size());
         for (coming_iterator each = first; each != last; ++each)
             writer.add(each->record, packed_mark_of(each->record.key));
         writer.finish();
-        separator least = separator_of({});
+        separator least = make().separator_of({});
         if (!tree_.empty()) {
             const packed_leaf before = trees::leaf(std::prev(tree_.end())->second);
-            least = between(before.key(before.count() - 1), first->record.key);
+            least = make().between(before.key(before.count() - 1), first->record.key);
         }
         tree_.emplace_hint(tree_.end(), std::move(least), std::move(made));
         set_size(size_ + static_cast<std::uint64_t>(last - first));
     }
 
-    // Building leaves: nothing changes until the last allocation has succeeded.
+    // Changes of leaves: nothing changes until the last allocation has succeeded.
 
-    /// A block for so many bytes of records and marks.
-    [[nodiscard]] block block_for(std::size_t live_bytes, std::size_t spare_bytes) const {
-        constexpr std::size_t unit = 8; // L2
-        const std::size_t least = packed_leaf::k_header_bytes + live_bytes;
-        const std::size_t most = std::max(least, k_packed_leaf_bytes);
-        return block((std::min(least + spare_bytes, most) + unit - 1) / unit * unit, tree_.get_allocator());
-    }
-    /// What a leaf that grows has left: an eighth, so that a record is copied eight times or so in the growing of a leaf.
-    [[nodiscard]] static std::size_t spare(std::size_t live_bytes) noexcept { return live_bytes / 8; }
-    [[nodiscard]] static std::size_t marked_bytes(const packed_record& one) noexcept {
-        return one.bytes() + packed_leaf::k_mark_bytes;
-    }
-    [[nodiscard]] block leaf_of(const packed_record& only) const {
-        block made = block_for(marked_bytes(only), 0);
-        packed_leaf_writer to(made.data(), made.size());
-        to.add(only, packed_mark_of(only.key));
-        to.finish();
-        return made;
-    }
-    /// Records of a leaf, and perhaps of another one behind it.
-    [[nodiscard]] block leaf_of(const packed_leaf& all, std::size_t from, std::size_t to,
-                                const packed_leaf* next = nullptr) const {
-        std::size_t live = next == nullptr ? 0 : next->live_bytes();
-        for (std::size_t i = from; i != to; ++i)
-            live += marked_bytes(all.record(i));
-        block made = block_for(live, spare(live));
-        packed_leaf_writer writer(made.data(), made.size());
-        writer.add(all, from, to);
-        if (next != nullptr)
-            writer.add(*next, 0, next->count());
-        writer.finish();
-        return made;
-    }
-
-    /// A leaf and one record more, numbered as they are to stand.
-    struct extended {
-        const packed_leaf& leaf;
-        std::size_t index;
-        const packed_record& added;
-
-        [[nodiscard]] std::size_t count() const noexcept { return leaf.count() + 1; }
-        [[nodiscard]] packed_record record(std::size_t i) const noexcept {
-            return i < index ? leaf.record(i) : i == index ? added : leaf.record(i - 1);
-        }
-        [[nodiscard]] std::size_t live_bytes(std::size_t from, std::size_t to) const noexcept {
-            std::size_t live = 0;
-            for (; from != to; ++from)
-                live += marked_bytes(record(from));
-            return live;
-        }
-        /// The first of the second half, by bytes; the second half has one at least.
-        [[nodiscard]] std::size_t middle() const noexcept {
-            const std::size_t half = (leaf.live_bytes() + marked_bytes(added)) / 2;
-            std::size_t first = 1;
-            for (std::size_t live = marked_bytes(record(0)); live < half && first + 1 != count(); ++first)
-                live += marked_bytes(record(first));
-            return first;
-        }
-    };
-    [[nodiscard]] block leaf_of(const extended& all, std::size_t from, std::size_t to, std::size_t live,
-                                std::size_t spare_bytes) const {
-        block made = block_for(live, spare_bytes);
-        packed_leaf_writer writer(made.data(), made.size());
-        writer.add(all.leaf, from, std::clamp(all.index, from, to));
-        if (from <= all.index && all.index < to)
-            writer.add(all.added, packed_mark_of(all.added.key));
-        if (to > all.index + 1)
-            writer.add(all.leaf, std::max(from, all.index + 1) - 1, to - 1);
-        writer.finish();
-        return made;
-    }
-    /// The shortest that P1 allows between two keys.
-    [[nodiscard]] separator between(std::string_view left, std::string_view right) const {
-        const auto common = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin();
-        return separator_of(right.substr(0, static_cast<std::size_t>(common) + 1));
-    }
-    [[nodiscard]] separator separator_of(std::string_view text) const {
-        return {packed_head_of(text), decltype(separator::text)(text, tree_.get_allocator())};
-    }
+    [[nodiscard]] packed_builder<Alloc> make() const noexcept { return packed_builder<Alloc>(tree_.get_allocator()); }
     /// A leaf behind that at `at`.
     place put_behind(place at, separator&& least, block&& made) {
         return tree_.emplace_hint(std::next(at), std::move(least), std::move(made));
     }
 
     iterator put_first(const packed_record& added) {
-        const place at = tree_.emplace(separator_of({}), leaf_of(added));
+        const place at = tree_.emplace(make().separator_of({}), make().leaf_of(added));
         set_size(1);
         return iterator(tree_, at, 0);
     }
@@ -624,27 +405,27 @@ private:
         const packed_leaf leaf = trees::leaf(at->second);
         if (added.is_large() || is_large(leaf))
             return put_alone(at, index, added);
-        const std::size_t live = leaf.live_bytes() + marked_bytes(added);
-        const extended all{leaf, index, added};
-        if (leaf.free_bytes() >= marked_bytes(added))
+        const std::size_t live = leaf.live_bytes() + packed_marked_bytes(added);
+        const packed_leaf_and_one all{leaf, index, added};
+        if (leaf.free_bytes() >= packed_marked_bytes(added))
             packed_leaf_writer(at->second.data(), at->second.size())
                 .insert(index, added, packed_mark_of(added.key), announce_to(tree_.get_allocator()));
         else if (packed_leaf::k_header_bytes + live <= k_packed_leaf_bytes)
-            at->second = leaf_of(all, 0, all.count(), live, spare(live));
+            at->second = make().leaf_of(all, 0, all.count(), live, packed_builder<Alloc>::spare(live));
         else
             return put_divided(at, all);
         set_size(size_ + 1);
         return iterator(tree_, at, index);
     }
     /// Into two leaves instead of one; what is appended to all comes into a new one.
-    iterator put_divided(place at, const extended& all) {
+    iterator put_divided(place at, const packed_leaf_and_one& all) {
         const bool is_last = all.index + 1 == all.count() && std::next(at) == tree_.end();
         const std::size_t middle = is_last ? all.index : all.middle();
         const std::size_t left_live = all.live_bytes(0, middle);
         const std::size_t right_live = all.live_bytes(middle, all.count());
-        separator least = between(all.record(middle - 1).key, all.record(middle).key);
-        block left = leaf_of(all, 0, middle, left_live, is_last ? 0 : spare(left_live));
-        block right = leaf_of(all, middle, all.count(), right_live, spare(right_live));
+        separator least = make().between(all.record(middle - 1).key, all.record(middle).key);
+        block left = make().leaf_of(all, 0, middle, left_live, is_last ? 0 : packed_builder<Alloc>::spare(left_live));
+        block right = make().leaf_of(all, middle, all.count(), right_live, packed_builder<Alloc>::spare(right_live));
         const place behind = put_behind(at, std::move(least), std::move(right));
         const place before = std::prev(behind);
         before->second = std::move(left);
@@ -654,17 +435,17 @@ private:
     /// Into a leaf of its own: it is large, or the leaf has a record that is.
     iterator put_alone(place at, std::size_t index, const packed_record& added) {
         const packed_leaf leaf = trees::leaf(at->second);
-        block made = leaf_of(added);
+        block made = make().leaf_of(added);
         place where{};
         if (index == 0) {
-            where = std::prev(put_behind(at, between(added.key, leaf.key(0)), std::move(made)));
+            where = std::prev(put_behind(at, make().between(added.key, leaf.key(0)), std::move(made)));
             where->second.swap(std::next(where)->second);
         } else {
-            separator least = between(leaf.key(index - 1), added.key);
+            separator least = make().between(leaf.key(index - 1), added.key);
             if (index != leaf.count()) {
-                block left = leaf_of(leaf, 0, index);
-                block right = leaf_of(leaf, index, leaf.count());
-                at = std::prev(put_behind(at, between(added.key, leaf.key(index)), std::move(right)));
+                block left = make().leaf_of(leaf, 0, index);
+                block right = make().leaf_of(leaf, index, leaf.count());
+                at = std::prev(put_behind(at, make().between(added.key, leaf.key(index)), std::move(right)));
                 at->second = std::move(left); // all is there, if the next should fail
             }
             where = put_behind(at, std::move(least), std::move(made));
@@ -683,7 +464,7 @@ private:
         return begin();
     }
     /// What follows an erasure before the record `index` of a leaf. When half of its block is free, the leaf is united with one
-    /// beside it if both are small, or gets a smaller block; it stays as it is where there is no memory for that.
+    /// beside it if both are small, or gets a smaller block; it stays as it is where that gets no memory.
     iterator tidied(place at, std::size_t index) noexcept {
         const packed_leaf leaf = trees::leaf(at->second);
         if (packed_leaf::k_header_bytes + 2 * leaf.live_bytes() >= leaf.bytes())
@@ -692,11 +473,12 @@ private:
             if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
                 return iterator(tree_, united(at, next), index);
             if (at != tree_.begin() && are_small(std::prev(at), at)) {
-                index += trees::leaf(std::prev(at)->second).count();
-                return iterator(tree_, united(std::prev(at), at), index);
+                const std::size_t before = trees::leaf(std::prev(at)->second).count();
+                return iterator(tree_, united(std::prev(at), at), before + index);
             }
-            at->second = leaf_of(leaf, 0, leaf.count());
-        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): said above
+            at->second = make().leaf_of(leaf, 0, leaf.count());
+        } catch (...) { // NOLINT(bugprone-empty-catch): said above
+            // A heap says more than bad_alloc, in a forked child for instance.
         }
         return iterator(tree_, at, index);
     }
@@ -709,7 +491,7 @@ private:
     place united(place left, place right) {
         const packed_leaf first = trees::leaf(left->second);
         const packed_leaf second = trees::leaf(right->second);
-        left->second = leaf_of(first, 0, first.count(), &second);
+        left->second = make().leaf_of(first, 0, first.count(), &second);
         return std::prev(place(tree_.erase(right)));
     }
 

@@ -130,6 +130,11 @@ public:
     }
     [[nodiscard]] packed_record record(std::size_t index) const noexcept { return packed_record::read(place(index)); }
     [[nodiscard]] std::string_view key(std::size_t index) const noexcept { return record(index).key; }
+    /// From place() on.
+    [[nodiscard]] std::size_t record_bytes(std::size_t index) const noexcept {
+        const std::string_view value = record(index).value;
+        return static_cast<std::size_t>(value.data() + value.size() - reinterpret_cast<const char*>(place(index)));
+    }
 
     /// The first whose key is not before `key`, or count().
     [[nodiscard]] std::size_t lower(std::string_view key) const noexcept {
@@ -182,8 +187,14 @@ public:
     }
     /// The same of records [from, to) of a leaf.
     void add(const packed_leaf& of, std::size_t from, std::size_t to) noexcept {
-        for (; from != to; ++from)
-            add(of.record(from), of.mark_of_key(from));
+        std::byte* behind = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
+        for (; from != to; ++from) {
+            const std::size_t bytes = of.record_bytes(from);
+            put_mark(head_.count++, of.mark_of_key(from) | head_.record_bytes);
+            std::memcpy(behind, of.place(from), bytes);
+            behind += bytes;
+            head_.record_bytes += static_cast<std::uint32_t>(bytes);
+        }
     }
     /// Now it is a leaf.
     void finish() noexcept { std::memcpy(begin_, &head_, sizeof head_); }
@@ -212,7 +223,7 @@ public:
         announce(begin_, sizeof head_);
         const std::size_t marks = head_.count - index - 1; // behind it
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
-        head_.dead_bytes = static_cast<std::uint16_t>(head_.dead_bytes + leaf().record(index).bytes());
+        head_.dead_bytes = static_cast<std::uint16_t>(head_.dead_bytes + leaf().record_bytes(index));
         announce(last + packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * marks);
         std::memmove(last + packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
         --head_.count;

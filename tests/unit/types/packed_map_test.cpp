@@ -322,6 +322,57 @@ TEST(packed_map, erases_without_memory) {
     EXPECT_EQ(fault(all), "");
 }
 
+TEST(packed_map, leads_to_what_follows_an_erasure_without_memory) {
+    using tagged_map = rem::basic_packed_map<tagged_test::tagged<char>>;
+    const auto model = many();
+    tagged_test::arena memory;
+    tagged_map all(model.begin(), model.end(), tagged_test::tagged<char>(memory));
+    memory.fail_after = 0;
+    std::size_t index = 0;
+    auto expected = model.begin();
+    for (auto each = all.begin(); each != all.end();
+         ++expected, ++index) { // so that leaves, one after the other, become small
+        ASSERT_NE(expected, model.end());
+        ASSERT_EQ(each->first, expected->first) << index;
+        each = index % 16 == 15 ? std::next(each) : all.erase(each);
+    }
+    EXPECT_EQ(expected, model.end());
+    EXPECT_EQ(fault(all), "");
+    memory.fail_after = ~std::size_t{0};
+}
+
+/// Fails as a heap does whose allocator is damaged, or which belongs to the parent of the process.
+template <class T>
+struct refusing {
+    static inline bool refuses = false;
+    using value_type = T;
+    refusing() = default;
+    template <class U>
+    refusing(const refusing<U>&) noexcept {} // NOLINT(google-explicit-constructor)
+    T* allocate(std::size_t count) {
+        if (refusing<char>::refuses)
+            throw std::runtime_error("no");
+        return std::allocator<T>().allocate(count);
+    }
+    void deallocate(T* block, std::size_t count) noexcept { std::allocator<T>().deallocate(block, count); }
+    template <class U>
+    friend bool operator==(const refusing&, const refusing<U>&) noexcept {
+        return true;
+    }
+};
+
+TEST(packed_map, erases_whatever_an_allocation_throws) {
+    const auto model = many();
+    rem::basic_packed_map<refusing<char>> all(model.begin(), model.end());
+    refusing<char>::refuses = true;
+    EXPECT_THROW(all.emplace("a", std::string(5000, 'v')), std::runtime_error);
+    for (const auto& [key, value] : model)
+        ASSERT_EQ(all.erase(key), 1U);
+    refusing<char>::refuses = false;
+    EXPECT_TRUE(all.empty());
+    EXPECT_EQ(fault(all), "");
+}
+
 TEST(packed_map, takes_views_into_itself) {
     map all;
     for (int i = 0; i != 200; ++i) {
@@ -338,6 +389,86 @@ TEST(packed_map, takes_views_into_itself) {
     EXPECT_EQ(fault(all), "");
     while (!all.empty())
         EXPECT_EQ(all.erase(all.begin()->first), 1U);
+}
+
+/// Lengths where something changes: of what a length takes, of large records, of leaves.
+std::string of_edge_length(std::mt19937& random) {
+    static constexpr std::size_t k_edges[] = {0, 1, 4, 8, 127, 128, 1017, 1024, 4090, 4096, 16'384, 70'000};
+    const std::size_t edge = k_edges[random() % (random() % 8 == 0 ? std::size(k_edges) : 6)];
+    std::string made(edge + random() % 3 - (edge != 0 ? 1 : 0), '\0');
+    for (std::size_t i = 0; i < made.size();
+         i += 1 + made.size() / 8) // of zeros and of what is negative as a char, too
+        made[i] = "\0\xff\x80z"[random() % 4];
+    return made;
+}
+
+TEST(packed_map, takes_keys_and_values_of_any_length_and_bytes) {
+    map all;
+    std::map<std::string, std::string> model;
+    std::mt19937 random(13);
+    for (int i = 0; i != 3000; ++i) {
+        const std::string key = of_edge_length(random);
+        const std::string value = of_edge_length(random);
+        if (random() % 3 != 0) {
+            all.insert_or_assign(key, value);
+            model.insert_or_assign(key, value);
+        } else {
+            EXPECT_EQ(all.erase(key), model.erase(key));
+        }
+        EXPECT_EQ(all.contains(value), model.contains(value));
+        if (i % 50 == 0) {
+            ASSERT_TRUE(same(all, model)) << i;
+        }
+    }
+    ASSERT_TRUE(same(all, model));
+    for (auto each = all.begin(); each != all.end();) // while it goes over them
+        each = random() % 4 == 0 ? std::next(each) : all.erase(each);
+    EXPECT_EQ(fault(all), "");
+}
+
+TEST(packed_multimap, takes_equal_keys_of_any_length_and_bytes) {
+    multimap all;
+    std::multimap<std::string, std::string> model;
+    std::mt19937 random(14);
+    for (int i = 0; i != 2000; ++i) {
+        const std::string key = of_edge_length(random).substr(0, random() % 2 == 0 ? 1 : 1100);
+        const std::string value = of_edge_length(random);
+        const auto there = model.lower_bound(key);
+        if (random() % 4 != 0 || there == model.end() || there->first != key) {
+            all.emplace(key, value);
+            model.emplace(key, value);
+        } else {
+            all.erase(all.find(key, there->second));
+            model.erase(there);
+        }
+        if (i % 50 == 0) {
+            ASSERT_TRUE(same(all, model)) << i;
+        }
+    }
+    ASSERT_TRUE(same(all, model));
+}
+
+/// In blocks that are no longer than need be, so that a look before or behind one is seen by AddressSanitizer.
+TEST(packed_leaf, finds_each_key_however_few_or_many_it_has) {
+    using rem::detail::packed_leaf;
+    for (std::size_t count = 1; count != 80; ++count) {
+        const auto key_of = [](std::size_t i) { return i == 0 ? std::string() : std::to_string(100 + i); };
+        std::size_t bytes = packed_leaf::k_header_bytes;
+        for (std::size_t i = 0; i != count; ++i)
+            bytes += 2 + key_of(i).size() + packed_leaf::k_mark_bytes;
+        bytes = (bytes + 7) / 8 * 8;
+        const auto block = std::make_unique<std::byte[]>(bytes);
+        rem::detail::packed_leaf_writer writer(block.get(), bytes);
+        for (std::size_t i = 0; i != count; ++i)
+            writer.add({key_of(i), ""}, rem::detail::packed_mark_of(key_of(i)));
+        writer.finish();
+        const packed_leaf leaf(block.get(), bytes);
+        ASSERT_EQ(leaf.count(), count);
+        for (std::size_t i = 0; i != 100; ++i) {
+            const std::string key = key_of(i);
+            EXPECT_EQ(leaf.find(key, rem::detail::packed_mark_of(key)), std::min(i, count));
+        }
+    }
 }
 
 TEST(packed_map, refuses_what_is_too_long) {
