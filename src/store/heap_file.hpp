@@ -159,6 +159,8 @@ public:
 
     /// Whether a commit may move it, once add_second_homes() was called for it.
     [[nodiscard]] bool may_move(std::uint64_t chunk) const;
+    /// Whether it may, or might if a checkpoint was made before.
+    [[nodiscard]] bool may_move_after_checkpoint(std::uint64_t chunk) const;
     /// Whether a record may say that it moves there.
     [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
     /// For how many of these chunks, from the first one on, the chunk map has room when they move, with those held early.

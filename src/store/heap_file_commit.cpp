@@ -147,8 +147,12 @@ void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> che
 // R3
 bool heap_file::may_move(std::uint64_t chunk) const {
     const auto left = retired_.find(chunk);
-    return is_stored(chunk) && (left == retired_.end() || left->second.version <= super_.checkpoint_version) &&
-           (has_second_home(chunk) || layout_end() <= k_heap_bytes_max);
+    return (left == retired_.end() || left->second.version <= super_.checkpoint_version) &&
+           may_move_after_checkpoint(chunk);
+}
+
+bool heap_file::may_move_after_checkpoint(std::uint64_t chunk) const {
+    return is_stored(chunk) && (has_second_home(chunk) || layout_end() <= k_heap_bytes_max);
 }
 
 bool heap_file::can_move(std::uint64_t chunk, chunk_place to) const {
