@@ -249,6 +249,7 @@ private:
     /// What those below, who know no files, could not do.
     static unexpected name_file(const std::string& before, const std::string& path, failure why);
 
+    result<std::uint64_t> try_to_submit(commit_scope scope);
     result<void> submit(view::change_set& changes, log::record_builder& record, commit_scope scope);
     void accept(const view::change_set& changes, commit_scope scope);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);

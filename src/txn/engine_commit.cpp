@@ -153,8 +153,19 @@ void engine::accept(const view::change_set& changes, commit_scope scope) {
     }
 }
 
+// On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
 result<std::uint64_t> engine::submit(commit_scope scope) {
     const std::lock_guard alone(at_store_);
+    auto submitted = try_to_submit(scope);
+    if (submitted || submitted.why().code != errc::no_space || !run_)
+        return submitted;
+    REM_TRY(finish_run());
+    REM_TRY(fold_beside_changes());
+    discard_former_homes();
+    return try_to_submit(scope);
+}
+
+result<std::uint64_t> engine::try_to_submit(commit_scope scope) {
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);

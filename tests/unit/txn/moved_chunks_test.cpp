@@ -216,6 +216,38 @@ TEST_P(moved_chunks, without_room_on_the_disk_nothing_is_committed_and_it_may_be
     expect_sound();
 }
 
+// Homes that chunks left, of which the superblock on the disk does not know yet, and parts of the log.
+TEST_P(moved_chunks, room_that_the_checkpoint_under_way_gives_back_is_waited_for) {
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 256 * KiB;
+    open();
+    std::byte* const moved = allocate(k_block_bytes, 1);
+    std::byte* const logged = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(moved, 2, k_block_bytes);
+    commit();
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        std::memset(logged + at, 2, k_page_bytes / 3);
+    commit(); // begins a checkpoint
+    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    disk_.limit_space(disk_.space_used() + k_block_bytes / 4);
+    std::byte* const fresh = allocate(k_block_bytes / 2, 3);
+    commit();
+    EXPECT_EQ(engine_->checkpoint_under_way().total_bytes, 0U);
+    std::byte* const more = allocate(2 * k_block_bytes, 4);
+    auto done = engine_->commit();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.why().code, errc::no_space);
+    EXPECT_TRUE(holds(more, 2 * k_block_bytes, 4));
+    disk_.limit_space(GiB);
+    commit();
+    open(); // as after a kill
+    EXPECT_TRUE(holds(moved, k_block_bytes, 2));
+    EXPECT_TRUE(holds(fresh, k_block_bytes / 2, 3));
+    EXPECT_TRUE(holds(more, 2 * k_block_bytes, 4));
+    expect_sound();
+}
+
 // Nor does it keep the program from committing what it wrote elsewhere in the chunk.
 TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
     std::byte* const block = allocate(k_block_bytes, 1);
