@@ -58,6 +58,11 @@ result<void> heap_file::publish_layout(const superblock& next) {
 }
 
 result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t count) {
+    if (file_->fills_holes_when_read()) { // all of the chunks then, since they are going to be mapped
+        const std::uint64_t end = align_up(first_page + count, chunk_pages());
+        first_page = align_down(first_page, chunk_pages());
+        count = end - first_page;
+    }
     std::uint64_t home = home_of(first_page * k_page_bytes);
     REM_TRY(file_->reserve("store: reserve pages", home, count * k_page_bytes));
     file_bytes_ = std::max(file_bytes_, home + count * k_page_bytes);
