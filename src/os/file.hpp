@@ -74,6 +74,9 @@ public:
     virtual result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes,
                                unpunchable otherwise = unpunchable::is_zeroed) = 0;
 
+    /// Whether reading a hole, through a mapping, takes room on the disk (tmpfs): when that is full, the process gets SIGBUS.
+    [[nodiscard]] virtual bool fills_holes_when_read() { return false; }
+
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by unlock(),
     /// by the destructor, and by the death of the process.
     virtual result<bool> try_lock(lock_kind kind) = 0;

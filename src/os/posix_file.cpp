@@ -6,10 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <optional>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -131,6 +133,14 @@ public:
                 return sync_failure("cannot sync", errno);
         }
         return {};
+    }
+
+    [[nodiscard]] bool fills_holes_when_read() override {
+        if (!is_in_tmpfs_) {
+            struct statfs info{};
+            is_in_tmpfs_ = ::fstatfs(descriptor_, &info) == 0 && info.f_type == TMPFS_MAGIC;
+        }
+        return *is_in_tmpfs_;
     }
 
     // Without waiting, so that a failure is still for sync() to hear.
@@ -314,8 +324,9 @@ private:
     int descriptor_;
     static constexpr int k_refused = -1;
     static constexpr int k_not_tried = -2;
-    int direct_ = k_not_tried;  // O_DIRECT
-    int durable_ = k_not_tried; // O_DIRECT | O_DSYNC
+    int direct_ = k_not_tried;        // O_DIRECT
+    int durable_ = k_not_tried;       // O_DIRECT | O_DSYNC
+    std::optional<bool> is_in_tmpfs_; // once it was asked for
     std::string path_;
 };
 

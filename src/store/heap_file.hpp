@@ -123,7 +123,8 @@ public:
     /// must not be while a publication is under way: needs_regions() tells.
     result<void> add_regions(std::uint64_t heap_bytes);
     [[nodiscard]] bool needs_regions(std::uint64_t heap_bytes) const { return heap_bytes > region_bytes(); }
-    /// Room on the disk for these pages (contiguous in the heap, within one chunk) and their checksums. errc::no_space.
+    /// Room on the disk for these pages (contiguous in the heap and in the file) and their checksums; where reading holes
+    /// takes room, for all of their chunks. errc::no_space.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
     /// Room for the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
     result<void> reserve_places();
@@ -159,6 +160,8 @@ public:
 
     /// Whether a commit may move it, once add_second_homes() was called for it.
     [[nodiscard]] bool may_move(std::uint64_t chunk) const;
+    /// Whether it may, or might if a checkpoint was made before.
+    [[nodiscard]] bool may_move_after_checkpoint(std::uint64_t chunk) const;
     /// Whether a record may say that it moves there.
     [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
     /// For how many of these chunks, from the first one on, the chunk map has room when they move, with those held early.

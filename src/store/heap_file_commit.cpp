@@ -58,6 +58,11 @@ result<void> heap_file::publish_layout(const superblock& next) {
 }
 
 result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t count) {
+    if (file_->fills_holes_when_read()) { // all of the chunks then, since they are going to be mapped
+        const std::uint64_t end = align_up(first_page + count, chunk_pages());
+        first_page = align_down(first_page, chunk_pages());
+        count = end - first_page;
+    }
     std::uint64_t home = home_of(first_page * k_page_bytes);
     REM_TRY(file_->reserve("store: reserve pages", home, count * k_page_bytes));
     file_bytes_ = std::max(file_bytes_, home + count * k_page_bytes);
@@ -147,8 +152,12 @@ void heap_file::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> che
 // R3
 bool heap_file::may_move(std::uint64_t chunk) const {
     const auto left = retired_.find(chunk);
-    return is_stored(chunk) && (left == retired_.end() || left->second.version <= super_.checkpoint_version) &&
-           (has_second_home(chunk) || layout_end() <= k_heap_bytes_max);
+    return (left == retired_.end() || left->second.version <= super_.checkpoint_version) &&
+           may_move_after_checkpoint(chunk);
+}
+
+bool heap_file::may_move_after_checkpoint(std::uint64_t chunk) const {
+    return is_stored(chunk) && (has_second_home(chunk) || layout_end() <= k_heap_bytes_max);
 }
 
 bool heap_file::can_move(std::uint64_t chunk, chunk_place to) const {

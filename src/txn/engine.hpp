@@ -234,6 +234,7 @@ private:
     result<void> usable() const;
     [[nodiscard]] bool knows_all_changes() const;
     result<view::change_set> collect(commit_scope scope);
+    result<view::change_set> collect_everything(const view::page_predicate& is_unused);
     unexpected poison(unexpected why);
     /// What a lack of memory interrupts may be half done. It is noted without memory, too.
     template <class F>
@@ -248,6 +249,7 @@ private:
     /// What those below, who know no files, could not do.
     static unexpected name_file(const std::string& before, const std::string& path, failure why);
 
+    result<std::uint64_t> try_to_submit(commit_scope scope);
     result<void> submit(view::change_set& changes, log::record_builder& record, commit_scope scope);
     void accept(const view::change_set& changes, commit_scope scope);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);
@@ -258,6 +260,8 @@ private:
     result<void> checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed);
     result<void> make_or_begin_checkpoint(commit_scope scope);
     result<void> fold(bool clean);
+    /// Of all that is committed; memory keeps its changes. A failure poisons. Nothing else may be under way.
+    result<void> fold_beside_changes();
     /// Stretches of whole chunks in which no block lies, but something is stored. Of memory as it is, committed or not.
     [[nodiscard]] std::vector<byte_range> unused_chunks();
     /// So that the next fold, and discard_owed() after it, gives their space back. Memory must hold what is committed.

@@ -29,6 +29,13 @@ result<void> engine::checkpoint() {
         REM_TRY(forget_unused_if_committed());
         if (log_->used_bytes() == 0 && !owes_discard_)
             return {};
+        REM_TRY(fold_beside_changes());
+        return discard_owed();
+    });
+}
+
+result<void> engine::fold_beside_changes() {
+    return poisoning_without_memory([&]() -> result<void> {
         auto folded = [&]() -> result<void> {
             REM_TRY(view_->settle_rest());
             return fold(false);
@@ -36,7 +43,7 @@ result<void> engine::checkpoint() {
         if (!folded)
             return poison(folded.error());
         view_->drop_twins();
-        return discard_owed();
+        return {};
     });
 }
 

@@ -10,6 +10,8 @@ namespace remanence::txn {
 
 namespace {
 
+constexpr std::uint64_t k_part_written_twice = 16; // of the log's limit
+
 /// Pages that follow each other, in the heap and in the file.
 struct stretch {
     std::uint64_t first;
@@ -114,7 +116,7 @@ bool engine::knows_all_changes() const {
 result<view::change_set> engine::collect(commit_scope scope) {
     const auto is_unused = [this](std::uint64_t page) { return allocator_->is_free_page(page); };
     if (scope == commit_scope::everything)
-        return view_->collect(is_unused);
+        return collect_everything(is_unused);
     if (options_.inspect_unannounced) {
         auto missed = view_->collect_unannounced(is_unused);
         if (!missed)
@@ -127,6 +129,20 @@ result<view::change_set> engine::collect(commit_scope scope) {
     return view_->collect_announced(is_unused);
 }
 
+// What is rewritten and may not move before a checkpoint would be written twice, to the log and by the fold after it. So if a
+// checkpoint writes less than that, it comes first (R3); but not for what is little against all that one fold writes. One that is
+// under way is going to be written anyway, and is waited for if that takes about as long as the commit.
+result<view::change_set> engine::collect_everything(const view::page_predicate& is_unused) {
+    for (;;) {
+        const std::uint64_t left = run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_->twin_bytes();
+        const std::uint64_t held_back_max = std::max(left, options_.log_limit_bytes / k_part_written_twice);
+        auto changes = view_->collect(is_unused, held_back_max);
+        if (!changes || changes->held_back_bytes <= held_back_max)
+            return changes;
+        REM_TRY(run_ ? finish_run() : fold_beside_changes());
+    }
+}
+
 void engine::accept(const view::change_set& changes, commit_scope scope) {
     if (scope == commit_scope::declared) {
         view_->accept_announced(changes);
@@ -137,8 +153,19 @@ void engine::accept(const view::change_set& changes, commit_scope scope) {
     }
 }
 
+// On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
 result<std::uint64_t> engine::submit(commit_scope scope) {
     const std::lock_guard alone(at_store_);
+    auto submitted = try_to_submit(scope);
+    if (submitted || submitted.why().code != errc::no_space || !run_)
+        return submitted;
+    REM_TRY(finish_run());
+    REM_TRY(fold_beside_changes());
+    discard_former_homes();
+    return try_to_submit(scope);
+}
+
+result<std::uint64_t> engine::try_to_submit(commit_scope scope) {
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);

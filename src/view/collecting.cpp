@@ -79,10 +79,11 @@ result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<
     return used;
 }
 
-result<change_set> memory_view::collect(const page_predicate& is_unused) {
+result<change_set> memory_view::collect(const page_predicate& is_unused, std::uint64_t held_back_max) {
     REM_TRY(gather_written());
     REM_TRY(unspill_unused(is_unused));
-    auto changes = changes_in(written_, is_unused, kept_bytes::usable, moving::allowed);
+    auto changes =
+        changes_in(written_, is_unused, kept_bytes::usable, {.is_allowed = true, .held_back_max = held_back_max});
     if (changes)
         add_spilled(*changes);
     return changes;
@@ -119,8 +120,10 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
         return used.error();
     change_set changes;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    if (move == moving::allowed)
-        REM_TRY(collect_moved(*used, changes));
+    if (move.is_allowed)
+        REM_TRY(collect_moved(*used, move, changes));
+    if (changes.held_back_bytes > move.held_back_max)
+        return changes;
     const std::size_t moved = changes.moved.size();
     std::uint64_t stored_bytes = 0;
     for (const byte_range& piece : *used)
@@ -229,8 +232,10 @@ result<void> memory_view::compare(std::uint64_t page, const std::byte* committed
 }
 
 // Sorted. One alone is not worth the sync that it takes.
-result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const byte_range> written) {
+result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const byte_range> written,
+                                                               change_set& changes) {
     std::vector<std::uint64_t> found;
+    std::vector<std::uint64_t> held_back;
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     for (std::size_t i = 0; i < written.size();) {
         const auto pieces = pieces_in(written, &written[i], chunk_bytes);
@@ -239,15 +244,16 @@ result<std::vector<std::uint64_t>> memory_view::chunks_to_move(std::span<const b
         std::uint64_t bytes = 0;
         for (const byte_range& piece : pieces)
             bytes += piece.bytes;
-        if (2 * bytes < chunk_bytes || !store_.may_move(chunk) || frozen_.has_any_in(chunk) ||
-            spilled_.find(chunk) != nullptr)
+        if (2 * bytes < chunk_bytes || !store_.may_move_after_checkpoint(chunk) || spilled_.find(chunk) != nullptr)
             continue;
         auto is_cheaper = is_cheaper_whole(pieces);
         if (!is_cheaper)
             return is_cheaper.error();
         if (*is_cheaper)
-            found.push_back(chunk);
+            (store_.may_move(chunk) && !is_being_written(chunk) ? found : held_back).push_back(chunk);
     }
+    if (held_back.size() >= k_moved_chunks_min)
+        changes.held_back_bytes = store_.room_to_move(held_back) * chunk_bytes;
     if (found.size() >= k_moved_chunks_min)
         found.resize(store_.room_to_move(found));
     if (found.size() < k_moved_chunks_min)
@@ -285,10 +291,12 @@ result<bool> memory_view::is_cheaper_whole(std::span<const byte_range> written) 
     return 2 * bytes * pages / sampled > store_.chunk_bytes();
 }
 
-result<void> memory_view::collect_moved(std::span<const byte_range> written, change_set& changes) {
-    auto to_move = chunks_to_move(written);
+result<void> memory_view::collect_moved(std::span<const byte_range> written, moving move, change_set& changes) {
+    auto to_move = chunks_to_move(written, changes);
     if (!to_move)
         return to_move.error();
+    if (changes.held_back_bytes > move.held_back_max)
+        return {};
     auto next = to_move->begin();
     for (std::size_t i = 0; i < written.size() && next != to_move->end();) {
         const auto pieces = pieces_in(written, &written[i], store_.chunk_bytes());
@@ -322,7 +330,7 @@ result<void> memory_view::collect_scattered(std::span<const byte_range> written,
     const std::size_t moved = changes.moved.size();
     for (const std::uint64_t chunk : store_.scattered(scattered_max_, k_bytes_brought_home / chunk_bytes)) {
         const auto known = std::span(changes.moved).first(moved);
-        if (!store_.may_move(chunk) || frozen_.has_any_in(chunk) || spilled_.find(chunk) != nullptr ||
+        if (!store_.may_move(chunk) || is_being_written(chunk) || spilled_.find(chunk) != nullptr ||
             std::ranges::binary_search(known, chunk, {}, &whole_chunk::chunk))
             continue;
         const auto first = std::ranges::lower_bound(written, chunk * chunk_bytes, {}, &byte_range::offset);
@@ -349,7 +357,7 @@ result<std::vector<std::uint32_t>> memory_view::checksums_to_move(std::uint64_t 
         checksums.push_back(is_all_zeros(bytes) ? 0 : page_checksum(bytes));
         while (piece != written.end() && piece->end() <= at)
             ++piece;
-        if ((piece != written.end() && piece->offset <= at) || committed_copy(page) != nullptr)
+        if ((piece != written.end() && piece->offset <= at) || is_newer_than_image(page))
             continue;
         auto is_sound = is_as_in_image(page, bytes, checksums.back());
         if (!is_sound)

@@ -125,6 +125,7 @@ result<void> memory_view::map_zeros(std::uint64_t from, std::uint64_t to) {
 void memory_view::accept(const change_set& changes) {
     for (const whole_chunk& moved : changes.moved) {
         twins_.forget(moved.chunk);
+        frozen_.forget(moved.chunk); // which the image had before
         if (moved.chunk >= mappings_.size())
             continue;
         mapping& now = mappings_[static_cast<std::size_t>(moved.chunk)];
@@ -269,8 +270,8 @@ result<void> memory_view::settle_pages(std::uint64_t pages) {
     for (; settled_ < end; ++settled_) {
         const store::folded_page& frozen = to_settle_[settled_];
         const std::uint64_t at = frozen.page * k_page_bytes;
-        if (twins_.find(frozen.page) == nullptr && maps_home(frozen.page / store_.chunk_pages()) &&
-            std::memcmp(base() + at, frozen.bytes, k_page_bytes) == 0)
+        if (twins_.find(frozen.page) == nullptr && frozen_.find(frozen.page) != nullptr &&
+            maps_home(frozen.page / store_.chunk_pages()) && std::memcmp(base() + at, frozen.bytes, k_page_bytes) == 0)
             copies.push_back({at, k_page_bytes});
     }
     sort_and_merge(copies);

@@ -57,6 +57,7 @@ struct change_set {
     std::vector<whole_chunk> moved; // that were rewritten so far that they are to be written whole, to their other home
     std::vector<changed_page> pages;
     std::vector<format::change_range> ranges;
+    std::uint64_t held_back_bytes = 0; // of chunks that would move, but for a checkpoint that must come first
 
     [[nodiscard]] bool empty() const { return fresh.empty() && moved.empty() && pages.empty(); }
     /// Of ranges, and of the pages that whole chunks have contents for.
@@ -101,7 +102,8 @@ public:
     /// Everything that differs from the committed content, read from memory that nobody changes meanwhile. Nothing is
     /// lost when no accept() follows: the next collect() reports it again. Chunks that hold nothing, as `is_unused` says
     /// of all their pages, are no changes: their memory goes back to the kernel and reads as it was committed last.
-    result<change_set> collect(const page_predicate& is_unused);
+    /// If more than so many bytes are held back, that is all it tells: for who makes a checkpoint, and asks again.
+    result<change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0});
     /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
     result<bool> holds_changes(const page_predicate& is_unused);
     /// Whether the chunk is mapped from the home where it is.
@@ -228,12 +230,15 @@ private:
     /// What a tracker has kept counts as committed content only after its collect().
     enum class kept_bytes { usable, not_usable };
     /// Whether chunks may be written whole although the file has them.
-    enum class moving { allowed, not_allowed };
+    struct moving {
+        bool is_allowed;
+        std::uint64_t held_back_max; // as of collect()
+    };
     result<change_set> changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
-                                  kept_bytes kept, moving move = moving::not_allowed);
-    result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written);
+                                  kept_bytes kept, moving move = {false, 0});
+    result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written, change_set& changes);
     result<bool> is_cheaper_whole(std::span<const byte_range> written);
-    result<void> collect_moved(std::span<const byte_range> written, change_set& changes);
+    result<void> collect_moved(std::span<const byte_range> written, moving move, change_set& changes);
     result<void> collect_scattered(std::span<const byte_range> written, change_set& changes);
     /// Whether these bytes, whose checksum is to be that, or 0 of zeros, are what the image should have.
     result<bool> is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes, std::uint32_t checksum);
@@ -250,6 +255,10 @@ private:
     /// Whether the image lacks the committed content of a page.
     [[nodiscard]] bool is_newer_than_image(std::uint64_t page) const {
         return twins_.find(page) != nullptr || (!frozen_is_in_image_ && frozen_.find(page) != nullptr);
+    }
+    /// Whether a checkpoint is writing pages of it to where the chunk is.
+    [[nodiscard]] bool is_being_written(std::uint64_t chunk) const {
+        return !frozen_is_in_image_ && frozen_.has_any_in(chunk);
     }
     result<void> compare_with_copy(std::uint64_t page, change_set& changes);
     result<void> settle_pages(std::uint64_t pages);

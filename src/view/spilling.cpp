@@ -119,10 +119,9 @@ result<void> memory_view::find_written_stored(std::vector<os::page_run>& runs) {
     return {};
 }
 
-// Of a stored chunk a twin that is frozen would be taken for what is committed, after it has moved.
 bool memory_view::may_be_spilled(std::uint64_t chunk) const {
     return !store_.is_stored(chunk) || spilled_.find(chunk) != nullptr ||
-           (maps_home(chunk) && store_.may_move(chunk) && !frozen_.has_any_in(chunk));
+           (maps_home(chunk) && store_.may_move(chunk) && !is_being_written(chunk));
 }
 
 // All of it is to be written.
@@ -157,7 +156,7 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
             continue; // its home has them, or is a hole
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         os::append_run(pages, at, k_page_bytes);
-        if (is_private || committed_copy(at / k_page_bytes) != nullptr)
+        if (is_private || is_newer_than_image(at / k_page_bytes))
             continue;
         auto is_sound = is_as_in_image(at / k_page_bytes, {copy, k_page_bytes}, checksum);
         if (!is_sound)

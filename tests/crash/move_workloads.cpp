@@ -24,7 +24,7 @@ void moves(session& program) {
     program.poke(largest(program), 70 * KiB, 300);
     program.poke(64);
     program.commit();
-    rewrite_largest(program); // in the log, since they have moved in it
+    rewrite_largest(program); // after a checkpoint, or in the log, since they have moved in it
     program.poke(40);
     program.commit();
     program.checkpoint();
@@ -62,6 +62,61 @@ void moves(session& program) {
     program.commit();
     program.poke(9000);
     program.commit();
+}
+
+/// Commit after commit rewrites all of it, so that a checkpoint comes first, or that under way is carried out.
+void rewrites(session& program) {
+    begin(program);
+    program.add_block(k_block);
+    program.commit();
+    for (std::size_t i = 0; i < 7; i++) {
+        rewrite_largest(program);
+        if (i == 3) {
+            program.rollback();
+            rewrite_largest(program);
+        }
+        program.add_block(30 + i);
+        program.commit(i == 2 ? durability::lazy : i == 4 ? durability::none : durability::durable);
+        program.poke(largest(program), 70 * KiB * i / 2, 300);
+        if (i % 3 != 1)
+            program.commit();
+    }
+    program.verify();
+    program.close();
+    program.open();
+    for (std::size_t i = 0; i < 2; i++) {
+        rewrite_largest(program);
+        program.commit();
+    }
+    program.expect_health(); // of a checkpoint that the commit may have made
+    program.die();
+    program.open();
+    rewrite_largest(program);
+    program.commit();
+}
+
+/// The commit that makes a checkpoint first ends at each of its operations.
+void rewrites_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(k_block);
+    program.commit();
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            rewrite_largest(program);
+            program.commit();
+            program.poke(largest(program), 90 * KiB, 3000);
+            program.commit();
+            rewrite_largest(program);
+            return program.try_commit(n, how);
+        },
+        [&] {
+            program.poke(largest(program), 100 * KiB, 300);
+            program.commit();
+        });
+    rewrite_largest(program);
+    program.commit();
+    program.close();
 }
 
 /// Chunks that have moved are freed and given back, and fresh ones take their place.
@@ -216,6 +271,12 @@ void gathered_cut_short(session& program, session::cut how) {
 std::vector<workload> move_workloads() {
     return {
         {.name = "moves", .open = engine_with(k_roomy), .phases = {moves}},
+        {.name = "moves_in_log", .open = engine_with(16 * k_roomy), .phases = {moves}},
+        {.name = "rewriting_moves", .open = engine_with(k_roomy), .phases = {rewrites}},
+        {.name = "background_rewriting_moves", .open = background_engine(k_tight), .phases = {rewrites}},
+        killed("killed_rewriting_moves", engine_with(k_roomy), rewrites_cut_short, 2),
+        failing("failing_rewriting_moves_ext4", engine_with(k_roomy), rewrites_cut_short, os::failed_sync::ext4, 2),
+        failing("failing_rewriting_moves_xfs", background_engine(k_tight), rewrites_cut_short, os::failed_sync::xfs, 2),
         {.name = "declared_moves", .open = engine_with(k_roomy, sections::declared), .phases = {moves}},
         {.name = "background_moves", .open = background_engine(k_tight), .phases = {moves}},
         {.name = "moves_without_durable_writes",

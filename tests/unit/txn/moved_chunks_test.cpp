@@ -216,6 +216,38 @@ TEST_P(moved_chunks, without_room_on_the_disk_nothing_is_committed_and_it_may_be
     expect_sound();
 }
 
+// Homes that chunks left, of which the superblock on the disk does not know yet, and parts of the log.
+TEST_P(moved_chunks, room_that_the_checkpoint_under_way_gives_back_is_waited_for) {
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 256 * KiB;
+    open();
+    std::byte* const moved = allocate(k_block_bytes, 1);
+    std::byte* const logged = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(moved, 2, k_block_bytes);
+    commit();
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        std::memset(logged + at, 2, k_page_bytes / 3);
+    commit(); // begins a checkpoint
+    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    disk_.limit_space(disk_.space_used() + k_block_bytes / 4);
+    std::byte* const fresh = allocate(k_block_bytes / 2, 3);
+    commit();
+    EXPECT_EQ(engine_->checkpoint_under_way().total_bytes, 0U);
+    std::byte* const more = allocate(2 * k_block_bytes, 4);
+    auto done = engine_->commit();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.why().code, errc::no_space);
+    EXPECT_TRUE(holds(more, 2 * k_block_bytes, 4));
+    disk_.limit_space(GiB);
+    commit();
+    open(); // as after a kill
+    EXPECT_TRUE(holds(moved, k_block_bytes, 2));
+    EXPECT_TRUE(holds(fresh, k_block_bytes / 2, 3));
+    EXPECT_TRUE(holds(more, 2 * k_block_bytes, 4));
+    expect_sound();
+}
+
 // Nor does it keep the program from committing what it wrote elsewhere in the chunk.
 TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
     std::byte* const block = allocate(k_block_bytes, 1);
@@ -340,7 +372,7 @@ TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
     commit(); // begins a checkpoint
     ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
-    std::memset(block, 3, k_block_bytes);
+    std::memset(block, 3, 6 * k_moved_chunk_bytes); // so few that it is not waited for
     commit();
     ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
     std::memset(block, 1, k_block_bytes);
@@ -381,15 +413,105 @@ TEST_P(moved_chunks, the_homes_they_left_stay_as_long_as_memory_is_mapped_from_t
     expect_sound();
 }
 
+// A chunk that has moved, or of which a checkpoint has twins, may not move: so a commit makes a checkpoint first, or ends the
+// one under way, if that writes less than the log and the fold after it would.
+TEST_P(moved_chunks, all_that_is_rewritten_is_written_once_commit_after_commit) {
+    constexpr std::uint64_t k_bytes = 4 * MiB;
+    constexpr std::uint64_t k_all = ~std::uint64_t{0};
+    const auto nobody = k_all - 1;
+    for (const std::uint64_t steps_between : {nobody, std::uint64_t{0}, std::uint64_t{3}, k_all}) {
+        for (const bool begins_in_log : {false, true}) {
+            SCOPED_TRACE(std::to_string(steps_between) + (begins_in_log ? ", in the log" : ""));
+            engine_.reset();
+            disk_.rewind(empty_);
+            begins_checkpoints_ = steps_between != nobody;
+            log_limit_bytes_ = 1 * MiB;
+            open();
+            std::byte* const block = allocate(k_bytes, 100);
+            commit();
+            if (begins_in_log) { // which leaves twins
+                for (std::uint64_t at = 0; at < k_bytes; at += k_page_bytes)
+                    std::memset(block + at, 101, k_page_bytes / 3);
+                commit();
+            }
+            std::uint64_t written = 0;
+            std::uint64_t changed = 0;
+            for (int round = 0; round < 7; ++round) {
+                if (round == 1) {
+                    written = engine_->written_bytes();
+                    changed = engine_->stats().changed_bytes;
+                }
+                std::memset(block, round, k_bytes);
+                commit();
+                for (std::uint64_t i = 0; begins_checkpoints_ && i < steps_between && *engine_->step_checkpoint();)
+                    ++i;
+                if (round == 4) {
+                    std::memset(block, 50, k_bytes);
+                    ASSERT_TRUE(engine_->rollback());
+                    EXPECT_TRUE(holds(block, k_bytes, round));
+                }
+            }
+            ASSERT_TRUE(engine_->checkpoint());
+            written = engine_->written_bytes() - written;
+            changed = engine_->stats().changed_bytes - changed;
+            EXPECT_LT(10 * written, 11 * changed) << written << " bytes written for " << changed;
+            EXPECT_TRUE(holds(block, k_bytes, 6));
+            expect_sound();
+            open(); // as after a kill
+            EXPECT_TRUE(holds(block, k_bytes, 6));
+            expect_sound();
+        }
+    }
+}
+
+// A checkpoint has twins of them, until they are settled, which is long after it was done.
+TEST_P(moved_chunks, while_memory_is_still_settled_after_a_checkpoint) {
+    begins_checkpoints_ = true;
+    log_limit_bytes_ = 128 * KiB;
+    open();
+    std::byte* const block = allocate(k_block_bytes, 1);
+    commit();
+    std::memset(block, 1, k_block_bytes);
+    commit();
+    ASSERT_TRUE(engine_->checkpoint());
+    for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
+        std::memset(block + at, 2, k_page_bytes / 2);
+    for (std::uint64_t at = 0; at < k_block_bytes; at += 16 * k_page_bytes)
+        std::memset(block + at, 1, 8 * k_page_bytes); // half of each chunk: in the log
+    commit();                                         // begins a checkpoint
+    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    while (*engine_->step_checkpoint()) {
+    }
+    std::memset(block, 3, k_block_bytes);
+    EXPECT_LT(logged_by_commit(), k_block_bytes / 4);
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at) // what the checkpoint has
+        block[at] =
+            std::byte(at % (16 * k_page_bytes) >= 8 * k_page_bytes && at % k_page_bytes < k_page_bytes / 2 ? 2 : 1);
+    ASSERT_TRUE(engine_->checkpoint()) << "which settles all that is left";
+    for (std::uint64_t at = 0; at < k_block_bytes; ++at)
+        ASSERT_EQ(
+            block[at],
+            std::byte(at % (16 * k_page_bytes) >= 8 * k_page_bytes && at % k_page_bytes < k_page_bytes / 2 ? 2 : 1))
+            << at;
+    ASSERT_TRUE(engine_->rollback());
+    EXPECT_TRUE(holds(block, k_block_bytes, 3));
+    expect_sound();
+    open(); // as after a kill
+    EXPECT_TRUE(holds(block, k_block_bytes, 3));
+    expect_sound();
+}
+
 TEST_P(moved_chunks, agree_with_a_model_whatever_is_done) {
     constexpr std::size_t k_blocks = 4;
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    for (const bool beside : {false, true}) {
+    for (const int variant : {0, 1, 2, 3}) {
+        SCOPED_TRACE("variant " + std::to_string(variant));
         engine_.reset();
         disk_.rewind(empty_);
-        begins_checkpoints_ = beside;
+        begins_checkpoints_ = variant % 2 == 1;
+        log_limit_bytes_ = variant / 2 == 0 ? 256 * MiB : 256 * KiB;
         open();
         std::vector<std::byte*> blocks;
         for (std::size_t i = 0; i < k_blocks; ++i)
