@@ -67,7 +67,7 @@ public:
         const auto [at, is_new] = this->emplace(key, value);
         return {is_new ? at : this->assign(at, value), is_new};
     }
-    friend void swap(basic_packed_map& a, basic_packed_map& b) noexcept { a.swap(b); }
+    friend void swap(basic_packed_map& a, basic_packed_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
 /// Any number of values for each key, in the order of their insertion.
@@ -83,7 +83,7 @@ public:
         base::operator=(all);
         return *this;
     }
-    friend void swap(basic_packed_multimap& a, basic_packed_multimap& b) noexcept { a.swap(b); }
+    friend void swap(basic_packed_multimap& a, basic_packed_multimap& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
 using packed_map = basic_packed_map<allocator<char>>;

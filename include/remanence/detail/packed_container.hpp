@@ -10,6 +10,7 @@
 #pragma once
 
 #include <remanence/detail/announcer.hpp>
+#include <remanence/detail/between_heaps.hpp>
 #include <remanence/detail/packed_builder.hpp>
 #include <remanence/detail/packed_iterator.hpp>
 #include <remanence/detail/packed_leaf.hpp>
@@ -256,7 +257,11 @@ public:
         tree_.clear();
         set_size(0);
     }
-    void swap(packed_container& other) noexcept {
+    /// O(n) between different allocators: copies.
+    void swap(packed_container& other) noexcept(std::allocator_traits<Alloc>::is_always_equal::value ||
+                                                std::allocator_traits<Alloc>::propagate_on_container_swap::value) {
+        if (!may_exchange_blocks(get_allocator(), other.get_allocator()))
+            return swap_by_value(*this, other);
         tree_.swap(other.tree_);
         const std::uint64_t kept = size_;
         set_size(other.size_);

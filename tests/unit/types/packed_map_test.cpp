@@ -220,6 +220,28 @@ TEST(packed_map, has_the_interface_of_std_map) {
     EXPECT_EQ(all.erase("z"), 0U);
 }
 
+TEST(packed_map, swaps_entries_and_not_memory_between_allocators) {
+    using tagged_map = rem::basic_packed_map<tagged_test::tagged<char>>;
+    tagged_test::arena here;
+    tagged_test::arena there;
+    {
+        tagged_map a{tagged_test::tagged<char>(here)};
+        tagged_map b{tagged_test::tagged<char>(there)};
+        for (int i = 0; i < 2000; ++i)
+            a.insert({std::to_string(i), std::to_string(2 * i)});
+        b.insert({"z", ""});
+        const std::size_t blocks = here.live;
+        swap(a, b);
+        EXPECT_EQ(a.size() + 10000 * b.size(), 20000001U);
+        EXPECT_EQ(b.at("1999"), "3998");
+        EXPECT_TRUE(a.contains("z"));
+        EXPECT_LT(here.live, blocks);
+        EXPECT_GT(there.live, blocks / 3); // as a copy it is packed tighter
+        EXPECT_EQ(fault(a) + fault(b), "");
+    }
+    EXPECT_EQ(here.live + there.live, 0U);
+}
+
 TEST(packed_map, takes_ranges_of_all_kinds) {
     const std::vector<std::string> words{"three", "one", "two", "one"};
     const auto views = words | std::views::transform([](const std::string& each) { return pair(each, each); });
