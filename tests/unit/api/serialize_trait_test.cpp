@@ -48,6 +48,23 @@ struct tree {
     std::vector<tree> branches;
     bool operator==(const tree&) const = default;
 };
+struct unordered_tree {
+    std::unordered_map<int, unordered_tree> branches;
+    bool operator==(const unordered_tree&) const = default;
+};
+
+void grow(tree& above, tree&& below) { above.branches.push_back(std::move(below)); }
+void grow(unordered_tree& above, unordered_tree&& below) { above.branches.emplace(1, std::move(below)); }
+template <class Tree>
+Tree chain(int levels) {
+    Tree deep;
+    for (int level = 1; level < levels; ++level) {
+        Tree above;
+        grow(above, std::move(deep));
+        deep = std::move(above);
+    }
+    return deep;
+}
 
 template <class T>
 std::string to_bytes(const T& value) {
@@ -150,15 +167,17 @@ TEST(serialize_trait, of_random_bytes_gives_a_value_or_an_error) {
 }
 
 TEST(serialize_trait, refuses_values_that_could_not_be_read) {
-    tree deep;
-    for (int level = 0; level < 250; ++level) {
-        tree above;
-        above.branches.push_back(std::move(deep));
-        deep = std::move(above);
-    }
-    const auto got = error_of([&] { (void)to_bytes(deep); });
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->code, errc::invalid_argument);
+    const auto check = [](auto kind) {
+        using tree_type = decltype(kind);
+        expect_same(chain<tree_type>(200));
+        for (const int levels : {201, 250, 401}) {
+            const auto got = error_of([&] { (void)to_bytes(chain<tree_type>(levels)); });
+            ASSERT_TRUE(got) << levels;
+            EXPECT_EQ(got->code, errc::invalid_argument);
+        }
+    };
+    check(tree());
+    check(unordered_tree());
 }
 
 } // namespace
