@@ -10,6 +10,7 @@
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/position_independent.hpp>
 #include <remanence/detail/self_contained.hpp>
+#include <remanence/detail/structure.hpp>
 #include <remanence/exemplars.hpp>
 #include <remanence/persistable.hpp>
 #include <remanence/serialize_trait.hpp>
@@ -264,6 +265,7 @@ public:
 
 private:
     friend class fragile_reference<T, Trait>;
+    friend struct detail::structure_of<fragile>;
 
     [[nodiscard]] static std::string serialised(const T& value) { return detail::bytes_of<Trait>(value); }
     [[nodiscard]] std::string_view stored() const noexcept { return bytes_; }
@@ -281,6 +283,18 @@ template <class T, class Trait>
 struct is_known_self_contained<fragile<T, Trait>> : std::true_type {};
 template <class T, class Trait>
 struct is_known_position_independent<fragile<T, Trait>> : is_known_position_independent<string_pi> {};
+
+/// Its link, not whether the bytes parse: traits are the program's, and may ask the heap for memory, which a check must not.
+template <class T, class Trait>
+struct structure_of<fragile<T, Trait>> {
+    static constexpr bool k_exists = true;
+    static structure_result check(const fragile<T, Trait>& element, block_survey& survey) {
+        structure_result found = check_structure(element.bytes_, survey);
+        if (found)
+            found->what = "a fragile element, stored as " + found->what;
+        return found;
+    }
+};
 
 /// The types of a value's members, and of theirs, as long as these are serialised one after the other.
 template <class T>
