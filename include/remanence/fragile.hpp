@@ -16,6 +16,7 @@
 #include <remanence/serialize_trait.hpp>
 #include <remanence/string_pi.hpp>
 
+#include <atomic>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -40,6 +41,8 @@ public:
     live_value(const live_value&) = delete;
     live_value& operator=(const live_value&) = delete;
     [[nodiscard]] const void* element() const noexcept { return element_; }
+    /// The element was rolled back, or is not there any more, since its heap was closed.
+    [[nodiscard]] bool is_forgotten() const noexcept { return is_forgotten_; }
 
 protected:
     explicit live_value(const void* element) noexcept : element_(element) {}
@@ -48,9 +51,11 @@ protected:
 private:
     friend live_value* share_live_value(const void* element) noexcept;
     friend bool release_live_value(live_value& value) noexcept;
+    friend void forget_live_values(const void* first, std::size_t bytes) noexcept;
 
     const void* element_;
     std::size_t references_ = 1; // under the table's lock
+    std::atomic<bool> is_forgotten_ = false;
 };
 
 /// One reference more to the element's object; null when there is none. Any thread.
@@ -59,6 +64,10 @@ private:
 void add_live_value(live_value& value);
 /// One reference less. True: it was the last, and the table no longer has the value.
 [[nodiscard]] bool release_live_value(live_value& value) noexcept;
+/// Of elements in this memory, which is rolled back or goes: the table no longer has their values. O(values in the table).
+void forget_live_values(const void* first, std::size_t bytes) noexcept;
+/// Throws errc::invalid_argument.
+[[noreturn]] void refuse_forgotten_reference();
 
 template <class T>
 inline constexpr bool is_fragile_v = false;
@@ -88,6 +97,10 @@ private:
 /// references, threads that use them at once need a lock, and the element must stay where it is: moving it, or assigning to it,
 /// while there is one is not seen by the reference.
 ///
+/// A rollback of the element's heap (heap::rollback(), an exception that leaves a section, unlock(), which takes back what was
+/// not committed) and its close() end a reference: the object stays as it is, but nothing of it is written back, neither what
+/// changed before nor what changes later. Take another reference.
+///
 /// The destructor throws what the write-back throws (a trait, std::bad_alloc), the element being as before; but while
 /// another exception is under way it does not, and the change is lost: write_back() ahead tells.
 template <class T, class Trait>
@@ -109,6 +122,8 @@ public:
         if (!detail::release_live_value(*live_))
             return;
         const std::unique_ptr<live> last(live_);
+        if (last->is_forgotten())
+            return;
         if (std::uncaught_exceptions() == exceptions_) {
             last->write_back();
             return;
@@ -129,7 +144,8 @@ public:
     }
 
     /// Writes back now, if it has changed since it was read or written back. Throws what the trait throws and std::bad_alloc;
-    /// then the element is as before. Durable with the next commit.
+    /// then the element is as before; errc::invalid_argument when its heap was rolled back or closed meanwhile. Durable with the
+    /// next commit.
     void write_back() const { live_->write_back(); }
 
 private:
@@ -137,6 +153,8 @@ private:
         explicit live(fragile<T, Trait>& from)
             : live_value(&from), element(from), bytes(from.stored()), value(detail::value_of<Trait>(bytes)) {}
         void write_back() {
+            if (is_forgotten())
+                detail::refuse_forgotten_reference();
             std::string now = detail::bytes_of<Trait>(value);
             if (now == bytes)
                 return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <stdexcept>
@@ -130,6 +131,11 @@ static_assert(std::totally_ordered<text> && std::regular<text>);
 
 class fragile_test : public testing::Test {
 protected:
+    static bool is_refused(const fragile_reference<std::string, text::trait_type>& reference) {
+        const auto got = error_of([&] { reference.write_back(); });
+        return got && got->code == errc::invalid_argument;
+    }
+
     temp_dir dir_;
     heap heap_ = heap::create(dir_ / "h", small_heap());
 };
@@ -227,6 +233,71 @@ TEST_F(fragile_test, a_write_back_that_throws_leaves_the_element) {
     }),
                  std::logic_error);
     EXPECT_EQ(all[0].value().number, 3);
+}
+
+TEST_F(fragile_test, references_that_outlive_a_rollback_write_nothing_back) {
+    auto& all = heap_.root<texts>("all");
+    heap other = heap::create(dir_ / "other", small_heap());
+    auto& elsewhere = other.root<text>("text", "there");
+    heap_.write([&] { all.assign(4, text(std::string(100, 'x'))); });
+    other.commit();
+    {
+        const auto undone = *all[0];
+        undone->assign("undone");
+        const auto kept = *elsewhere;
+        kept->assign("kept");
+        const auto created = [&] { // since the last commit: its memory is not there after the rollback
+            all.emplace_back("created");
+            return *all.back();
+        }();
+        created->assign(std::string(100, 'c'));
+        heap_.rollback();
+        EXPECT_TRUE(is_refused(undone));
+        const auto later = *all[0]; // what the element is now
+        EXPECT_EQ(*later, std::string(100, 'x'));
+        later->assign("later");
+        const auto same = *all[0];
+        EXPECT_EQ(&*same, &*later);
+    }
+    EXPECT_EQ(all[0], "later");
+    EXPECT_EQ(elsewhere, "kept");
+    ASSERT_EQ(all.size(), 4U);
+    {
+        const auto before = *all[1];
+        EXPECT_THROW(heap_.write([&] {
+            before->assign("undone");
+            throw std::logic_error("stop");
+        }),
+                     std::logic_error);
+    }
+    EXPECT_EQ(all[1], std::string(100, 'x'));
+    {
+        const auto before = *all[2];
+        const std::scoped_lock lock(heap_);
+        before->assign("undone"); // the reference ends after the lock, which takes back what was not committed
+    }
+    EXPECT_EQ(all[2], std::string(100, 'x'));
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
+TEST_F(fragile_test, references_may_end_after_their_heap) {
+    auto& all = heap_.root<texts>("all");
+    heap_.write([&] { all.assign(2, text(std::string(100, 'x'))); });
+    {
+        const auto one = *all[0];
+        const auto two = *all[0];
+        one->assign("changed");
+        heap_.close();
+        EXPECT_EQ(*two, "changed");
+        EXPECT_TRUE(is_refused(two));
+    }
+    heap_ = heap::open_existing(dir_ / "h", small_heap());
+    EXPECT_EQ(heap_.find_root<texts>("all")->front(), std::string(100, 'x'));
+    {
+        const auto last = *heap_.find_root<texts>("all")->back();
+        last->assign("changed");
+        const heap ends = std::move(heap_);
+    }
 }
 
 TEST_F(fragile_test, algorithms_work_on_them) {
