@@ -21,6 +21,7 @@
 #include <concepts>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ namespace remanence {
 
 template <class T, class Trait = serialize_trait<T>>
 class fragile;
+template <class T, class Trait>
+class fragile_reference;
 
 namespace detail {
 
@@ -78,6 +81,31 @@ inline constexpr bool is_fragile_v<fragile<T, Trait>> = true;
 template <class U, class T>
 concept value_for =
     !is_fragile_v<std::remove_cvref_t<U>> && (std::is_same_v<std::remove_cvref_t<U>, T> || std::is_convertible_v<U, T>);
+
+/// What an operand of a comparison stands for.
+template <class U>
+[[nodiscard]] const U& compared(const U& value) noexcept {
+    return value;
+}
+template <class T, class Trait>
+[[nodiscard]] T compared(const fragile<T, Trait>& element) {
+    return element.value();
+}
+template <class T, class Trait>
+[[nodiscard]] const T& compared(const fragile_reference<T, Trait>& reference) noexcept {
+    return *reference;
+}
+template <class U>
+using compared_type = std::remove_cvref_t<decltype(detail::compared(std::declval<const U&>()))>;
+
+template <class Operation, class A, class B>
+concept compares_as_values = std::is_invocable_r_v<bool, Operation, const compared_type<A>&, const compared_type<B>&>;
+template <class Operation, class A, class B>
+[[nodiscard]] bool compare_as_values(const A& a, const B& b) {
+    const auto& left = detail::compared(a);
+    const auto& right = detail::compared(b);
+    return Operation()(left, right);
+}
 
 /// Of an element that was only read: what `->` needs.
 template <class T>
@@ -177,7 +205,7 @@ private:
 /// - `*` and `->` of one that is not const give a fragile_reference, which writes back; `element->push_back('x')` does so at the
 ///   end of the full-expression.
 /// - Assigning a T stores its bytes. Copies, moves and swaps take the bytes, and deserialise nothing.
-/// - It compares with other elements and with values as T does, by deserialised copies.
+/// - It compares with other elements and with values by the operators that T has, on deserialised copies.
 ///
 /// So the algorithms of the standard library work on containers of them. One that was moved from may only be assigned to or
 /// destroyed; reading it is errc::corrupt, as are bytes that do not parse. Reading costs O(bytes), and what the trait costs.
@@ -263,22 +291,18 @@ public:
         }
     }
 
-    [[nodiscard]] friend bool operator==(const fragile& a, const fragile& b)
-        requires std::equality_comparable<T>
+    // With a T, besides those below, as no templates: some types have templates that compare them with whatever their
+    // values compare with (std::optional), which would fit as well.
+    [[nodiscard]] friend bool operator==(const fragile& a, const T& b)
+        requires detail::compares_as_values<std::equal_to<>, T, T>
     {
-        return a.value() == b.value();
+        return detail::compare_as_values<std::equal_to<>>(a, b);
     }
-    template <class U>
-        requires detail::value_for<const U&, T> && requires(const T& t, const U& u) {
-            { t == u } -> std::convertible_to<bool>;
-        }
-    [[nodiscard]] friend bool operator==(const fragile& a, const U& b) {
-        return a.value() == b;
-    }
-    [[nodiscard]] friend auto operator<=>(const fragile& a, const fragile& b)
-        requires std::three_way_comparable<T>
+    [[nodiscard]] friend auto operator<=>(const fragile& a, const T& b)
+        requires requires(const T& t) { t <=> t; }
     {
-        return a.value() <=> b.value();
+        const T left = a.value();
+        return left <=> b;
     }
 
 private:
@@ -291,6 +315,59 @@ private:
 
     string_pi bytes_;
 };
+
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::equal_to<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator==(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::equal_to<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires requires(const T& t, const detail::compared_type<U>& u) { t <=> u; }
+[[nodiscard]] auto operator<=>(const fragile<T, Trait>& a, const U& b) {
+    const auto& left = detail::compared(a);
+    const auto& right = detail::compared(b);
+    return left <=> right;
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::less<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator<(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::less<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::less<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator<(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::less<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::greater<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator>(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::greater<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::greater<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator>(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::greater<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::less_equal<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator<=(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::less_equal<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::less_equal<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator<=(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::less_equal<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::greater_equal<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator>=(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::greater_equal<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::greater_equal<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator>=(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::greater_equal<>>(a, b);
+}
 
 template <class T, class Trait>
 inline constexpr bool enable_persistable<fragile<T, Trait>> = true;

@@ -3,12 +3,18 @@
 #include "declared_containers.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <concepts>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace remanence::test {
@@ -23,6 +29,17 @@ struct record {
 };
 using text = fragile<std::string>;
 using texts = vector<text>;
+
+/// Ordered by a member function, and no otherwise.
+struct member_ordered {
+    std::string name;
+    bool operator<(const member_ordered& other) const { return name < other.name; }
+};
+/// Equal by a function beside it, and not ordered.
+struct equal_only {
+    std::string name;
+    friend bool operator==(const equal_only& a, const equal_only& b) { return a.name == b.name; }
+};
 
 /// Throws when it is told to, and counts.
 struct watched {
@@ -127,7 +144,15 @@ static_assert(persistable<map<string, fragile<record>>> && persistable<any_shape
 static_assert(position_independent<fragile<std::string>>);
 static_assert(sizeof(fragile<record>) == 32);
 static_assert(std::is_nothrow_move_constructible_v<text>);
-static_assert(std::totally_ordered<text> && std::regular<text>);
+static_assert(std::totally_ordered<text> && std::regular<text> && std::three_way_comparable<text>);
+// The operators that T has, and no others.
+static_assert(std::equality_comparable<fragile<equal_only>> &&
+              !std::is_invocable_v<std::less<>, fragile<equal_only>&, fragile<equal_only>&>);
+static_assert(std::is_invocable_v<std::less<>, fragile<member_ordered>&, fragile<member_ordered>&>);
+static_assert(!std::is_invocable_v<std::greater<>, fragile<member_ordered>&, fragile<member_ordered>&>);
+static_assert(!std::is_invocable_v<std::equal_to<>, fragile<member_ordered>&, fragile<member_ordered>&>);
+static_assert(!std::is_invocable_v<std::less<>, fragile<record>&, fragile<record>&>);
+static_assert(!std::is_invocable_v<std::equal_to<>, text&, int>);
 
 class fragile_test : public testing::Test {
 protected:
@@ -335,6 +360,40 @@ TEST_F(fragile_test, algorithms_work_on_them) {
     EXPECT_TRUE(std::equal(copied.begin(), copied.end(), expected.begin(), expected.end()));
     EXPECT_TRUE(other.verify().clean());
     EXPECT_TRUE(other.check_pointers().clean());
+}
+
+TEST_F(fragile_test, they_compare_by_the_operators_of_their_type) {
+    auto& all = heap_.root<vector<fragile<member_ordered>>>("all");
+    heap_.write([&] {
+        for (const char* const name : {"d", "b", "a", "c", "b"})
+            all.emplace_back(member_ordered{name});
+        std::sort(all.begin(), all.end());
+    });
+    std::string names;
+    for (const auto& each : all)
+        names += each.value().name;
+    EXPECT_EQ(names, "abbcd");
+    const member_ordered b{"b"};
+    EXPECT_EQ(std::lower_bound(all.begin(), all.end(), b) - all.begin(), 1);
+    EXPECT_EQ(std::upper_bound(all.begin(), all.end(), b) - all.begin(), 3);
+    EXPECT_TRUE(std::binary_search(all.begin(), all.end(), all[3]));
+    EXPECT_TRUE(*all[0] < all[1]); // a reference
+    EXPECT_FALSE(all[1] < *all[0]);
+
+    const text one("one");
+    EXPECT_TRUE(one < "two" && one <= std::string("one") && "two" > one && std::string("one") >= one);
+    EXPECT_TRUE(one != "two" && "one" == one && std::string_view("one") == one && (one <=> text("two")) < 0);
+    const fragile<equal_only> same(equal_only{"same"});
+    EXPECT_TRUE(same == equal_only{"same"} && equal_only{"other"} != same && same == fragile<equal_only>(same));
+
+    // An optional has templates of its own that compare it with anything.
+    const fragile<std::optional<int>> none(std::nullopt);
+    const fragile<std::optional<int>> five(5);
+    EXPECT_TRUE(none == std::optional<int>() && std::optional<int>() == none && !(std::optional<int>() > none));
+    EXPECT_TRUE(five == 5 && 5 == five && none < five && none == std::nullopt && five > std::optional<int>(4));
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const fragile<double> unordered(nan);
+    EXPECT_FALSE(unordered == unordered || unordered < nan || nan >= unordered);
 }
 
 TEST_F(fragile_test, elements_of_two_heaps_are_swapped) {
