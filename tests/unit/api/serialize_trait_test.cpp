@@ -8,8 +8,10 @@
 #include <limits>
 #include <list>
 #include <map>
+#include <queue>
 #include <random>
 #include <set>
+#include <stack>
 #include <tuple>
 #include <unordered_map>
 #include <variant>
@@ -52,6 +54,16 @@ struct unordered_tree {
     std::unordered_map<int, unordered_tree> branches;
     bool operator==(const unordered_tree&) const = default;
 };
+
+struct with_empty_base : nothing {
+    std::string text;
+    bool operator==(const with_empty_base&) const = default;
+};
+struct with_base : inner {};
+template <class T>
+inline constexpr bool is_serialised_v = serializes<serialize_trait<T>, T>;
+static_assert(!is_serialised_v<std::stack<int>> && !is_serialised_v<std::queue<int>> &&
+              !is_serialised_v<std::priority_queue<int>> && !is_serialised_v<with_base>);
 
 void grow(tree& above, tree&& below) { above.branches.push_back(std::move(below)); }
 void grow(unordered_tree& above, unordered_tree&& below) { above.branches.emplace(1, std::move(below)); }
@@ -117,6 +129,7 @@ TEST(serialize_trait, gives_back_what_it_was_given) {
     expect_same(std::pair<const int, std::string>(1, "one"));
     expect_same(packed{5, 17, 3});
     expect_same(nothing());
+    expect_same(with_empty_base{{}, "text"});
     expect_same(record());
     expect_same(sample());
     expect_same(tree{{tree{}, tree{{tree{}}}}});
