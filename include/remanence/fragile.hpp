@@ -10,15 +10,18 @@
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/position_independent.hpp>
 #include <remanence/detail/self_contained.hpp>
+#include <remanence/detail/structure.hpp>
 #include <remanence/exemplars.hpp>
 #include <remanence/persistable.hpp>
 #include <remanence/serialize_trait.hpp>
 #include <remanence/string_pi.hpp>
 
+#include <atomic>
 #include <compare>
 #include <concepts>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +33,8 @@ namespace remanence {
 
 template <class T, class Trait = serialize_trait<T>>
 class fragile;
+template <class T, class Trait>
+class fragile_reference;
 
 namespace detail {
 
@@ -39,6 +44,8 @@ public:
     live_value(const live_value&) = delete;
     live_value& operator=(const live_value&) = delete;
     [[nodiscard]] const void* element() const noexcept { return element_; }
+    /// The element was rolled back, or is not there any more, since its heap was closed.
+    [[nodiscard]] bool is_forgotten() const noexcept { return is_forgotten_; }
 
 protected:
     explicit live_value(const void* element) noexcept : element_(element) {}
@@ -47,9 +54,11 @@ protected:
 private:
     friend live_value* share_live_value(const void* element) noexcept;
     friend bool release_live_value(live_value& value) noexcept;
+    friend void forget_live_values(const void* first, std::size_t bytes) noexcept;
 
     const void* element_;
     std::size_t references_ = 1; // under the table's lock
+    std::atomic<bool> is_forgotten_ = false;
 };
 
 /// One reference more to the element's object; null when there is none. Any thread.
@@ -58,6 +67,10 @@ private:
 void add_live_value(live_value& value);
 /// One reference less. True: it was the last, and the table no longer has the value.
 [[nodiscard]] bool release_live_value(live_value& value) noexcept;
+/// Of elements in this memory, which is rolled back or goes: the table no longer has their values. O(values in the table).
+void forget_live_values(const void* first, std::size_t bytes) noexcept;
+/// Throws errc::invalid_argument.
+[[noreturn]] void refuse_forgotten_reference();
 
 template <class T>
 inline constexpr bool is_fragile_v = false;
@@ -68,6 +81,31 @@ inline constexpr bool is_fragile_v<fragile<T, Trait>> = true;
 template <class U, class T>
 concept value_for =
     !is_fragile_v<std::remove_cvref_t<U>> && (std::is_same_v<std::remove_cvref_t<U>, T> || std::is_convertible_v<U, T>);
+
+/// What an operand of a comparison stands for.
+template <class U>
+[[nodiscard]] const U& compared(const U& value) noexcept {
+    return value;
+}
+template <class T, class Trait>
+[[nodiscard]] T compared(const fragile<T, Trait>& element) {
+    return element.value();
+}
+template <class T, class Trait>
+[[nodiscard]] const T& compared(const fragile_reference<T, Trait>& reference) noexcept {
+    return *reference;
+}
+template <class U>
+using compared_type = std::remove_cvref_t<decltype(detail::compared(std::declval<const U&>()))>;
+
+template <class Operation, class A, class B>
+concept compares_as_values = std::is_invocable_r_v<bool, Operation, const compared_type<A>&, const compared_type<B>&>;
+template <class Operation, class A, class B>
+[[nodiscard]] bool compare_as_values(const A& a, const B& b) {
+    const auto& left = detail::compared(a);
+    const auto& right = detail::compared(b);
+    return Operation()(left, right);
+}
 
 /// Of an element that was only read: what `->` needs.
 template <class T>
@@ -86,6 +124,10 @@ private:
 /// serialises otherwise than what was read. All references to an element, in all threads, have one object; as with plain
 /// references, threads that use them at once need a lock, and the element must stay where it is: moving it, or assigning to it,
 /// while there is one is not seen by the reference.
+///
+/// A rollback of the element's heap (heap::rollback(), an exception that leaves a section, unlock(), which takes back what was
+/// not committed) and its close() end a reference: the object stays as it is, but nothing of it is written back, neither what
+/// changed before nor what changes later. Take another reference.
 ///
 /// The destructor throws what the write-back throws (a trait, std::bad_alloc), the element being as before; but while
 /// another exception is under way it does not, and the change is lost: write_back() ahead tells.
@@ -108,6 +150,8 @@ public:
         if (!detail::release_live_value(*live_))
             return;
         const std::unique_ptr<live> last(live_);
+        if (last->is_forgotten())
+            return;
         if (std::uncaught_exceptions() == exceptions_) {
             last->write_back();
             return;
@@ -128,7 +172,8 @@ public:
     }
 
     /// Writes back now, if it has changed since it was read or written back. Throws what the trait throws and std::bad_alloc;
-    /// then the element is as before. Durable with the next commit.
+    /// then the element is as before; errc::invalid_argument when its heap was rolled back or closed meanwhile. Durable with the
+    /// next commit.
     void write_back() const { live_->write_back(); }
 
 private:
@@ -136,6 +181,8 @@ private:
         explicit live(fragile<T, Trait>& from)
             : live_value(&from), element(from), bytes(from.stored()), value(detail::value_of<Trait>(bytes)) {}
         void write_back() {
+            if (is_forgotten())
+                detail::refuse_forgotten_reference();
             std::string now = detail::bytes_of<Trait>(value);
             if (now == bytes)
                 return;
@@ -158,7 +205,7 @@ private:
 /// - `*` and `->` of one that is not const give a fragile_reference, which writes back; `element->push_back('x')` does so at the
 ///   end of the full-expression.
 /// - Assigning a T stores its bytes. Copies, moves and swaps take the bytes, and deserialise nothing.
-/// - It compares with other elements and with values as T does, by deserialised copies.
+/// - It compares with other elements and with values by the operators that T has, on deserialised copies.
 ///
 /// So the algorithms of the standard library work on containers of them. One that was moved from may only be assigned to or
 /// destroyed; reading it is errc::corrupt, as are bytes that do not parse. Reading costs O(bytes), and what the trait costs.
@@ -244,26 +291,23 @@ public:
         }
     }
 
-    [[nodiscard]] friend bool operator==(const fragile& a, const fragile& b)
-        requires std::equality_comparable<T>
+    // With a T, besides those below, as no templates: some types have templates that compare them with whatever their
+    // values compare with (std::optional), which would fit as well.
+    [[nodiscard]] friend bool operator==(const fragile& a, const T& b)
+        requires detail::compares_as_values<std::equal_to<>, T, T>
     {
-        return a.value() == b.value();
+        return detail::compare_as_values<std::equal_to<>>(a, b);
     }
-    template <class U>
-        requires detail::value_for<const U&, T> && requires(const T& t, const U& u) {
-            { t == u } -> std::convertible_to<bool>;
-        }
-    [[nodiscard]] friend bool operator==(const fragile& a, const U& b) {
-        return a.value() == b;
-    }
-    [[nodiscard]] friend auto operator<=>(const fragile& a, const fragile& b)
-        requires std::three_way_comparable<T>
+    [[nodiscard]] friend auto operator<=>(const fragile& a, const T& b)
+        requires requires(const T& t) { t <=> t; }
     {
-        return a.value() <=> b.value();
+        const T left = a.value();
+        return left <=> b;
     }
 
 private:
     friend class fragile_reference<T, Trait>;
+    friend struct detail::structure_of<fragile>;
 
     [[nodiscard]] static std::string serialised(const T& value) { return detail::bytes_of<Trait>(value); }
     [[nodiscard]] std::string_view stored() const noexcept { return bytes_; }
@@ -271,6 +315,59 @@ private:
 
     string_pi bytes_;
 };
+
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::equal_to<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator==(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::equal_to<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires requires(const T& t, const detail::compared_type<U>& u) { t <=> u; }
+[[nodiscard]] auto operator<=>(const fragile<T, Trait>& a, const U& b) {
+    const auto& left = detail::compared(a);
+    const auto& right = detail::compared(b);
+    return left <=> right;
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::less<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator<(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::less<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::less<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator<(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::less<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::greater<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator>(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::greater<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::greater<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator>(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::greater<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::less_equal<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator<=(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::less_equal<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::less_equal<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator<=(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::less_equal<>>(a, b);
+}
+template <class T, class Trait, class U>
+    requires detail::compares_as_values<std::greater_equal<>, fragile<T, Trait>, U>
+[[nodiscard]] bool operator>=(const fragile<T, Trait>& a, const U& b) {
+    return detail::compare_as_values<std::greater_equal<>>(a, b);
+}
+template <class U, class T, class Trait>
+    requires(!detail::is_fragile_v<U> && detail::compares_as_values<std::greater_equal<>, U, fragile<T, Trait>>)
+[[nodiscard]] bool operator>=(const U& a, const fragile<T, Trait>& b) {
+    return detail::compare_as_values<std::greater_equal<>>(a, b);
+}
 
 template <class T, class Trait>
 inline constexpr bool enable_persistable<fragile<T, Trait>> = true;
@@ -281,6 +378,18 @@ template <class T, class Trait>
 struct is_known_self_contained<fragile<T, Trait>> : std::true_type {};
 template <class T, class Trait>
 struct is_known_position_independent<fragile<T, Trait>> : is_known_position_independent<string_pi> {};
+
+/// Its link, not whether the bytes parse: traits are the program's, and may ask the heap for memory, which a check must not.
+template <class T, class Trait>
+struct structure_of<fragile<T, Trait>> {
+    static constexpr bool k_exists = true;
+    static structure_result check(const fragile<T, Trait>& element, block_survey& survey) {
+        structure_result found = check_structure(element.bytes_, survey);
+        if (found)
+            found->what = "a fragile element, stored as " + found->what;
+        return found;
+    }
+};
 
 /// The types of a value's members, and of theirs, as long as these are serialised one after the other.
 template <class T>

@@ -61,6 +61,9 @@ private:
 class byte_writer {
 public:
     byte_writer(char* to, std::size_t bytes) noexcept : to_(to), left_(bytes) {}
+    /// For a part of what `around` writes: it is nested as deep.
+    byte_writer(char* to, std::size_t bytes, const byte_writer& around) noexcept
+        : to_(to), left_(bytes), depth_(around.depth_) {}
     /// Throws errc::invalid_argument when it is more than size() said.
     void put(const void* from, std::size_t bytes) {
         if (bytes > left_)
@@ -203,11 +206,11 @@ inline void refuse_without_bytes(std::size_t before, std::size_t after) {
         refuse_to_serialize("an element takes no byte; let the serialize_trait of its type write one at least");
 }
 
-/// The bytes of a value by itself.
+/// The bytes of a value by itself, or of a part of what `around` writes.
 template <class Trait, class T>
-std::string bytes_of(const T& value) {
+std::string bytes_of(const T& value, const byte_writer& around = {nullptr, 0}) {
     std::string bytes(Trait::size(value), '\0');
-    byte_writer out(bytes.data(), bytes.size());
+    byte_writer out(bytes.data(), bytes.size(), around);
     Trait::serialize(value, out);
     if (out.left() != 0)
         refuse_to_serialize("serialize() writes fewer bytes than size() says");
@@ -316,7 +319,7 @@ struct serialize_trait<T> {
         if constexpr (detail::unordered_container<T>) {
             std::vector<std::string> all;
             for (const stored& each : value)
-                all.push_back(detail::bytes_of<detail::trait_of<stored>>(each));
+                all.push_back(detail::bytes_of<detail::trait_of<stored>>(each, out));
             std::sort(all.begin(), all.end());
             for (const std::string& each : all) {
                 detail::refuse_without_bytes(0, each.size());

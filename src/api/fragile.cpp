@@ -46,8 +46,27 @@ bool release_live_value(live_value& value) noexcept {
     const std::scoped_lock lock(all.mutex);
     if (--value.references_ != 0)
         return false;
-    all.by_element.erase(value.element());
+    if (!value.is_forgotten()) // else the element may have another one
+        all.by_element.erase(value.element());
     return true;
+}
+
+void forget_live_values(const void* first, std::size_t bytes) noexcept {
+    live_values& all = all_live();
+    const std::scoped_lock lock(all.mutex);
+    std::erase_if(all.by_element, [&](const auto& each) {
+        const auto offset = reinterpret_cast<std::uintptr_t>(each.first) - reinterpret_cast<std::uintptr_t>(first);
+        if (offset >= bytes)
+            return false;
+        each.second->is_forgotten_ = true;
+        return true;
+    });
+}
+
+void refuse_forgotten_reference() {
+    raise(failure{errc::invalid_argument,
+                  "the heap of a fragile element was rolled back or closed since this reference to "
+                  "the element was taken, so nothing is written back. Take another reference."});
 }
 
 void refuse_stored_bytes(const std::string& why) {

@@ -5,6 +5,7 @@
 #include "types/root_directory.hpp"
 
 #include <remanence/detail/announcer.hpp>
+#include <remanence/fragile.hpp>
 
 #include <chrono>
 #include <new>
@@ -41,6 +42,7 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
 }
 
 heap_impl::~heap_impl() {
+    forget_live_values();
     if (guard.same_process()) {
         end_threads();
         progress->bring(*engine);
@@ -127,9 +129,15 @@ void heap_impl::enter_read() {
     lock.enter_read(true);
 }
 
+void heap_impl::forget_live_values() const noexcept {
+    detail::forget_live_values(engine->base(), engine->reserved_bytes());
+}
+
 void heap_impl::roll_back() {
-    if (!options.read_only)
+    if (!options.read_only) {
+        forget_live_values();
         check(engine->rollback());
+    }
     doomed = false;
 }
 
@@ -142,8 +150,10 @@ void heap_impl::abandon_write() noexcept {
         doomed = true;
     } else {
         try {
-            if (!options.read_only)
+            if (!options.read_only) {
+                forget_live_values();
                 (void)engine->rollback(); // a failure poisons, so the next commit reports it
+            }
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
         }
         doomed = false;

@@ -93,6 +93,8 @@ private:
     void watch_memory();
     bool has_looked_at_size_ = false; // guarded by the write lock
     void note_time(const in_flight& commit);
+    /// References to fragile elements write nothing back any more.
+    void forget_live_values() const noexcept;
 };
 
 /// Turns a failure into the public exception.

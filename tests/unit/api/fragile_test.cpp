@@ -3,11 +3,18 @@
 #include "declared_containers.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <concepts>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace remanence::test {
@@ -22,6 +29,17 @@ struct record {
 };
 using text = fragile<std::string>;
 using texts = vector<text>;
+
+/// Ordered by a member function, and no otherwise.
+struct member_ordered {
+    std::string name;
+    bool operator<(const member_ordered& other) const { return name < other.name; }
+};
+/// Equal by a function beside it, and not ordered.
+struct equal_only {
+    std::string name;
+    friend bool operator==(const equal_only& a, const equal_only& b) { return a.name == b.name; }
+};
 
 /// Throws when it is told to, and counts.
 struct watched {
@@ -126,10 +144,23 @@ static_assert(persistable<map<string, fragile<record>>> && persistable<any_shape
 static_assert(position_independent<fragile<std::string>>);
 static_assert(sizeof(fragile<record>) == 32);
 static_assert(std::is_nothrow_move_constructible_v<text>);
-static_assert(std::totally_ordered<text> && std::regular<text>);
+static_assert(std::totally_ordered<text> && std::regular<text> && std::three_way_comparable<text>);
+// The operators that T has, and no others.
+static_assert(std::equality_comparable<fragile<equal_only>> &&
+              !std::is_invocable_v<std::less<>, fragile<equal_only>&, fragile<equal_only>&>);
+static_assert(std::is_invocable_v<std::less<>, fragile<member_ordered>&, fragile<member_ordered>&>);
+static_assert(!std::is_invocable_v<std::greater<>, fragile<member_ordered>&, fragile<member_ordered>&>);
+static_assert(!std::is_invocable_v<std::equal_to<>, fragile<member_ordered>&, fragile<member_ordered>&>);
+static_assert(!std::is_invocable_v<std::less<>, fragile<record>&, fragile<record>&>);
+static_assert(!std::is_invocable_v<std::equal_to<>, text&, int>);
 
 class fragile_test : public testing::Test {
 protected:
+    static bool is_refused(const fragile_reference<std::string, text::trait_type>& reference) {
+        const auto got = error_of([&] { reference.write_back(); });
+        return got && got->code == errc::invalid_argument;
+    }
+
     temp_dir dir_;
     heap heap_ = heap::create(dir_ / "h", small_heap());
 };
@@ -229,6 +260,71 @@ TEST_F(fragile_test, a_write_back_that_throws_leaves_the_element) {
     EXPECT_EQ(all[0].value().number, 3);
 }
 
+TEST_F(fragile_test, references_that_outlive_a_rollback_write_nothing_back) {
+    auto& all = heap_.root<texts>("all");
+    heap other = heap::create(dir_ / "other", small_heap());
+    auto& elsewhere = other.root<text>("text", "there");
+    heap_.write([&] { all.assign(4, text(std::string(100, 'x'))); });
+    other.commit();
+    {
+        const auto undone = *all[0];
+        undone->assign("undone");
+        const auto kept = *elsewhere;
+        kept->assign("kept");
+        const auto created = [&] { // since the last commit: its memory is not there after the rollback
+            all.emplace_back("created");
+            return *all.back();
+        }();
+        created->assign(std::string(100, 'c'));
+        heap_.rollback();
+        EXPECT_TRUE(is_refused(undone));
+        const auto later = *all[0]; // what the element is now
+        EXPECT_EQ(*later, std::string(100, 'x'));
+        later->assign("later");
+        const auto same = *all[0];
+        EXPECT_EQ(&*same, &*later);
+    }
+    EXPECT_EQ(all[0], "later");
+    EXPECT_EQ(elsewhere, "kept");
+    ASSERT_EQ(all.size(), 4U);
+    {
+        const auto before = *all[1];
+        EXPECT_THROW(heap_.write([&] {
+            before->assign("undone");
+            throw std::logic_error("stop");
+        }),
+                     std::logic_error);
+    }
+    EXPECT_EQ(all[1], std::string(100, 'x'));
+    {
+        const auto before = *all[2];
+        const std::scoped_lock lock(heap_);
+        before->assign("undone"); // the reference ends after the lock, which takes back what was not committed
+    }
+    EXPECT_EQ(all[2], std::string(100, 'x'));
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
+TEST_F(fragile_test, references_may_end_after_their_heap) {
+    auto& all = heap_.root<texts>("all");
+    heap_.write([&] { all.assign(2, text(std::string(100, 'x'))); });
+    {
+        const auto one = *all[0];
+        const auto two = *all[0];
+        one->assign("changed");
+        heap_.close();
+        EXPECT_EQ(*two, "changed");
+        EXPECT_TRUE(is_refused(two));
+    }
+    heap_ = heap::open_existing(dir_ / "h", small_heap());
+    EXPECT_EQ(heap_.find_root<texts>("all")->front(), std::string(100, 'x'));
+    {
+        const auto last = *heap_.find_root<texts>("all")->back();
+        last->assign("changed");
+        const heap ends = std::move(heap_);
+    }
+}
+
 TEST_F(fragile_test, algorithms_work_on_them) {
     auto& all = heap_.root<texts>("all");
     heap other = heap::create(dir_ / "other", small_heap());
@@ -264,6 +360,40 @@ TEST_F(fragile_test, algorithms_work_on_them) {
     EXPECT_TRUE(std::equal(copied.begin(), copied.end(), expected.begin(), expected.end()));
     EXPECT_TRUE(other.verify().clean());
     EXPECT_TRUE(other.check_pointers().clean());
+}
+
+TEST_F(fragile_test, they_compare_by_the_operators_of_their_type) {
+    auto& all = heap_.root<vector<fragile<member_ordered>>>("all");
+    heap_.write([&] {
+        for (const char* const name : {"d", "b", "a", "c", "b"})
+            all.emplace_back(member_ordered{name});
+        std::sort(all.begin(), all.end());
+    });
+    std::string names;
+    for (const auto& each : all)
+        names += each.value().name;
+    EXPECT_EQ(names, "abbcd");
+    const member_ordered b{"b"};
+    EXPECT_EQ(std::lower_bound(all.begin(), all.end(), b) - all.begin(), 1);
+    EXPECT_EQ(std::upper_bound(all.begin(), all.end(), b) - all.begin(), 3);
+    EXPECT_TRUE(std::binary_search(all.begin(), all.end(), all[3]));
+    EXPECT_TRUE(*all[0] < all[1]); // a reference
+    EXPECT_FALSE(all[1] < *all[0]);
+
+    const text one("one");
+    EXPECT_TRUE(one < "two" && one <= std::string("one") && "two" > one && std::string("one") >= one);
+    EXPECT_TRUE(one != "two" && "one" == one && std::string_view("one") == one && (one <=> text("two")) < 0);
+    const fragile<equal_only> same(equal_only{"same"});
+    EXPECT_TRUE(same == equal_only{"same"} && equal_only{"other"} != same && same == fragile<equal_only>(same));
+
+    // An optional has templates of its own that compare it with anything.
+    const fragile<std::optional<int>> none(std::nullopt);
+    const fragile<std::optional<int>> five(5);
+    EXPECT_TRUE(none == std::optional<int>() && std::optional<int>() == none && !(std::optional<int>() > none));
+    EXPECT_TRUE(five == 5 && 5 == five && none < five && none == std::nullopt && five > std::optional<int>(4));
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const fragile<double> unordered(nan);
+    EXPECT_FALSE(unordered == unordered || unordered < nan || nan >= unordered);
 }
 
 TEST_F(fragile_test, elements_of_two_heaps_are_swapped) {

@@ -8,8 +8,10 @@
 #include <limits>
 #include <list>
 #include <map>
+#include <queue>
 #include <random>
 #include <set>
+#include <stack>
 #include <tuple>
 #include <unordered_map>
 #include <variant>
@@ -48,6 +50,33 @@ struct tree {
     std::vector<tree> branches;
     bool operator==(const tree&) const = default;
 };
+struct unordered_tree {
+    std::unordered_map<int, unordered_tree> branches;
+    bool operator==(const unordered_tree&) const = default;
+};
+
+struct with_empty_base : nothing {
+    std::string text;
+    bool operator==(const with_empty_base&) const = default;
+};
+struct with_base : inner {};
+template <class T>
+inline constexpr bool is_serialised_v = serializes<serialize_trait<T>, T>;
+static_assert(!is_serialised_v<std::stack<int>> && !is_serialised_v<std::queue<int>> &&
+              !is_serialised_v<std::priority_queue<int>> && !is_serialised_v<with_base>);
+
+void grow(tree& above, tree&& below) { above.branches.push_back(std::move(below)); }
+void grow(unordered_tree& above, unordered_tree&& below) { above.branches.emplace(1, std::move(below)); }
+template <class Tree>
+Tree chain(int levels) {
+    Tree deep;
+    for (int level = 1; level < levels; ++level) {
+        Tree above;
+        grow(above, std::move(deep));
+        deep = std::move(above);
+    }
+    return deep;
+}
 
 template <class T>
 std::string to_bytes(const T& value) {
@@ -100,6 +129,7 @@ TEST(serialize_trait, gives_back_what_it_was_given) {
     expect_same(std::pair<const int, std::string>(1, "one"));
     expect_same(packed{5, 17, 3});
     expect_same(nothing());
+    expect_same(with_empty_base{{}, "text"});
     expect_same(record());
     expect_same(sample());
     expect_same(tree{{tree{}, tree{{tree{}}}}});
@@ -150,15 +180,17 @@ TEST(serialize_trait, of_random_bytes_gives_a_value_or_an_error) {
 }
 
 TEST(serialize_trait, refuses_values_that_could_not_be_read) {
-    tree deep;
-    for (int level = 0; level < 250; ++level) {
-        tree above;
-        above.branches.push_back(std::move(deep));
-        deep = std::move(above);
-    }
-    const auto got = error_of([&] { (void)to_bytes(deep); });
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->code, errc::invalid_argument);
+    const auto check = [](auto kind) {
+        using tree_type = decltype(kind);
+        expect_same(chain<tree_type>(200));
+        for (const int levels : {201, 250, 401}) {
+            const auto got = error_of([&] { (void)to_bytes(chain<tree_type>(levels)); });
+            ASSERT_TRUE(got) << levels;
+            EXPECT_EQ(got->code, errc::invalid_argument);
+        }
+    };
+    check(tree());
+    check(unordered_tree());
 }
 
 } // namespace

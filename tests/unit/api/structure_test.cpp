@@ -42,6 +42,11 @@ struct book {
     map<std::uint64_t, std::uint64_t> of_the_standard;
 };
 
+struct serialised {
+    vector_pi<fragile<std::string>> list;
+    btree_map<std::uint64_t, fragile<std::string>> by_number;
+};
+
 inline std::string text(std::uint64_t i) { return std::to_string(i) + std::string(i % 60, 't'); }
 
 inline entry make_entry(std::uint64_t i) {
@@ -189,6 +194,29 @@ TEST_F(structure, of_long_strings_that_lead_into_themselves_is_checked) {
     std::ranges::copy(before, word);
     ASSERT_FALSE(report.clean());
     EXPECT_NE(report.problems.front().what.find("a string_pi whose link leads to no block"), std::string::npos);
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
+TEST_F(structure, of_fragile_elements_is_checked) {
+    auto& all = heap_.root<structures::serialised>("serialised");
+    heap_.write([&] {
+        for (std::uint64_t i = 0; i < 3; ++i)
+            all.list.emplace_back(structures::text(50 + i));
+        all.by_number.emplace(1, structures::text(57));
+        fragile<std::string> moved(std::move(all.list.front())); // what is left is no damage
+        all.list.push_back(std::move(moved));
+    });
+    EXPECT_TRUE(heap_.verify().clean());
+    for (auto* const each : {&all.list[1], &all.list[3], &all.by_number.at(1)}) {
+        auto* const link = reinterpret_cast<std::byte*>(each) + 8;
+        std::vector<std::uint64_t> words = wrong_words(link);
+        words.push_back(word_at(link) + 16);
+        words.push_back(0x123456789);
+        for (const std::uint64_t word : words)
+            EXPECT_NE(found_with(link, word).find("a fragile element, stored as a string_pi"), std::string::npos);
+    }
+    auto* const empty = reinterpret_cast<std::byte*>(&all.list.front());
+    EXPECT_NE(found_with(empty + 24, std::numeric_limits<std::uint64_t>::max() / 2), "");
     EXPECT_TRUE(heap_.verify().clean());
 }
 
