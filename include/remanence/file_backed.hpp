@@ -39,7 +39,7 @@ void require_one_container(const heap& file);
 ///
 /// A change is in memory only until it is committed: a crash loses it. An idle file takes one descriptor, two mappings and some
 /// 20 KiB of memory of the process; one that was committed to since it was opened takes four descriptors, and a redo log of
-/// 1 MiB lies beside it, until it is closed.
+/// 68 KiB, or more if commits are large, lies beside it, until it is closed.
 ///
 /// The file is mapped where it was when it was created. If these addresses are taken, by another such file for instance, a
 /// container that is `position_independent` is mapped elsewhere; any other one is errc::base_taken, which is the likelier the
