@@ -19,7 +19,7 @@ std::uint64_t room_of(const fs::path& path) {
     return static_cast<std::uint64_t>(info.st_blocks) * 512;
 }
 
-/// Once for each chunk that a heap of three million zeros, and a number between them here and there, has in the file.
+/// Of a heap of three million zeros, with another number here and there.
 std::uint64_t room_that_reading_takes(const fs::path& path) {
     heap h = heap::create(path, small_heap());
     auto& list = h.root<numbers>("list");
