@@ -279,7 +279,7 @@ private:
     enum class spilled_by { a_caller, the_side };
     void try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
     result<void> spill(byte_range handed_out, spilled_by whom);
-    result<void> spill(std::span<const std::uint64_t> chunks, std::uint64_t& left, std::uint64_t enough);
+    result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
     result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
     result<void> reserve_to_move_early(std::uint64_t chunk);
