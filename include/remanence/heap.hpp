@@ -98,8 +98,9 @@ struct heap_options {
     /// Bytes that may be written and not committed before chunks of them are written to the heap file, early and invisibly, and
     /// their memory goes back to the kernel: so that one commit may build, or change, more than memory holds. 0: a quarter of the
     /// memory that the process may use, by the limits of its control groups, too. At least 8 chunks. It is done when memory is
-    /// allocated, freed or touched, and by a thread of the heap's, if the heap is larger than that. Of twice as much it lets all
-    /// who write wait until some of it is in the file.
+    /// allocated, freed or touched, and by a thread of the heap's, if the heap is larger than that, which lets all who write to the
+    /// heap wait meanwhile: in a handler of SIGSEGV, so that a thread which blocks that signal is killed if it writes then. System
+    /// calls that write into the heap then fail with EFAULT, whatever the tracker, unless heap::touch named their memory.
     std::uint64_t dirty_limit_bytes = 0;
     /// Called now and then during long operations, on the thread that runs them: for a checkpoint that commits go on beside
     /// this is a thread of the heap's, or that of a commit, verify() or close() that has to wait for it. Must not throw or
@@ -430,8 +431,10 @@ public:
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
     /// declared section this is what makes a change part of its commit; what was announced before it began does not count.
     /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
-    /// such a call fails with EFAULT otherwise; or, with all of them, if its memory is being written to the file at that moment
-    /// (heap_options::dirty_limit_bytes), by the heap's own thread or another one: what was touched is not.
+    /// such a call fails with EFAULT otherwise; or, with all of them, if the heap has more changes than memory may hold, which are
+    /// being written to the file at that moment (heap_options::dirty_limit_bytes), by the heap's own thread or another one. What was
+    /// touched is not: it stays in memory until the next commit or rollback, and until then nobody who writes is held up. So
+    /// what is touched for one commit must fit into memory.
     /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
     /// outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;

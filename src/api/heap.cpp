@@ -150,6 +150,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), *guard));
     detail::registry::add(*impl_);
     impl_->engine->allow_writes(false);
+    impl_->watch_memory();
 }
 
 heap::heap(heap&& other) noexcept : impl_(std::move(other.impl_)) {

@@ -97,8 +97,6 @@ void heap_impl::enter_write(section_kind kind) {
               path.string());
     }
     if (lock.write_depth() == 1) {
-        if (!has_looked_at_size_)
-            watch_memory();
         engine->allow_writes(true);
         if (kind == section_kind::declared)
             begin_declared();
@@ -208,7 +206,6 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) 
     if (!version)
         detail::raise(version.why());
     ++commits_in_flight;
-    watch_memory();
     return {*version, how, started, *version != before};
 }
 
@@ -269,13 +266,13 @@ bool heap_impl::carry_out_checkpoint() {
 
 // Without a thread for it, programs that allocate now and then spill all the same.
 void heap_impl::watch_memory() {
-    has_looked_at_size_ = true;
+    const std::scoped_lock alone(watching_);
     if (spiller)
         return;
     try {
         if (const std::uint64_t budget = engine->budget_to_watch(); budget != 0)
             spiller = std::make_unique<background_spill>(*engine, budget);
-    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch)
+    } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): no thread, or no memory
     }
 }
 
@@ -360,6 +357,8 @@ void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
         raise(*why);
     if (impl->engine->reserved_bytes() != impl->registered_bytes)
         registry::extend(*impl);
+    if (impl->engine->has_grown()) [[unlikely]]
+        impl->watch_memory();
     return block;
 }
 

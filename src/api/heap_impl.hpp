@@ -44,15 +44,16 @@ public:
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
-    std::unique_ptr<background_spill>
-        spiller;                            // from the first section or commit on that found the heap large; likewise
-    std::atomic<int> commits_in_flight = 0; // submitted and not yet waited for
+    std::unique_ptr<background_spill> spiller; // since the heap is large; guarded by its own lock until end_threads()
+    std::atomic<int> commits_in_flight = 0;    // submitted and not yet waited for
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
+    /// Starts the spiller, if the heap is large: when it is opened, and when it has grown. From any thread.
+    void watch_memory();
     void begin_declared();
     void end_declared();
     void enter_write(section_kind kind);
@@ -89,9 +90,7 @@ private:
     // Both: false when there is no thread to be had. With the write lock held.
     bool start_syncer();
     bool carry_out_checkpoint();
-    /// Starts the spiller, if the heap is large.
-    void watch_memory();
-    bool has_looked_at_size_ = false; // guarded by the write lock
+    std::mutex watching_; // guards spiller
     void note_time(const in_flight& commit);
     /// References to fragile elements write nothing back any more.
     void forget_live_values() const noexcept;

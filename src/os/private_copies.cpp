@@ -1,9 +1,12 @@
 #include "os/private_copies.hpp"
 
+#include "os/pagemap_scan.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <span>
 #include <unistd.h>
 
 namespace remanence::os {
@@ -16,6 +19,7 @@ constexpr std::uint64_t k_swapped_bit = std::uint64_t{1} << 62;
 constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
 
 constexpr std::size_t k_entries = 4096; // read at a time
+constexpr std::size_t k_regions = 512;  // reported by one system call
 
 bool is_private_copy(std::uint64_t entry) {
     return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);
@@ -112,6 +116,32 @@ result<void> private_copies::append(page_run where, std::vector<page_run>& runs)
                 append_run(runs, (page + i) * unit, unit);
         }
         page += read;
+    }
+    return {};
+}
+
+result<void> private_copies::append_sparse(page_run where, std::vector<page_run>& runs) {
+    if (!scans_ || where.bytes == 0)
+        return append(where, runs);
+    const auto base = reinterpret_cast<std::uint64_t>(base_);
+    std::vector<kernel::page_region> regions(k_regions);
+    kernel::pm_scan_arg arguments{};
+    arguments.size = sizeof arguments;
+    arguments.end = base + where.end();
+    arguments.vec = reinterpret_cast<std::uint64_t>(regions.data());
+    arguments.vec_len = regions.size();
+    arguments.category_inverted = kernel::k_page_is_file | kernel::k_page_is_pfnzero;
+    arguments.category_mask = arguments.category_inverted;
+    arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
+    arguments.return_mask = arguments.category_anyof_mask;
+    for (arguments.start = base + where.offset; arguments.start < arguments.end; arguments.start = arguments.walk_end) {
+        const int found = ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
+        if (found < 0) {
+            scans_ = false;
+            return append({arguments.start - base, arguments.end - arguments.start}, runs);
+        }
+        for (const kernel::page_region& region : std::span(regions).first(static_cast<std::size_t>(found)))
+            append_run(runs, region.start - base, region.end - region.start);
     }
     return {};
 }

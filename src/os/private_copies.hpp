@@ -56,12 +56,16 @@ public:
     static result<private_copies> create(std::byte* base);
     /// Appends those in `where` to `runs`, in address order. O(bytes).
     result<void> append(page_run where, std::vector<page_run>& runs);
+    /// The same, but pages of zeros need not be among them; O(what is in memory) from Linux 6.7 on: for large ranges of which
+    /// little is.
+    result<void> append_sparse(page_run where, std::vector<page_run>& runs);
 
 private:
     private_copies(std::byte* base, shared_descriptor pagemap) : base_(base), pagemap_(std::move(pagemap)) {}
 
     std::byte* base_;
     shared_descriptor pagemap_;
+    bool scans_ = true;                  // unless the kernel was found not to
     std::vector<std::uint64_t> entries_; // scratch, from the first use on: a heap that nobody changes needs none
 };
 

@@ -1,5 +1,6 @@
 #include "os/write_protect_scanner.hpp"
 
+#include "os/pagemap_scan.hpp"
 #include "os/paused_writes.hpp"
 #include "os/private_copies.hpp"
 
@@ -16,29 +17,13 @@
 
 namespace remanence::os {
 
-namespace {
-
-// Kernel interface of Linux 6.7, which older headers lack (Documentation/admin-guide/mm/pagemap.rst, userfaultfd.rst).
+// Kernel interface of Linux 6.7, which older headers lack (Documentation/admin-guide/mm/userfaultfd.rst).
 namespace kernel {
 constexpr std::uint64_t k_uffd_feature_wp_unpopulated = 1U << 13;
 constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
-constexpr std::uint64_t k_page_is_written = 1U << 1;
-constexpr std::uint64_t k_page_is_file = 1U << 2;
-constexpr std::uint64_t k_page_is_present = 1U << 3;
-constexpr std::uint64_t k_page_is_swapped = 1U << 4;
-constexpr std::uint64_t k_page_is_pfnzero = 1U << 5;
-constexpr std::uint64_t k_pm_scan_wp_matching = 1U << 0;
-constexpr std::uint64_t k_pm_scan_check_wpasync = 1U << 1;
-
-struct page_region {
-    std::uint64_t start, end, categories;
-};
-struct pm_scan_arg {
-    std::uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-    std::uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-constexpr unsigned long k_pagemap_scan = _IOWR('f', 16, pm_scan_arg);
 } // namespace kernel
+
+namespace {
 
 constexpr std::size_t k_regions = 1024;              // reported by one system call
 constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // walking these pages costs less than a system call

@@ -137,13 +137,17 @@ public:
     /// Carries out about `bytes_max` of the checkpoint that is under way, or a sync. Whether something is left. A failure
     /// poisons. From any thread.
     result<bool> step_checkpoint(std::uint64_t bytes_max = store::publication::k_step_bytes);
-    /// Spills when more than dirty_limit_bytes is written and not committed; of twice as much some while all others that write
-    /// wait. For who watches memory of programs that write without allocating, freeing or announcing anything, which is when that is
-    /// done else. System calls that write, meanwhile, to what is spilled or kept waiting fail with EFAULT, unless it was announced
-    /// by touch(). A failure poisons. From any thread, before close(). Whether there was nothing to be spilled.
+    /// Spills when more than dirty_limit_bytes is written and not committed, while all others that write wait. For who watches
+    /// memory of programs that write without allocating, freeing or announcing anything, which is when that is done else. System
+    /// calls that write, meanwhile, to what is spilled or kept waiting fail with EFAULT, unless it was announced by touch(). A
+    /// failure poisons. From any thread, before close(). Whether there was nothing to be spilled.
     bool spill_excess() noexcept;
     /// dirty_limit_bytes, if the heap is so large that there may ever be so much; else 0.
     [[nodiscard]] std::uint64_t budget_to_watch() const;
+    /// Whether more memory is accessible than when this was asked last. From any thread.
+    [[nodiscard]] bool has_grown() {
+        return has_grown_.load(std::memory_order_relaxed) && has_grown_.exchange(false, std::memory_order_relaxed);
+    }
     /// Bytes of the pages of the checkpoint that is under way, or to be adopted by the next commit; 0, both: of none.
     struct checkpoint_progress {
         std::uint64_t done_bytes = 0;
@@ -279,7 +283,7 @@ private:
     enum class spilled_by { a_caller, the_side };
     void try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
     result<void> spill(byte_range handed_out, spilled_by whom);
-    result<void> spill(std::span<const std::uint64_t> chunks, std::uint64_t& left, std::uint64_t enough);
+    result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
     result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
     result<void> reserve_to_move_early(std::uint64_t chunk);
@@ -300,7 +304,8 @@ private:
     std::unique_ptr<log::redo_log> log_;               // from the first commit on
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
-    mutable std::mutex allocation_;         // guards allocator_ and the view's growth
+    mutable std::mutex allocation_; // guards allocator_ and the view's growth
+    std::atomic<bool> has_grown_ = false;
     std::atomic<bool> is_declared_ = false; // written with allocation_ held
     bool has_other_changes_ = false; // guarded by allocation_; changes in no announcement, as far as the engine notices
     std::uint64_t version_ = 0;

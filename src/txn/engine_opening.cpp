@@ -105,6 +105,7 @@ result<void> engine::open_memory(os::reservation place) {
     view_ = std::move(*mapped);
     auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
         REM_TRY(view_->make_accessible(end));
+        has_grown_.store(true, std::memory_order_relaxed);
         return view_->accessible_bytes();
     };
     if (store_->image_bytes() == 0) {

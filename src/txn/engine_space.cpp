@@ -45,8 +45,11 @@ result<void> engine::forget_unused() {
         return poison(settled.error());
     std::vector<byte_range> unused = unused_chunks();
     std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor
-        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes; ++page) {
-            if (!allocator_->is_free_page(page))
+        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes;) {
+            const std::uint64_t chunk = page / store_->chunk_pages();
+            if (!store_->is_stored(chunk)) // of which nothing can be lost
+                page = (chunk + 1) * store_->chunk_pages();
+            else if (!allocator_->is_free_page(page++))
                 return true;
         }
         return false;

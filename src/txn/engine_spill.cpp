@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace remanence::txn {
@@ -20,7 +22,8 @@ namespace {
 constexpr std::uint64_t k_part_for_dirty = 4; // of memory
 constexpr std::uint64_t k_part_for_twins = 8;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
-constexpr std::uint64_t k_flood = 2; // as much as dirty_limit_bytes
+constexpr std::uint64_t k_spilled_in_a_pause = 64 * MiB;
+constexpr std::chrono::milliseconds k_between_pauses{5};
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
 constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
 
@@ -28,23 +31,31 @@ constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much
 /// the program's own code must not be called, since it may wait for somebody who is paused.
 class others_paused {
 public:
-    others_paused(view::memory_view& view, std::atomic<bool>& silences)
-        : view_(view), silences_(silences), are_paused_(view.pause_all()) {
-        silences_ = are_paused_;
-    }
+    others_paused(view::memory_view& view, std::atomic<bool>& silences) : view_(view), silences_(silences) { begin(); }
     others_paused(const others_paused&) = delete;
     others_paused& operator=(const others_paused&) = delete;
     ~others_paused() { (void)end(); }
+    result<void> let_them_write_a_while() {
+        REM_TRY(end());
+        std::this_thread::sleep_for(k_between_pauses);
+        begin();
+        return {};
+    }
     result<void> end() {
         silences_ = false;
         return std::exchange(are_paused_, false) ? view_.let_all_go_on() : result<void>();
     }
 
 private:
+    void begin() {
+        are_paused_ = view_.pause_all();
+        silences_ = are_paused_;
+    }
+
     os::blocked_signals none_;
     view::memory_view& view_;
     std::atomic<bool>& silences_;
-    bool are_paused_;
+    bool are_paused_ = false;
 };
 
 } // namespace
@@ -125,6 +136,9 @@ result<void> engine::spill(byte_range handed_out, spilled_by whom) {
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
     if (before >= budget) {
+        std::optional<others_paused> paused; // they may write faster than anybody spills
+        if (whom == spilled_by::the_side)
+            paused.emplace(*view_, is_silent_);
         // Chunks that have moved may not move again before a checkpoint.
         if (run_ && found->chunks.size() * store_->chunk_bytes() < budget / 2) {
             REM_TRY(finish_run());
@@ -132,29 +146,32 @@ result<void> engine::spill(byte_range handed_out, spilled_by whom) {
             if (!found)
                 return {};
         }
-        if (whom == spilled_by::a_caller || before < k_flood * budget) {
-            REM_TRY(spill(found->chunks, left, budget / 2));
-        } else { // others write faster than is spilled
-            others_paused paused(*view_, is_silent_);
-            REM_TRY(spill(found->chunks, left, before - budget / 2));
-            REM_TRY(paused.end());
+        std::span<const std::uint64_t> chunks = found->chunks;
+        REM_TRY(spill_some(chunks, left, budget / 2));
+        while (!chunks.empty() && left > budget / 2) {
+            if (paused)
+                REM_TRY(paused->let_them_write_a_while());
+            REM_TRY(spill_some(chunks, left, budget / 2));
         }
+        if (paused)
+            REM_TRY(paused->end());
     }
     spill_pace_.looked(before, left, budget);
     return {};
 }
 
-// As far as there is room, until no more than `enough` is left.
-result<void> engine::spill(std::span<const std::uint64_t> chunks, std::uint64_t& left, std::uint64_t enough) {
-    for (auto chunk = chunks.begin(); chunk != chunks.end() && left > enough; ++chunk) {
-        auto spilled = spill_chunk(*chunk);
+// Until no more than `enough` is left, as far as there is room, and for no longer than others may wait. Takes from `chunks`
+// what was seen to.
+result<void> engine::spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough) {
+    const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
+    while (!chunks.empty() && left > end) {
+        auto spilled = spill_chunk(chunks.front());
         if (view_->has_left_homes())
             owes_discard_ = true;
         if (!spilled)
             return spilled.error();
-        if (!*spilled)
-            break;
-        left -= std::min(left, **spilled);
+        chunks = *spilled ? chunks.subspan(1) : std::span<const std::uint64_t>();
+        left -= std::min(left, spilled->value_or(0));
     }
     return {};
 }

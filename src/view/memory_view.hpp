@@ -164,7 +164,7 @@ public:
         std::uint64_t written_bytes = 0;     // of memory in use by what was written and is not committed
         std::vector<std::uint64_t> chunks{}; // of them, what may be spilled: those that were found first come first
     };
-    /// All but chunks of `handed_out`, which is about to be written. O(pages that are accessible).
+    /// All but chunks of `handed_out`, which is about to be written. O(pages in memory, and chunks that are stored).
     result<spillable> find_spillable(byte_range handed_out);
     /// Pages of such a chunk that are to be written, in runs.
     result<std::vector<os::page_run>> pages_to_spill(std::uint64_t chunk);

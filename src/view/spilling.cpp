@@ -48,10 +48,10 @@ result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out
     std::vector<os::page_run> runs;
     for (const store::extent& e : store_.extents()) {
         if (!e.stored)
-            REM_TRY(copies_->append({e.heap.offset, e.heap.bytes}, runs));
+            REM_TRY(copies_->append_sparse({e.heap.offset, e.heap.bytes}, runs));
     }
     if (store_.image_bytes() < accessible_)
-        REM_TRY(copies_->append({store_.image_bytes(), accessible_ - store_.image_bytes()}, runs));
+        REM_TRY(copies_->append_sparse({store_.image_bytes(), accessible_ - store_.image_bytes()}, runs));
     REM_TRY(find_written_stored(runs));
 
     spillable found;
@@ -95,7 +95,7 @@ result<void> memory_view::find_written_stored(std::vector<os::page_run>& runs) {
     std::vector<os::page_run> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
         copies.clear();
-        REM_TRY(copies_->append({first * store_.chunk_bytes(), (end - first) * store_.chunk_bytes()}, copies));
+        REM_TRY(copies_->append_sparse({first * store_.chunk_bytes(), (end - first) * store_.chunk_bytes()}, copies));
         for (const os::page_run& run : copies) {
             for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) {
                 if (committed_copy(at / k_page_bytes) == nullptr)

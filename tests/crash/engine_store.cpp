@@ -55,7 +55,9 @@ public:
     result<void> sync() override { return stepping(engine_->sync()); }
     result<void> rollback() override { return stepping(end(engine_->rollback())); }
     void announce(const std::byte* first, std::uint64_t bytes) override {
-        if (kind_ != sections::ordinary && !engine_->announce(first, bytes))
+        if (kind_ == sections::watched)
+            (void)engine_->spill_excess(); // a failure poisons
+        else if (kind_ != sections::ordinary && !engine_->announce(first, bytes))
             std::abort();
     }
     result<void> checkpoint() override { return stepping(engine_->checkpoint()); }

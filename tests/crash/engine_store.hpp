@@ -10,8 +10,8 @@ namespace remanence::crash {
 txn::engine_options small_heap_options();
 
 /// With `announced`, changes are announced; with `declared`, they are, too, all is done in declared sections, and commits look for
-/// no others.
-enum class sections { ordinary, announced, declared };
+/// no others. With `watched` nobody is told of changes, but memory is looked at before each.
+enum class sections { ordinary, announced, declared, watched };
 /// With `in_background`, a checkpoint that is due goes on step by step between and inside of what is done next, at moments
 /// and by steps that are drawn: at one go, dragged out, or not until somebody has to wait for it.
 enum class checkpointing { at_one_go, in_background };

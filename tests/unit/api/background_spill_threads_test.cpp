@@ -108,9 +108,43 @@ TEST_F(background_spill_threads, while_threads_write) {
     expect(1, 2);
 }
 
+TEST_F(background_spill_threads, of_changes_outside_any_section) {
+    write_each(words(), 0, k_words, 1, 5);
+    EXPECT_TRUE(are_spilled(MiB));
+    heap_->commit();
+    reopen();
+    expect(1, 5);
+}
+
+TEST_F(background_spill_threads, of_a_section_that_was_only_tried_for) {
+    numbers& all = words();
+    ASSERT_TRUE(heap_->try_lock());
+    write_each(all, 0, k_words, 1, 5);
+    EXPECT_TRUE(are_spilled(MiB));
+    heap_->commit();
+    heap_->unlock();
+    expect(1, 5);
+}
+
+// When its first section begins, there is nothing to be watched.
+TEST_F(background_spill_threads, of_a_heap_that_was_small) {
+    heap_options options = small_heap();
+    options.dirty_limit_bytes = k_dirty_limit;
+    heap small = heap::create(directory_.path() / "small", options);
+    small.write([&] {
+        std::uint64_t* const block = small.get_allocator<std::uint64_t>().allocate(k_words);
+        for (std::size_t i = 0; i < k_words; ++i)
+            block[i] = i + 1;
+        for (int tries = 0; tries < 20'000 && small.stats().spilled_bytes < MiB; ++tries)
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        EXPECT_GE(small.stats().spilled_bytes, MiB);
+    });
+    small.close();
+}
+
 TEST_F(background_spill_threads, a_heap_that_is_closed_meanwhile_is_as_it_was) {
     write_each(words(), 0, k_words, 1, 5);
-    heap_->write([] {}); // the first one starts the thread, and commits
+    heap_->write([] {});
     write_each(words(), 0, k_words, 1, 6);
     reopen();
     expect(1, 5);

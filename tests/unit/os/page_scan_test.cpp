@@ -1,10 +1,12 @@
 // The tiers against a model of what was written: the scan tier must report exactly that, the others at least that.
 
+#include "os/private_copies.hpp"
 #include "unit/os/tracked_memory.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <random>
@@ -56,6 +58,40 @@ TEST_P(page_scan, reports_random_writes_among_random_reads) {
         expect_reported(written);
     }
     expect_reported({});
+}
+
+std::set<std::uint64_t> pages_of(const std::vector<page_run>& runs) {
+    std::set<std::uint64_t> pages;
+    for (const page_run& run : runs) {
+        for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes)
+            pages.insert(at / k_page_bytes);
+    }
+    return pages;
+}
+
+TEST(private_copies_of_memory, those_that_were_written_are_found_by_either_way) {
+    tracked_memory memory;
+    constexpr std::uint64_t k_all = 4 * k_pages; // more runs than one call reports
+    ASSERT_EQ(memory.make(tracker_choice::fallback, k_all), "");
+    std::set<std::uint64_t> written;
+    for (std::uint64_t page = 1; page < k_all; page += page % 5 == 0 ? 3 : 2) {
+        memory.write(page);
+        written.insert(page);
+    }
+    (void)memory.read(0);
+    (void)memory.read(k_all - 2);
+    auto copies = private_copies::create(memory.base());
+    ASSERT_TRUE(copies);
+    std::vector<page_run> one_by_one;
+    std::vector<page_run> sparse;
+    ASSERT_TRUE(copies->append({0, k_all * k_page_bytes}, one_by_one));
+    ASSERT_TRUE(copies->append_sparse({0, k_all * k_page_bytes}, sparse));
+    EXPECT_TRUE(std::ranges::includes(pages_of(sparse), written));
+    EXPECT_TRUE(std::ranges::includes(pages_of(one_by_one), pages_of(sparse)));
+    EXPECT_FALSE(pages_of(sparse).contains(0));
+    sparse.clear();
+    ASSERT_TRUE(copies->append_sparse({5 * k_page_bytes, 3 * k_page_bytes}, sparse)); // nothing around it
+    EXPECT_EQ(pages_of(sparse), (std::set<std::uint64_t>(written.lower_bound(5), written.lower_bound(8))));
 }
 
 std::size_t open_descriptors() {
