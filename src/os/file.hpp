@@ -74,6 +74,10 @@ public:
     virtual result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes,
                                unpunchable otherwise = unpunchable::is_zeroed) = 0;
 
+    /// Whether there is nothing in the range, or behind the end of the file, so that it reads as zeros. False where the file
+    /// system cannot tell.
+    virtual result<bool> is_hole(byte_range /*range*/) { return false; }
+
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by unlock(),
     /// by the destructor, and by the death of the process.
     virtual result<bool> try_lock(lock_kind kind) = 0;
