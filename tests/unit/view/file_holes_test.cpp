@@ -142,7 +142,8 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
                     continue;
                 auto spilled = view_->spill(chunk, *pages);
                 ASSERT_TRUE(spilled) << spilled.why().message;
-                spills += *spilled != 0 ? 1 : 0;
+                if (*spilled != 0)
+                    ++spills;
                 break;
             }
             ASSERT_EQ(memory(), now);
