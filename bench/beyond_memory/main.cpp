@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t k_limit_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t k_entries = 4 * k_limit_bytes / (k_value_bytes + sizeof(std::uint64_t));
 constexpr std::uint64_t k_look_ups = 1'000;
+constexpr std::uint64_t k_more_look_ups = 20'000;
 constexpr std::uint64_t k_transactions = 5;
 constexpr std::uint64_t k_updates = 200;      // of each
 constexpr std::uint64_t k_changed_of_all = 8; // one in so many, by one transaction: on each page one or two
@@ -32,7 +33,9 @@ that may use 256 MiB, the page cache included. Run it as root, or where control 
 
   build     all entries in the order of their keys; durable. Remanence and LMDB in one transaction, "many commits" and
             RocksDB in batches of 10,000
-  look up   1,000 of them at random, in a fresh process; each row is the time of one
+  open      in a fresh process, until the first can be looked up
+  look up   1,000 of them at random, then; the time of one, and what it reads from the disk
+  look on   20,000 more; likewise
   update    5 durable transactions of 200 random entries each; the time of one
   count     all entries in order, and whether something is lost
   change    in another process, one durable transaction changes every eighth entry, on all pages, in order
@@ -41,6 +44,8 @@ that may use 256 MiB, the page cache included. Run it as root, or where control 
 
 std::vector<system_kind> all_systems() {
     return {
+        remanence_packed_system(),
+        remanence_page_by_page_system(),
         remanence_one_commit_system(),
         remanence_many_commits_system(),
 #ifdef BENCH_LMDB
@@ -118,17 +123,33 @@ void build(store& made) {
     bench::hand_over({"build", watch.seconds()});
 }
 
+/// By this process from the disk, so far.
+double bytes_read() {
+    std::istringstream lines(text_of("/proc/self/io"));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("read_bytes: "))
+            return std::stod(line.substr(line.find(' ')));
+    }
+    return 0;
+}
+
+template <class Random>
+void look_up(const char* op, store& opened, Random& random, std::uint64_t count) {
+    const double read_before = bytes_read();
+    const bench::stopwatch watch;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t key = random() % k_entries;
+        const value_words found = opened.look_up(key);
+        expect(found[0] == key && found[5] == first_value(key)[5]);
+    }
+    const auto times = static_cast<double>(count);
+    bench::hand_over({op, watch.seconds() / times, {{"read_bytes", (bytes_read() - read_before) / times}}});
+}
+
 void use(store& opened) {
     auto random = numbers(1);
-    {
-        const bench::stopwatch watch;
-        for (std::uint64_t i = 0; i < k_look_ups; ++i) {
-            const std::uint64_t key = random() % k_entries;
-            const value_words found = opened.look_up(key);
-            expect(found[0] == key && found[5] == first_value(key)[5]);
-        }
-        bench::hand_over({"look up", watch.seconds() / k_look_ups});
-    }
+    look_up("look up", opened, random, k_look_ups);
+    look_up("look on", opened, random, k_more_look_ups);
     {
         const bench::stopwatch watch;
         for (std::uint64_t i = 0; i < k_transactions; ++i) {
@@ -160,7 +181,10 @@ void run_child(const std::vector<std::string>& words) {
     for (const system_kind& system : all_systems()) {
         if (system.name != words.at(1))
             continue;
+        const bench::stopwatch watch;
         const std::unique_ptr<store> opened = system.open(words.at(2));
+        if (words.at(0) == "use")
+            bench::hand_over({"open", watch.seconds()});
         const auto step = words.at(0) == "build" ? build : words.at(0) == "use" ? use : change;
         step(*opened);
         opened->close();

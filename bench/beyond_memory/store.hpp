@@ -50,6 +50,8 @@ struct system_kind {
     std::function<std::unique_ptr<store>(const std::filesystem::path& directory)> open;
 };
 
+system_kind remanence_packed_system();
+system_kind remanence_page_by_page_system();
 system_kind remanence_one_commit_system();
 system_kind remanence_many_commits_system();
 system_kind lmdb_system();

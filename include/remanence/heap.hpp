@@ -92,6 +92,10 @@ struct heap_options {
     unsigned mode = 0666;
     /// Include the heap's memory in core files.
     bool core_dump = false;
+    /// When a page is read from the file, the kernel reads others around it. Without: that page alone, which is right for a heap
+    /// larger than memory that is looked at here and there. A packed_map reads ahead by itself as it is iterated over; other
+    /// memory that is gone through in order is then read page by page.
+    bool read_ahead = true;
     /// Redo log bytes at which a commit begins a checkpoint, which a thread of the heap's carries out while commits go on.
     /// One that finds twice as many waits for it. 0: 64 MiB.
     std::uint64_t log_limit_bytes = 0;

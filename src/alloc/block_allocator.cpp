@@ -33,7 +33,7 @@ void block_allocator::format(alloc_state& state) {
 
 void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
     const std::uint32_t granules = granules_of(bytes);
-    if (bytes <= k_small_bytes_max && alignment <= k_granule_bytes) [[likely]]
+    if (bytes <= k_small_bytes_max && alignment <= k_granule_bytes && !fills_pages(granules)) [[likely]]
         return slabs_.allocate(granules, natural_alignment(granules));
     if (!is_valid_alignment(alignment)) {
         pages_.note_failure(
@@ -66,10 +66,17 @@ std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min,
 }
 
 void block_allocator::deallocate(void* address, std::size_t bytes, std::size_t alignment) {
-    const bool was_there =
-        is_small(bytes, alignment) ? slabs_.deallocate(address, granules_of(bytes)) : deallocate_large(address, bytes);
+    const bool was_there = is_small(bytes, alignment) || is_in_slab(address)
+                               ? slabs_.deallocate(address, granules_of(bytes))
+                               : deallocate_large(address, bytes);
     if (!was_there) [[unlikely]]
         refuse(address, bytes);
+}
+
+// Heaps from before blocks that fill pages were pages have such.
+bool block_allocator::is_in_slab(const void* address) const {
+    const auto page = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base()) / k_page_bytes;
+    return pages_.is_data_page(page) && slabs_.is_in_slab(static_cast<std::uint32_t>(page));
 }
 
 std::size_t block_allocator::block_bytes(std::size_t bytes, std::size_t alignment) {

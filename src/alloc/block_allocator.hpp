@@ -98,6 +98,7 @@ public:
 private:
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] bool deallocate_large(const void* address, std::size_t bytes);
+    [[nodiscard]] bool is_in_slab(const void* address) const;
     [[gnu::cold]] void refuse(const void* address, std::size_t bytes) const;
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);

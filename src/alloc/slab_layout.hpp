@@ -23,14 +23,17 @@ inline constexpr std::uint32_t k_slab_granules = k_slab_bytes / k_granule_bytes;
 inline constexpr std::uint64_t k_small_bytes_max = k_slab_bytes / 8;
 static_assert(k_section_pages_min % k_slab_pages == 0, "each section is made of whole slabs");
 
-/// Whether such a request comes from a slab; else from whole pages.
-constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
-    return bytes <= k_small_bytes_max && alignment <= k_page_bytes;
-}
-
 /// 0 bytes are 1 byte.
 constexpr std::uint32_t granules_of(std::size_t bytes) {
     return static_cast<std::uint32_t>(bytes == 0 ? 1 : divide_up(bytes, k_granule_bytes));
+}
+
+/// Blocks of just so many granules are pages.
+constexpr bool fills_pages(std::uint32_t granules) { return granules % (k_page_bytes / k_granule_bytes) == 0; }
+
+/// Whether such a request comes from a slab; else from whole pages, as does one that fills them: then it lies on no others.
+constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
+    return bytes <= k_small_bytes_max && alignment <= k_page_bytes && !fills_pages(granules_of(bytes));
 }
 
 inline constexpr std::uint32_t k_line_granules = 64 / k_granule_bytes; // a cache line

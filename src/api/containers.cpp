@@ -6,7 +6,9 @@
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/btree_container.hpp>
 #include <remanence/detail/hash_table.hpp>
+#include <remanence/detail/read_ahead.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -30,6 +32,17 @@ void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
         (void)heap->engine->announce(start, bytes);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
     }
+}
+
+void begin_to_read(const std::byte* first, std::size_t bytes) noexcept {
+    const heap_impl* const impl = registry::find(first);
+    if (impl == nullptr || impl->options.read_ahead)
+        return;
+    const auto at = static_cast<std::uint64_t>(first - impl->engine->base());
+    const std::uint64_t from = align_down(at, k_page_bytes);
+    const std::uint64_t end = std::min(at + bytes, impl->engine->reserved_bytes());
+    if (from < end)
+        os::begin_to_read(impl->engine->base() + from, end - from);
 }
 
 std::uint64_t random_seed() noexcept {

@@ -86,6 +86,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.mode = options.mode;
     internal.read_only = options.read_only;
     internal.core_dump = options.core_dump;
+    internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);
     if (const char* name = std::getenv(k_tracking_variable); name != nullptr && *name != '\0') {
         const auto forced = os::tracker_named(name);

@@ -76,6 +76,9 @@ public:
 
     /// Whether reading a hole, through a mapping, takes room on the disk (tmpfs): when that is full, the process gets SIGBUS.
     [[nodiscard]] virtual bool fills_holes_when_read() { return false; }
+    /// Whether there is nothing in the range, or behind the end of the file, so that it reads as zeros. False where the file
+    /// system cannot tell.
+    virtual result<bool> is_hole(byte_range /*range*/) { return false; }
 
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by unlock(),
     /// by the destructor, and by the death of the process.

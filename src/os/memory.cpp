@@ -214,7 +214,16 @@ void exclude_from_core(std::byte* where, std::uint64_t bytes) { ::madvise(where,
 
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_HUGEPAGE); }
 
-void will_read(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_POPULATE_READ); }
+void read_no_more_than_asked(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_RANDOM); }
+
+void begin_to_read(const std::byte* where, std::uint64_t bytes) {
+    ::madvise(const_cast<std::byte*>(where), bytes, MADV_WILLNEED);
+}
+
+void will_read(std::byte* where, std::uint64_t bytes) {
+    begin_to_read(where, bytes); // where no more is read than asked, the other reads page by page
+    ::madvise(where, bytes, MADV_POPULATE_READ);
+}
 
 namespace {
 

@@ -79,6 +79,10 @@ private:
 void exclude_from_core(std::byte* where, std::uint64_t bytes);
 /// Lets the kernel use huge pages here. A hint.
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
+/// A page that is read brings no others with it. A hint.
+void read_no_more_than_asked(std::byte* where, std::uint64_t bytes);
+/// Begins to read the range, and does not wait. A hint.
+void begin_to_read(const std::byte* where, std::uint64_t bytes);
 /// Brings the range into memory, to be read soon, at one go: a page at a time costs some ten times as much. A hint.
 void will_read(std::byte* where, std::uint64_t bytes);
 

@@ -185,6 +185,11 @@ public:
         return write_zeros(where, offset, std::min(*end, offset + bytes) - std::min(*end, offset));
     }
 
+    result<bool> is_hole(byte_range range) override {
+        const off_t data = ::lseek(descriptor_, static_cast<off_t>(range.offset), SEEK_DATA);
+        return data < 0 ? errno == ENXIO : static_cast<std::uint64_t>(data) >= range.end();
+    }
+
     result<bool> try_lock(lock_kind kind) override {
         struct flock lock{};
         lock.l_type = static_cast<short>(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK);

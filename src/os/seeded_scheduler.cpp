@@ -39,6 +39,7 @@ public:
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }
+    result<bool> is_hole(byte_range range) override { return below_->is_hole(range); }
     result<bool> try_lock(lock_kind kind) override { return below_->try_lock(kind); }
     void unlock() override { below_->unlock(); }
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {

@@ -100,6 +100,11 @@ result<void> simulated_file::punch(site where, std::uint64_t offset, std::uint64
     return record({.what = kind::punch, .where = where, .offset = offset, .bytes = bytes});
 }
 
+result<bool> simulated_file::is_hole(byte_range range) {
+    const std::scoped_lock guard(disk_.mutex_);
+    return inode().contents->data_within(range).empty();
+}
+
 result<bool> simulated_file::try_lock(lock_kind wanted) {
     const std::scoped_lock guard(disk_.mutex_);
     auto& locked = inode();

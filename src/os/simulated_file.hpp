@@ -27,6 +27,7 @@ public:
     result<void> resize(site where, std::uint64_t bytes) override;
     result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override;
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override;
+    result<bool> is_hole(byte_range range) override;
     result<bool> try_lock(lock_kind wanted) override;
     void unlock() override;
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override;

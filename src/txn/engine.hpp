@@ -54,9 +54,12 @@ struct engine_options {
     std::uint64_t dirty_limit_bytes = 0;
     /// Exceptions of the chunk map, each of which costs mappings, before commits that move chunks bring others together.
     std::size_t scattered_max = 1024;
+    /// Of stored chunks, before gaps between them are mapped from holes of the file: each costs opening a mapping.
+    std::size_t stretches_max = 16;
     unsigned mode = 0666;
     bool read_only = false;
     bool core_dump = false;
+    bool read_ahead = true; // as in heap_options
     os::tracker_choice tracker = os::tracker_choice::automatic;
     /// Of writes while they are not allowed: see engine::allow_writes(). Trap tracker only.
     os::stray_write_reporter report_stray_write = nullptr;

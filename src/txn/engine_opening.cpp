@@ -95,9 +95,10 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
 result<void> engine::open_memory(os::reservation place) {
     version_ = store_->super().checkpoint_version;
     chain_ = store_->super().chain;
-    auto mapped = view::memory_view::open(*store_, std::move(place),
-                                          {options_.tracker, options_.read_only, options_.core_dump,
-                                           options_.report_stray_write, options_.scattered_max});
+    auto mapped =
+        view::memory_view::open(*store_, std::move(place),
+                                {options_.tracker, options_.read_only, options_.core_dump, options_.report_stray_write,
+                                 options_.scattered_max, options_.stretches_max, options_.read_ahead});
     if (!mapped && mapped.why().path.empty())
         return name_file("cannot open ", path(), mapped.why());
     if (!mapped)

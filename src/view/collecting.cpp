@@ -52,9 +52,11 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
             return false;
         ++scattered_chunks_;
         REM_TRY(map_file_again(all, store_.home_of(all.offset)));
-    } else {
-        REM_TRY(os::drop_pages(base() + all.offset, std::min(all.end(), accessible_) - all.offset));
+        return true;
     }
+    if (!store_.is_stored(chunk))
+        return make_zeros(chunk);
+    REM_TRY(os::drop_pages(base() + all.offset, std::min(all.end(), accessible_) - all.offset));
     return true;
 }
 
@@ -154,6 +156,8 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
         }
     }
     std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    for (const whole_chunk& each : changes.moved)
+        (void)mappings_.at(each.chunk); // accept() must not lack memory
     return changes;
 }
 

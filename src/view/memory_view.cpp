@@ -1,6 +1,7 @@
 #include "view/memory_view.hpp"
 
 #include "base/assert.hpp"
+#include "view/announced_pages.hpp"
 #include "view/chunk_pieces.hpp"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
                                                        const view_options& options) {
     std::unique_ptr<memory_view> view(new memory_view(store, std::move(place)));
     view->core_dump_ = options.core_dump;
+    view->read_ahead_ = options.read_ahead;
     view->scattered_max_ = options.scattered_max;
     auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     REM_TRY(view->place_.extend(store.image_bytes()));
@@ -46,50 +48,128 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
         if (options.report_stray_write != nullptr && !view->scanner_->report_stray_writes(options.report_stray_write))
             return fail(errc::not_supported, "only the trap tracker notices stray writes.");
     }
-    REM_TRY(view->map_image(protection));
-    if (!options.core_dump)
-        os::exclude_from_core(view->base(), view->place_.bytes());
+    REM_TRY(view->map_image(protection, options.stretches_max));
+    view->advise(view->base(), view->place_.bytes());
     return view;
 }
 
 // As few system calls as can be: with many extents they are what opening takes.
-result<void> memory_view::map_image(os::access protection) {
+result<void> memory_view::map_image(os::access protection, std::size_t stretches_max) {
     accessible_ = store_.image_bytes();
     if (accessible_ == 0)
         return {};
     REM_TRY(os::map_anonymous(base(), accessible_));
     if (protection == os::access::read_only)
         REM_TRY(os::protect_read_only(base(), accessible_));
-    for (const store::extent& e : store_.extents()) {
-        if (e.stored) {
-            REM_TRY(map_file(e.heap, e.file_offset, protection));
-        } else if (scanner_) {
-            REM_TRY(scanner_->mapped(e.heap.offset, e.heap.bytes, os::page_contents::zeros));
+    const std::vector<store::extent> extents = store_.extents();
+    auto left = gaps_to_leave(extents, stretches_max);
+    if (!left)
+        return left.error();
+    const std::uint64_t chunk = store_.chunk_bytes();
+    std::vector<byte_range> at_home;
+    auto gap = left->begin();
+    for (auto e = extents.begin(); e != extents.end(); ++e) {
+        if (!e->stored) {
+            if (scanner_)
+                REM_TRY(scanner_->mapped(e->heap.offset, e->heap.bytes, os::page_contents::zeros));
+            continue;
         }
+        byte_range heap = e->heap;
+        const std::uint64_t file_offset = e->file_offset;
+        at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
+        for (; gap != left->end() && gap->heap.offset == heap.end(); ++gap) {
+            std::advance(e, 2); // the gap, and what is stored behind it
+            heap.bytes = e->heap.end() - heap.offset;
+            at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
+        }
+        REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
+        if (scanner_)
+            REM_TRY(scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file));
     }
+    mappings_.begin_with(std::move(at_home));
+    for (const store::extent& each : *left)
+        file_holes_.push_back(each.heap);
     return {};
 }
 
-result<void> memory_view::map_file(byte_range heap, std::uint64_t file_offset, os::access protection) {
+// Beyond so many stretches a mapping for each would be what opening takes. So the smallest gaps between them are mapped with
+// them, from the holes of the file where they would have their homes; a first write there costs five times as much as in
+// anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there.
+result<std::vector<store::extent>> memory_view::gaps_to_leave(std::span<const store::extent> extents,
+                                                              std::size_t stretches_max) {
+    std::vector<store::extent> gaps;
+    std::size_t stretches = 0;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+        if (extents[i].stored)
+            ++stretches;
+        if (extents[i].stored || i == 0 || i + 1 == extents.size() || !extents[i - 1].stored || !extents[i + 1].stored)
+            continue;
+        const std::uint64_t home = extents[i - 1].file_offset + extents[i - 1].heap.bytes;
+        if (home == store_.home_of(extents[i].heap.offset) &&
+            home + extents[i].heap.bytes == extents[i + 1].file_offset)
+            gaps.push_back({extents[i].heap, false, home});
+    }
+    if (stretches <= stretches_max || gaps.empty() || store_.file().fills_holes_when_read())
+        return std::vector<store::extent>();
+    if (const std::size_t count = stretches - stretches_max; count < gaps.size()) {
+        std::ranges::nth_element(gaps, gaps.begin() + static_cast<std::ptrdiff_t>(count), {},
+                                 [](const store::extent& gap) { return gap.heap.bytes; });
+        gaps.resize(count);
+        std::ranges::sort(gaps, {}, [](const store::extent& gap) { return gap.heap.offset; });
+    }
+    std::vector<store::extent> left;
+    for (const store::extent& gap : gaps) {
+        auto is_hole = store_.file().is_hole({gap.file_offset, gap.heap.bytes});
+        if (!is_hole)
+            return is_hole.error();
+        if (*is_hole)
+            left.push_back(gap);
+    }
+    return left;
+}
+
+result<void> memory_view::map_file_again(byte_range heap, std::uint64_t file_offset) {
     const std::uint64_t chunk = store_.chunk_bytes();
-    if (mappings_.size() < heap.end() / chunk)
-        mappings_.resize(static_cast<std::size_t>(heap.end() / chunk));
-    REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
+    REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, os::access::read_write));
     for (std::uint64_t each = heap.offset / chunk; each < heap.end() / chunk; ++each) {
-        const mapping before = std::exchange(mappings_[static_cast<std::size_t>(each)], mapping::home);
+        const mapping before = std::exchange(mappings_.at(each), mapping::home);
         if (before == mapping::former_home)
             store_.left_former_home(each);
         if (before == mapping::anonymous)
             note_mapped(1);
     }
-    return scanner_ ? scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file) : result<void>();
+    advise(base() + heap.offset, heap.bytes);
+    return scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file);
 }
 
-result<void> memory_view::map_file_again(byte_range heap, std::uint64_t file_offset) {
-    REM_TRY(map_file(heap, file_offset, os::access::read_write));
+void memory_view::advise(std::byte* where, std::uint64_t bytes) const {
     if (!core_dump_)
-        os::exclude_from_core(base() + heap.offset, heap.bytes);
-    return {};
+        os::exclude_from_core(where, bytes);
+    if (!read_ahead_)
+        os::read_no_more_than_asked(where, bytes);
+}
+
+bool memory_view::is_in_file_hole(std::uint64_t chunk) const {
+    const std::uint64_t at = chunk * store_.chunk_bytes();
+    const auto behind = std::ranges::upper_bound(file_holes_, at, {}, &byte_range::end);
+    return behind != file_holes_.end() && behind->offset <= at;
+}
+
+// A chunk that is not stored reads as zeros again. In a hole of the file a spill that failed may have left bytes, so that it
+// becomes anonymous, which may cost two mappings. False, and nothing done, when there are too many such.
+result<bool> memory_view::make_zeros(std::uint64_t chunk) {
+    const std::uint64_t from = chunk * store_.chunk_bytes();
+    const std::uint64_t to = std::min(from + store_.chunk_bytes(), accessible_);
+    if (!is_in_file_hole(chunk)) {
+        REM_TRY(os::drop_pages(base() + from, to - from));
+        return true;
+    }
+    if (scattered_chunks_ == k_scattered_chunks_max)
+        return false;
+    ++scattered_chunks_;
+    REM_TRY(map_zeros(from, to));
+    file_holes_ = without(file_holes_, {{from, store_.chunk_bytes()}});
+    return true;
 }
 
 result<void> memory_view::make_accessible(std::uint64_t bytes) {
@@ -125,10 +205,8 @@ result<void> memory_view::map_zeros(std::uint64_t from, std::uint64_t to) {
 void memory_view::accept(const change_set& changes) {
     for (const whole_chunk& moved : changes.moved) {
         twins_.forget(moved.chunk);
-        frozen_.forget(moved.chunk); // which the image had before
-        if (moved.chunk >= mappings_.size())
-            continue;
-        mapping& now = mappings_[static_cast<std::size_t>(moved.chunk)];
+        frozen_.forget(moved.chunk);              // which the image had before
+        mapping& now = mappings_.at(moved.chunk); // collect() has seen to its memory
         if (now !=
             mapping::anonymous) // its former home is where it is again, and has just what the view has; so is its next
             now = now == mapping::home ? mapping::former_home : mapping::home;
@@ -159,10 +237,19 @@ result<void> memory_view::rollback() {
     REM_TRY(gather_written());
     REM_TRY(unspill(spilled_.chunks()));
     for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
-        if (store_.is_stored(piece.offset / store_.chunk_bytes())) {
+        const std::uint64_t chunk = piece.offset / store_.chunk_bytes();
+        if (store_.is_stored(chunk)) {
             REM_TRY(restore(piece));
-        } else {
+        } else if (!is_in_file_hole(chunk)) {
             REM_TRY(os::drop_pages(base() + piece.offset, piece.bytes));
+        } else {
+            auto made = make_zeros(chunk);
+            if (!made)
+                return made.error();
+            if (!*made) {
+                REM_TRY(scanner_->announce(piece.offset, piece.bytes));
+                std::memset(base() + piece.offset, 0, static_cast<std::size_t>(piece.bytes));
+            }
         }
     }
     kept_in_memory_.clear();
@@ -332,10 +419,16 @@ result<void> memory_view::forget(byte_range chunks) {
         twins_.forget(chunk);
         if (!maps_home(chunk))
             note_mapped(1);
-        if (chunk < mappings_.size())
-            mappings_[static_cast<std::size_t>(chunk)] = mapping::anonymous;
+        mappings_.at(chunk) = mapping::anonymous;
     }
-    return map_zeros(chunks.offset, std::min(chunks.end(), accessible_));
+    // Behind a hole of the file before them the file may end now.
+    std::uint64_t first = chunks.offset / chunk_bytes;
+    while (first > 0 && is_in_file_hole(first - 1) && !store_.is_stored(first - 1))
+        --first;
+    const std::uint64_t end = std::min(chunks.end(), accessible_);
+    REM_TRY(map_zeros(first * chunk_bytes, end));
+    file_holes_ = without(file_holes_, {{first * chunk_bytes, chunks.end() - first * chunk_bytes}});
+    return {};
 }
 
 result<void> memory_view::settle(commit_scope committed) {

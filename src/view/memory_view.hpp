@@ -19,6 +19,7 @@
 #include "os/private_copies.hpp"
 #include "store/heap_file.hpp"
 #include "view/announced_pages.hpp"
+#include "view/chunk_mappings.hpp"
 #include "view/spilled_chunks.hpp"
 #include "view/twins.hpp"
 
@@ -81,7 +82,9 @@ struct view_options {
     bool read_only = false;
     bool core_dump = false;
     os::stray_write_reporter report_stray_write = nullptr; // trap tracker only
-    std::size_t scattered_max = 0;                         // as in engine_options
+    std::size_t scattered_max = 0;                         // as in engine_options, and so are these
+    std::size_t stretches_max = 16;
+    bool read_ahead = true;
 };
 
 class memory_view {
@@ -222,10 +225,12 @@ private:
           reserved_(place_.bytes()),
           twins_(twin_memory_, store.chunk_pages()),
           frozen_(twin_memory_, store.chunk_pages()) {}
-    result<void> map_image(os::access protection);
+    result<void> map_image(os::access protection, std::size_t stretches_max);
+    result<std::vector<store::extent>> gaps_to_leave(std::span<const store::extent> extents, std::size_t stretches_max);
     result<void> map_zeros(std::uint64_t from, std::uint64_t to);
-    result<void> map_file(byte_range heap, std::uint64_t file_offset, os::access protection);
     result<void> map_file_again(byte_range heap, std::uint64_t file_offset);
+    void advise(std::byte* where, std::uint64_t bytes) const;
+    result<bool> make_zeros(std::uint64_t chunk);
     result<void> gather_written();
     /// What a tracker has kept counts as committed content only after its collect().
     enum class kept_bytes { usable, not_usable };
@@ -302,6 +307,7 @@ private:
     std::unique_ptr<os::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
+    bool read_ahead_ = true;
     std::size_t scattered_max_ = 0;
     static constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
@@ -320,13 +326,13 @@ private:
     std::uint64_t unmapped_chunks_ = 0;
     std::uint64_t mapped_with_newer_ = 0; // chunks, since the last checkpoint; each is a mapping of its own
     std::vector<std::byte*> unchanged_;   // scratch of collect_stored()
-    /// What the memory of a chunk is: anonymous, or mapped from the file, where it is, where it was before it moved, or where it
-    /// was spilled to, though it is stored.
-    enum class mapping : std::uint8_t { anonymous, home, former_home, next_home };
-    std::vector<mapping> mappings_;
-    [[nodiscard]] bool maps(std::uint64_t chunk, mapping what) const {
-        return chunk < mappings_.size() && mappings_[static_cast<std::size_t>(chunk)] == what;
-    }
+    chunk_mappings mappings_;
+    [[nodiscard]] bool maps(std::uint64_t chunk, mapping what) const { return mappings_.of(chunk) == what; }
+    /// Of the heap, sorted: since it was opened they have been mapped from holes of the file, in which they would have their
+    /// homes. Behind each comes a stored chunk, so that the file does not end before. Parts that are mapped otherwise by now may
+    /// be among them.
+    std::vector<byte_range> file_holes_;
+    [[nodiscard]] bool is_in_file_hole(std::uint64_t chunk) const;
 };
 
 } // namespace remanence::view

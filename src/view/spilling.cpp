@@ -105,15 +105,20 @@ result<void> memory_view::find_written_stored(std::vector<os::page_run>& runs) {
         return {};
     };
     const auto is_to_be_looked_at = [&](std::uint64_t chunk) {
-        return (maps_home(chunk) && store_.is_stored(chunk)) || maps(chunk, mapping::next_home);
+        return maps_home(chunk) || maps(chunk, mapping::next_home);
     };
-    for (std::uint64_t chunk = 0; chunk < mappings_.size();) {
-        std::uint64_t end = chunk;
-        while (end < mappings_.size() && is_to_be_looked_at(end))
-            ++end;
-        if (chunk < end)
-            REM_TRY(look_at(chunk, end));
-        chunk = end + 1;
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored)
+            continue;
+        const std::uint64_t behind = e.heap.end() / store_.chunk_bytes();
+        for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < behind;) {
+            std::uint64_t end = chunk;
+            while (end < behind && is_to_be_looked_at(end))
+                ++end;
+            if (chunk < end)
+                REM_TRY(look_at(chunk, end));
+            chunk = end + 1;
+        }
     }
     sort_and_merge(runs);
     return {};
@@ -204,8 +209,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
         return cannot_map(aside.why());
     for (auto* runs : {&private_, &staged_runs_})
         runs->reserve(static_cast<std::size_t>(store_.chunk_pages()));
-    if (mappings_.size() <= chunk)
-        mappings_.resize(static_cast<std::size_t>(chunk) + 1);
+    mapping& now = mappings_.at(chunk);
     if (!store_.hold_early(chunk))
         return std::uint64_t{0};
     if (!was_spilled) {
@@ -236,7 +240,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
             return replaced.error();
         return std::uint64_t{0};
     }
-    mappings_[static_cast<std::size_t>(chunk)] = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
+    now = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
     std::uint64_t bytes = 0;
     for (const os::page_run& run : pages)
         bytes += run.bytes;
@@ -264,8 +268,7 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
     auto mapped = store_.file().map_private(by.base(), all.bytes, store_.early_home_of(chunk), os::access::read_write);
     if (!mapped)
         return cannot_map(mapped.why());
-    if (!core_dump_)
-        os::exclude_from_core(by.base(), all.bytes);
+    advise(by.base(), all.bytes);
     if (auto moved = scanner_->replace_paused(by, all.offset); !moved)
         return cannot_map(moved.why());
     has_left_homes_ = had_left_homes;
@@ -330,7 +333,7 @@ result<void> memory_view::unspill(const std::vector<std::uint64_t>& chunks) {
         REM_TRY(map_zeros(chunks[i] * store_.chunk_bytes(),
                           std::min((chunks[end - 1] + 1) * store_.chunk_bytes(), accessible_)));
         for (; i < end; ++i) {
-            mappings_[static_cast<std::size_t>(chunks[i])] = mapping::anonymous;
+            mappings_.at(chunks[i]) = mapping::anonymous;
             forget_spilled(chunks[i]);
         }
     }
@@ -368,9 +371,7 @@ result<void> memory_view::map_unmapped() {
             continue;
         for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < e.heap.end() / store_.chunk_bytes();
              ++chunk) {
-            const bool is_anonymous =
-                chunk >= mappings_.size() || mappings_[static_cast<std::size_t>(chunk)] == mapping::anonymous;
-            if (!is_anonymous)
+            if (!maps(chunk, mapping::anonymous))
                 continue;
             if (mapped_with_newer_ == k_mapped_with_newer_max)
                 return {};
@@ -387,17 +388,15 @@ result<void> memory_view::map_with_newer_pages(std::uint64_t chunk) {
     if (!aside)
         return aside.error();
     REM_TRY(store_.file().map_private(aside->base(), all.bytes, store_.home_of(all.offset), os::access::read_write));
-    if (!core_dump_)
-        os::exclude_from_core(aside->base(), all.bytes);
+    advise(aside->base(), all.bytes);
     const std::uint64_t first = chunk * store_.chunk_pages();
     for (std::uint64_t page = first; page < first + store_.chunk_pages(); ++page) {
         if (const std::byte* const newer = committed_copy(page); newer != nullptr)
             std::memcpy(aside->base() + (page - first) * k_page_bytes, newer, k_page_bytes);
     }
-    if (mappings_.size() <= chunk)
-        mappings_.resize(static_cast<std::size_t>(chunk) + 1);
+    mapping& now = mappings_.at(chunk);
     REM_TRY(aside->move_to(base() + all.offset));
-    mappings_[static_cast<std::size_t>(chunk)] = mapping::home;
+    now = mapping::home;
     ++mapped_with_newer_;
     note_mapped(1);
     return scanner_->mapped(all.offset, all.bytes, os::page_contents::file);

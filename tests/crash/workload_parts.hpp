@@ -56,5 +56,7 @@ std::vector<workload> space_workloads();
 std::vector<workload> move_workloads();
 /// Checkpoints beside commits.
 std::vector<workload> background_workloads();
+/// Heaps of which only stretches were written, with gaps mapped from holes of the file.
+std::vector<workload> stretch_workloads();
 
 } // namespace remanence::crash

@@ -87,6 +87,9 @@ private:
                            os::unpunchable otherwise) override {
             return call<void>("punch", [&] { return below_->punch(where, offset, bytes, otherwise); });
         }
+        result<bool> is_hole(byte_range range) override {
+            return call<bool>("is_hole", [&] { return below_->is_hole(range); });
+        }
         result<bool> try_lock(os::lock_kind kind) override {
             return call<bool>("try_lock", [&] { return below_->try_lock(kind); });
         }

@@ -22,6 +22,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace remanence::detail {
 
@@ -52,6 +53,23 @@ public:
     [[nodiscard]] const Compare& compare() const noexcept { return compare_; }
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Tells `read` of the nodes, a level at a time from that below the root on, sorted by address. It may read those before.
+    template <class Read>
+    void for_each_level(const Read& read) const {
+        std::vector<node*> level;
+        if (node* const root = root_.get())
+            level.push_back(root);
+        while (!level.empty() && level.front()->height != 0) { // T1
+            std::vector<node*> below;
+            for (node* const n : level) {
+                for (std::size_t i = 0; i <= n->count; ++i)
+                    below.push_back(nodes::child(n, i));
+            }
+            std::sort(below.begin(), below.end());
+            read(below);
+            level = std::move(below);
+        }
+    }
     [[nodiscard]] place first() const noexcept { return {first_.get(), 0}; }
     [[nodiscard]] place end() const noexcept {
         node* const last = last_.get();

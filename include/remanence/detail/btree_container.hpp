@@ -471,6 +471,8 @@ protected:
 private:
     template <class Container>
     friend struct btree_structure;
+    template <class Alloc, bool IsUnique>
+    friend class packed_container;
     friend btree_inspector;
     template <class OtherTraits>
     friend class btree_container;

@@ -57,7 +57,10 @@ public:
         constexpr std::size_t unit = 8; // L2
         const std::size_t least = packed_leaf::k_header_bytes + live_bytes;
         const std::size_t most = std::max(least, k_packed_leaf_bytes);
-        return block((std::min(least + spare_bytes, most) + unit - 1) / unit * unit, alloc_);
+        std::size_t bytes = (std::min(least + spare_bytes, most) + unit - 1) / unit * unit;
+        if (bytes < k_packed_leaf_bytes && bytes > k_packed_leaf_bytes - k_packed_leaf_bytes / 8)
+            bytes = k_packed_leaf_bytes; // which the heap puts on a page of its own
+        return block(bytes, alloc_);
     }
     /// What a leaf that grows has left: an eighth, so that a record is copied eight times or so in the growing of a leaf.
     [[nodiscard]] static std::size_t spare(std::size_t live_bytes) noexcept { return live_bytes / 8; }

@@ -3,6 +3,7 @@
 
 #include <remanence/detail/packed_leaf.hpp>
 #include <remanence/detail/packed_tree.hpp>
+#include <remanence/detail/read_ahead.hpp>
 
 #include <cstddef>
 #include <iterator>
@@ -43,6 +44,8 @@ public:
         if (++index_ == count_) {
             ++at_;
             enter(0);
+            if (count_ != 0)
+                ahead_.came_to(leaf_.begin());
         }
         return *this;
     }
@@ -101,6 +104,7 @@ private:
     packed_leaf leaf_;
     std::size_t index_ = 0;
     std::size_t count_ = 0;
+    reader_ahead ahead_;
 };
 
 } // namespace remanence::detail

@@ -1,0 +1,39 @@
+// How an iteration over our own containers reads ahead in a heap whose memory the kernel reads page by page
+// (heap_options::read_ahead). Depends on the standard library only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace remanence::detail {
+
+/// Begins to read [first, first+bytes) where that lies in such a heap; elsewhere it does nothing.
+void begin_to_read(const std::byte* first, std::size_t bytes) noexcept;
+
+/// Is told of each block that an iteration comes to.
+class reader_ahead {
+public:
+    void came_to(const std::byte* block) noexcept {
+        if (block <= last_ || block - last_ > k_step_max) { // not in the order of memory: what comes next is unknown
+            window_ = 0;
+            end_ = block;
+        } else if (end_ - block <= window_ / 2) {
+            window_ = std::clamp(2 * window_, k_window_min, k_window_max);
+            const std::byte* const from = std::max(end_, block);
+            end_ = block + window_;
+            begin_to_read(from, static_cast<std::size_t>(end_ - from));
+        }
+        last_ = block;
+    }
+
+private:
+    static constexpr std::ptrdiff_t k_step_max = 128 << 10; // between blocks there may be others
+    static constexpr std::ptrdiff_t k_window_min = 32 << 10;
+    static constexpr std::ptrdiff_t k_window_max = 1 << 20;
+
+    const std::byte* last_ = nullptr;
+    const std::byte* end_ = nullptr; // of what was asked for
+    std::ptrdiff_t window_ = 0;
+};
+
+} // namespace remanence::detail
