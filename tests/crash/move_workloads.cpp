@@ -77,7 +77,7 @@ void rewrites(session& program) {
         }
         program.add_block(30 + i);
         program.commit(i == 2 ? durability::lazy : i == 4 ? durability::none : durability::durable);
-        program.poke(largest(program), 70 * KiB * i / 2, 300);
+        program.poke(largest(program), 64 + 70 * KiB * i / 2, 300);
         if (i % 3 != 1)
             program.commit();
     }

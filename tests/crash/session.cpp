@@ -397,9 +397,11 @@ void session::remove_largest() {
 }
 
 void session::poke(std::size_t index, std::uint64_t offset, std::uint64_t bytes) {
+    const content::block& where = current_.blocks()[index];
+    REM_CHECK(offset >= sizeof(list_block) && offset + bytes <= where.bytes); // else the workload is wrong
     std::vector<std::byte> fresh(bytes);
     random_.fill(fresh);
-    write(current_.blocks()[index].offset + offset, fresh);
+    write(where.offset + offset, fresh);
 }
 
 void session::poke(std::uint64_t bytes) {

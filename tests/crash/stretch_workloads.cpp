@@ -65,19 +65,19 @@ void gaps_spilled(session& program) {
     begin_with_stretches(program);
     const auto write = [&] {
         for (std::uint64_t at = 10 * KiB; at < 800 * KiB; at += 40 * KiB) {
-            program.poke(0, at, 30 * KiB);
+            program.poke(largest(program), at, 30 * KiB);
             program.add_block(40 * KiB);
         }
     };
     write();
     program.rollback();
-    program.poke(0, 100 * KiB, 300);
+    program.poke(largest(program), 100 * KiB, 300);
     program.commit();
     write();
     program.commit();
     program.close();
     program.open();
-    program.poke(0, 130 * KiB, 300);
+    program.poke(largest(program), 130 * KiB, 300);
     program.commit();
 }
 

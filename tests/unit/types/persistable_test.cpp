@@ -362,7 +362,7 @@ void expect_part_is_judged() {
     EXPECT_EQ(why<Around<void (*)()>>, unfit::code);
     EXPECT_EQ(why<Around<callback_or_number>>, unfit::code);
     EXPECT_EQ(why<Around<pthread_mutex_t>>, unfit::lock);
-    EXPECT_EQ(why<Around<Around<std::type_index>>>, unfit::static_object);
+    EXPECT_EQ(why<Around<behind_a_base<std::type_index>>>, unfit::static_object);
     EXPECT_TRUE((is_to_blame<rem::vector<Around<std::string_view>>, Around<std::string_view>>));
 }
 TEST(persistable, looks_into_aggregates_that_cannot_be_taken_apart) {
