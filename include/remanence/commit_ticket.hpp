@@ -9,9 +9,10 @@ namespace remanence {
 
 namespace detail {
 class commit_progress; // src/api/commit_progress.hpp
+class heap_impl;       // src/api/heap_impl.hpp
 } // namespace detail
 
-/// A commit that heap::commit_async() made: when it is durable, or why it never will be. May be copied, and asked from
+/// A commit that heap::commit_async() or write_async() made: when it is durable, or why it never will be. May be copied, and asked from
 /// several threads; one that was moved from still names its commit. It may be dropped, which changes nothing, and outlive
 /// the heap: closing it settles every commit. A forked child's tickets say errc::closed.
 class commit_ticket {
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] bool ready() const;
 
 private:
-    friend class heap;
+    friend class detail::heap_impl;
     commit_ticket(std::shared_ptr<const detail::commit_progress> progress, std::uint64_t version) noexcept
         : progress_(std::move(progress)), version_(version) {}
 

@@ -183,18 +183,24 @@ struct heap_impl_deleter {
 /// Whether a write section looks for changes, or relies on their being announced. The outermost one is declared if it
 /// began so, and none nested in it is ordinary; `joining` is what the outermost one is, or ordinary.
 enum class section_kind { ordinary, declared, joining };
+/// Whether it may be nested in another one.
+enum class section_place { anywhere, outermost };
 
 /// A write section in the making: left without commit(), it rolls back.
 class write_section {
 public:
-    /// `until` is that of the heap, when there is none. Throws what heap::lock() throws.
-    write_section(heap_impl* impl, section_kind kind, std::optional<durability> until);
+    /// `until` is that of the heap, when there is none. Throws what heap::lock() throws; errc::section_conflict likewise when
+    /// it is not where it is to be.
+    write_section(heap_impl* impl, section_kind kind, std::optional<durability> until,
+                  section_place place = section_place::anywhere);
     write_section(const write_section&) = delete;
     write_section& operator=(const write_section&) = delete;
     ~write_section();
     /// Ends the section; the outermost one commits. On failure everything is rolled back, unless the heap is poisoned, and
     /// the reason thrown.
     void commit();
+    /// The same, of the outermost one, without waiting: see heap::write_async().
+    [[nodiscard]] commit_ticket commit_async();
 
 private:
     heap_impl* impl_;
@@ -330,6 +336,18 @@ public:
     template <class F>
     decltype(auto) write(declared_tag, durability until, F&& f) {
         return write_in(detail::section_kind::declared, until, std::forward<F>(f));
+    }
+    /// As write(f), of an `f` without a result, but its end is a persistence point, as commit_async() is: the ticket is to be
+    /// waited for, or asked, or dropped. errc::section_conflict, and `f` is not called, inside a write section of the same
+    /// thread, whose end it is that commits.
+    template <class F>
+    [[nodiscard]] commit_ticket write_async(F&& f) {
+        return write_in_async(detail::section_kind::ordinary, std::forward<F>(f));
+    }
+    /// As write(declared, f), likewise: the call costs no look at memory either.
+    template <class F>
+    [[nodiscard]] commit_ticket write_async(declared_tag, F&& f) {
+        return write_in_async(detail::section_kind::declared, std::forward<F>(f));
     }
     /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait, and readers that
     /// come while a writer waits queue behind it. So a section must not wait for another thread that enters one. Inside
@@ -477,6 +495,14 @@ private:
             section.commit();
             return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
         }
+    }
+    template <class F>
+    commit_ticket write_in_async(detail::section_kind kind, F&& f) {
+        static_assert(std::is_void_v<std::invoke_result_t<F>>,
+                      "write_async() returns a ticket, so what it runs must return nothing.");
+        detail::write_section section(detail::checked(impl_), kind, {}, detail::section_place::outermost);
+        std::forward<F>(f)();
+        return section.commit_async();
     }
 
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;

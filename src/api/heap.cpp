@@ -237,10 +237,8 @@ void heap::commit(durability until) {
 commit_ticket heap::commit_async() {
     detail::heap_impl* impl = checked(impl_);
     std::optional<detail::heap_impl::in_flight> commit;
-    exclusively(impl, [&] { commit = impl->submit_async(); });
-    commit_ticket ticket(impl->progress, commit->version);
-    impl->land(*commit); // another thread may close the heap from here on
-    return ticket;
+    exclusively(impl, [&] { commit = impl->submit_async(txn::commit_scope::everything); });
+    return impl->ticket_of(*commit);
 }
 
 void heap::sync() {

@@ -219,9 +219,8 @@ void heap_impl::note_time(const in_flight& commit) {
     commit_times.add(std::chrono::steady_clock::now() - commit.started);
 }
 
-heap_impl::in_flight heap_impl::submit_async() {
-    const in_flight commit =
-        submit(txn::commit_scope::everything, start_syncer() ? durability::lazy : durability::durable);
+heap_impl::in_flight heap_impl::submit_async(txn::commit_scope scope) {
+    const in_flight commit = submit(scope, start_syncer() ? durability::lazy : durability::durable);
     progress->want(commit.version);
     if (commit.how == durability::lazy)
         syncer->sync_now();
@@ -233,6 +232,12 @@ void heap_impl::land(const in_flight& commit) noexcept {
     if (commit.how == durability::durable) // nobody else does
         progress->bring(*engine);
     note_time(commit);
+}
+
+commit_ticket heap_impl::ticket_of(const in_flight& commit) noexcept {
+    commit_ticket ticket(progress, commit.version);
+    land(commit); // another thread may close the heap from here on
+    return ticket;
 }
 
 bool heap_impl::start_syncer() {
@@ -290,10 +295,17 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     return impl.get();
 }
 
-write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until)
+write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until, section_place place)
     : impl_(impl), how_(until.value_or(impl->options.commits)) {
     if (impl->options.read_only)
         raise_read_only(*impl); // before it runs into write-protected memory
+    if (place == section_place::outermost && impl->lock.write_depth() != 0) {
+        raise(errc::section_conflict,
+              "write_async() of " + impl->path.string() +
+                  " was called inside a write section of the same thread, whose end commits both. Use write(), or end that "
+                  "section first.",
+              impl->path.string());
+    }
     impl->enter_write(kind);
 }
 
@@ -307,6 +319,14 @@ void write_section::commit() {
     heap_impl* const impl = std::exchange(impl_, nullptr);
     if (commit)
         impl->await(*commit); // R5: others may commit meanwhile, and it cannot be rolled back any more
+}
+
+commit_ticket write_section::commit_async() {
+    impl_->check_process();
+    const auto commit = impl_->submit_async(txn::commit_scope::declared); // when it throws, the destructor rolls back
+    heap_impl* const impl = std::exchange(impl_, nullptr);
+    impl->leave_write();
+    return impl->ticket_of(commit);
 }
 
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }

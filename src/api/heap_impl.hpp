@@ -76,16 +76,17 @@ public:
     [[nodiscard]] in_flight submit(txn::commit_scope scope, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);
-    /// With the write lock held: makes a commit that becomes durable by itself. land() must follow.
-    [[nodiscard]] in_flight submit_async();
+    /// With the write lock held: makes a commit that becomes durable by itself. ticket_of() must follow.
+    [[nodiscard]] in_flight submit_async(txn::commit_scope scope);
     /// Without the lock.
-    void land(const in_flight& commit) noexcept;
+    [[nodiscard]] commit_ticket ticket_of(const in_flight& commit) noexcept;
     /// Ends the section; commits when it is the outermost, and then await() must follow. When it throws, the section has
     /// not ended.
     [[nodiscard]] std::optional<in_flight> finish_write(durability how);
     void roll_back();
 
 private:
+    void land(const in_flight& commit) noexcept;
     // Both: false when there is no thread to be had. With the write lock held.
     bool start_syncer();
     bool carry_out_checkpoint();

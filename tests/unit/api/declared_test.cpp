@@ -67,6 +67,43 @@ TEST_P(declared_sections, commit_what_is_touched) {
     EXPECT_TRUE(h.verify().clean());
 }
 
+TEST_P(declared_sections, commit_what_is_touched_asynchronously) {
+    make().close();
+    heap h = after_crash([](heap& used) {
+        std::optional<commit_ticket> last;
+        for (std::uint64_t i = 1; i <= 20; ++i) {
+            last = used.write_async(declared, [&] { put(used, i * 4321, i); });
+            list_of(used)[i * 4321] = 99; // after the point
+        }
+        last->wait();
+    });
+    for (std::uint64_t i = 1; i <= 20; ++i)
+        EXPECT_EQ(list_of(h)[i * 4321], i);
+    EXPECT_EQ(h.stats().recovered_commits, 20U);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_P(declared_sections, that_end_asynchronously_leave_an_undeclared_change_to_the_next_ordinary_commit) {
+    heap h = make();
+    const auto change = [&] {
+        put(h, 0, 1);
+        list_of(h)[50'000] = 2;
+    };
+    if (is_checked()) {
+        EXPECT_EQ(error_of([&] { (void)h.write_async(declared, change); })->code, errc::undeclared_change);
+        EXPECT_EQ(list_of(h)[0] + list_of(h)[50'000], 0U);
+        return;
+    }
+    (void)h.write_async(declared, change);
+    h.rollback();
+    EXPECT_EQ(list_of(h)[0], 1U);
+    EXPECT_EQ(list_of(h)[50'000], 0U) << "it was not committed";
+    h.write_async(declared, change).wait();
+    (void)h.write_async([&] {}); // looks everywhere
+    h.rollback();
+    EXPECT_EQ(list_of(h)[50'000], 2U);
+}
+
 TEST_P(declared_sections, commit_what_is_allocated_and_roots) {
     make().close();
     heap h = after_crash([](heap& used) {

@@ -128,6 +128,56 @@ TEST(persistence_points, within_a_section_are_not_undone_with_it) {
     EXPECT_EQ(value_kept_in(dir / "h"), 3U);
 }
 
+TEST(persistence_points, that_end_a_section_hold_what_it_left) {
+    temp_dir dir;
+    EXPECT_EQ(in_child([&] {
+                  auto* left_open = new heap(heap::open(dir / "h", small_heap()));
+                  auto& value = left_open->root<std::uint64_t>("value");
+                  const commit_ticket ticket = left_open->write_async([&] { value = 1; });
+                  value = 2;
+                  ticket.wait();
+                  return std::string(ticket.ready() && value == 2 ? "dies" : "is wrong");
+              }),
+              "dies");
+    EXPECT_EQ(value_kept_in(dir / "h"), 1U);
+}
+
+TEST(persistence_points, that_would_end_a_section_are_undone_with_it) {
+    temp_dir dir;
+    heap h = heap::open(dir / "h", small_heap());
+    auto& value = h.root<std::uint64_t>("value", 1U);
+    EXPECT_THROW((void)h.write_async([&] {
+        value = 2;
+        throw 1;
+    }),
+                 int);
+    EXPECT_EQ(value, 1U);
+    bool is_called = false;
+    h.write([&] {
+        value = 3;
+        EXPECT_EQ(error_of([&] { (void)h.write_async([&] { is_called = true; }); })->code, errc::section_conflict);
+        h.write(declared, [&] {
+            EXPECT_EQ(error_of([&] { (void)h.write_async(declared, [&] { is_called = true; }); })->code,
+                      errc::section_conflict);
+        });
+    });
+    EXPECT_FALSE(is_called);
+    EXPECT_EQ(error_of([&] {
+                  (void)h.write_async([&] {
+                      value = 4;
+                      try {
+                          h.write([]() -> void { throw 1; });
+                      } catch (int) {
+                      }
+                  });
+              })->code,
+              errc::rolled_back);
+    EXPECT_EQ(value, 3U);
+    h.read([&] { EXPECT_EQ(error_of([&] { (void)h.write_async([] {}); })->code, errc::section_conflict); });
+    h.close();
+    EXPECT_EQ(value_kept_in(dir / "h"), 3U);
+}
+
 TEST(persistence_points, need_no_section_and_count_as_commits) {
     temp_dir dir;
     heap_options options = small_heap();
