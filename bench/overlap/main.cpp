@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 namespace rem = remanence;
 
 constexpr std::string_view k_purpose =
-    R"(Measures the multiplication of two matrices of 4,096 x 4,096 doubles, all three of
-them in a heap, by one thread, some 10 to 30 seconds long: with no persistence point, or with one after each block of the
-product, synchronous or asynchronous, with each tracker; the last one is waited for. Blocks are of 64 x 64 doubles (32
-KiB, 4,096 points) or of 128 x 128 (128 KiB, 1,024 points), and matrices are laid out by them. Each run is a fresh
-process, on a copy of the same heap.
+    R"(Measures the multiplication of two matrices of 6,144 x 6,144 doubles, all three of
+them in a heap, by one thread, some 30 seconds long: with no persistence point, or with one after each block of the
+product, synchronous or asynchronous, with each tracker, or in a declared section that announces the block; the last one is
+waited for. Blocks are of 64 x 64 doubles (32 KiB, 9,216 points) or of 128 x 128 (128 KiB, 2,304 points), and matrices are
+laid out by them. Each run is a fresh process, on a copy of the same heap.
 )";
 
-constexpr std::size_t k_size = 4096; // of a matrix, in numbers
+constexpr std::size_t k_size = 6144; // of a matrix, in numbers
 
 using matrix = rem::vector<double>; // blocks by rows, and so the numbers of a block
 
@@ -68,13 +68,15 @@ struct system_kind {
     rem::tracking tracker = rem::tracking::scan;
     bool waits = false;
     bool has_points = true;
+    bool is_declared = false;
 };
-constexpr std::array<system_kind, 5> k_systems{
+constexpr std::array<system_kind, 6> k_systems{
     {{.name = "none", .has_points = false},
      {.name = "synchronous, scan", .waits = true},
      {.name = "synchronous, trap", .tracker = rem::tracking::trap, .waits = true},
      {.name = "asynchronous, scan"},
-     {.name = "asynchronous, trap", .tracker = rem::tracking::trap}}};
+     {.name = "asynchronous, trap", .tracker = rem::tracking::trap},
+     {.name = "asynchronous, declared", .is_declared = true}}};
 
 void populate(const fs::path& file) {
     rem::heap heap = rem::heap::create(file);
@@ -108,14 +110,26 @@ void multiply(const fs::path& file, const system_kind& system) {
     const bench::stopwatch watch;
     for (std::size_t i = 0; i < k_blocks; ++i) {
         for (std::size_t j = 0; j < k_blocks; ++j) {
-            for (std::size_t k = 0; k < k_blocks; ++k)
-                add_product<Side>(block<Side>(product, i, j), block<Side>(left, i, k), block<Side>(right, k, j));
-            const bench::stopwatch call;
-            if (system.waits)
-                heap.commit();
-            else if (system.has_points)
-                last = heap.commit_async();
-            calls += call.seconds();
+            double* const into = block<Side>(product, i, j);
+            std::optional<bench::stopwatch> call;
+            const auto calculate = [&] {
+                for (std::size_t k = 0; k < k_blocks; ++k)
+                    add_product<Side>(into, block<Side>(left, i, k), block<Side>(right, k, j));
+                call.emplace();
+            };
+            if (system.is_declared) {
+                last = heap.write_async(rem::declared, [&] {
+                    heap.touch(into, Side * Side * sizeof(double));
+                    calculate();
+                });
+            } else {
+                calculate();
+                if (system.waits)
+                    heap.commit();
+                else if (system.has_points)
+                    last = heap.commit_async();
+            }
+            calls += call->seconds();
         }
     }
     if (last)
@@ -140,7 +154,7 @@ struct workload {
     std::uint64_t points;
 };
 constexpr std::array<workload, 2> k_workloads{
-    {{"1,024 points", multiply<128>, 1024}, {"4,096 points", multiply<64>, 4096}}};
+    {{"2,304 points", multiply<128>, 2304}, {"9,216 points", multiply<64>, 9216}}};
 
 void run_child(const std::vector<std::string>& words) {
     if (words.at(0) == "populate")

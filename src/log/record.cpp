@@ -62,6 +62,15 @@ void record_builder::clear() {
     page_count_ = 0;
 }
 
+void record_builder::reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
+                             std::span<const change_range> ranges) {
+    std::size_t bytes = sizeof(record_header) + pages * sizeof(format::page_change) + ranges.size_bytes() +
+                        chunks * (sizeof(format::whole_chunk) + chunk_pages * sizeof(std::uint32_t));
+    for (const change_range& range : ranges)
+        bytes += range.bytes;
+    bytes_.reserve(align_up(bytes, format::k_record_alignment));
+}
+
 void record_builder::append(const void* from, std::size_t bytes) {
     const auto* first = static_cast<const std::byte*>(from);
     bytes_.insert(bytes_.end(), first, first + bytes);

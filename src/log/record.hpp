@@ -29,11 +29,15 @@ struct record_identity {
 /// Collects one commit. Bytes are copied in as they are added.
 class record_builder {
 public:
-    record_builder() {
+    /// `memory`: of an earlier record, to be used again.
+    explicit record_builder(page_aligned_bytes memory = {}) : bytes_(std::move(memory)) {
         bytes_.reserve(k_page_bytes);
         clear();
     }
     void clear();
+    /// Room for so many pages of changes and chunks with `chunk_pages` pages each, so that adding them copies nothing twice.
+    void reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
+                 std::span<const format::change_range> ranges);
     [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0; }
 
     void add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums);

@@ -88,6 +88,11 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     return {};
 }
 
+page_aligned_bytes redo_log::take_memory() {
+    const std::lock_guard guard(mutex_);
+    return std::exchange(unused_, {});
+}
+
 void redo_log::submit(page_aligned_bytes record, prerequisite first) {
     const std::lock_guard guard(mutex_);
     const std::uint64_t bytes = record.size();
@@ -158,10 +163,13 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
         auto done = first ? first() : result<void>();
         if (done)
             done = write(at, records, how, syncs_all);
-        records = {}; // while nobody has to wait for it
+        if (records.capacity() > k_unused_bytes_max)
+            records = {}; // while nobody has to wait for it
         return done;
     });
     if (written) {
+        if (records.capacity() > unused_.capacity())
+            unused_.swap(records);
         written_ = through;
         if (how == durability::durable)
             durable_ = through;

@@ -55,6 +55,8 @@ public:
     /// Room for a record of this size behind the last one. errc::no_space; nothing visible has changed then.
     /// Precondition: has_room().
     result<void> reserve(std::uint64_t record_bytes);
+    /// Memory of a record that was written, for the next one; or none.
+    [[nodiscard]] page_aligned_bytes take_memory();
     /// Takes a finished record, of the next version; nothing is written yet. Precondition: reserved. std::bad_alloc: it is
     /// not taken. `first` makes durable what the record names (I2): whoever writes it calls that before, on any thread, and
     /// once for all records that get written together. When it fails, that is as if the write had failed.
@@ -90,6 +92,7 @@ private:
         : file_(std::move(file)), size_(size), submitted_(version), written_(version), durable_(version) {}
 
     using unique_lock = std::unique_lock<std::mutex>;
+    static constexpr std::size_t k_unused_bytes_max = 256 * KiB; // so much is kept, and fresh memory costs page faults
     void wait_for_turn(unique_lock& lock);
     template <class F>
     result<void> at_file(unique_lock& lock, F&& use);
@@ -106,6 +109,7 @@ private:
     mutable std::mutex mutex_;                       // guards what follows
     std::uint64_t begin_ = format::k_log_header_bytes; // of the window
     std::uint64_t far_end_ = 0;
+    page_aligned_bytes unused_;  // memory of records that were written
     page_aligned_bytes pending_; // the last records, up to end_, which nobody has begun to write
     prerequisite pending_first_; // theirs
     bool needs_sync_ = false;    // records or zeros that only the page cache may have

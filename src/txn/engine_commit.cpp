@@ -185,7 +185,9 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope) {
     if (options_.inspect)
         REM_TRY(options_.inspect(*this, *changes, *allocator_));
 
-    log::record_builder record;
+    log::record_builder record(log_ ? log_->take_memory() : page_aligned_bytes());
+    record.reserve(changes->fresh.size() + changes->moved.size(), static_cast<std::size_t>(store_->chunk_pages()),
+                   changes->pages.size(), changes->ranges);
     for (const view::whole_chunk& fresh : changes->fresh)
         record.add_chunk(fresh.chunk, false, fresh.checksums);
     for (const view::whole_chunk& moved : changes->moved) {
