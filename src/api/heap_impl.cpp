@@ -220,8 +220,8 @@ void heap_impl::note_time(const in_flight& commit) {
 }
 
 heap_impl::in_flight heap_impl::submit_async(txn::commit_scope scope) {
-    const in_flight commit = submit(scope, start_syncer() ? durability::lazy : durability::durable,
-                                    txn::fresh_contents::in_log_if_few);
+    const in_flight commit =
+        submit(scope, start_syncer() ? durability::lazy : durability::durable, txn::fresh_contents::in_log_if_few);
     progress->want(commit.version);
     if (commit.how == durability::lazy)
         syncer->sync_now();
@@ -303,7 +303,8 @@ write_section::write_section(heap_impl* impl, section_kind kind, std::optional<d
     if (place == section_place::outermost && impl->lock.write_depth() != 0) {
         raise(errc::section_conflict,
               "write_async() of " + impl->path.string() +
-                  " was called inside a write section of the same thread, whose end commits both. Use write(), or end that "
+                  " was called inside a write section of the same thread, whose end commits both. Use write(), or end "
+                  "that "
                   "section first.",
               impl->path.string());
     }
