@@ -169,6 +169,8 @@ public:
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    /// Of a chunk without such pages: what holds zeros, as its home does, gives its memory back; so many bytes.
+    result<std::uint64_t> give_back_zeros(std::uint64_t chunk);
     /// Whoever writes waits until they may go on: for who takes no signals, and spills meanwhile. False when it cannot be, or when
     /// system calls were promised memory.
     bool pause_all();
@@ -274,6 +276,8 @@ private:
     void forget_spilled() noexcept;
     void forget_spilled(std::uint64_t chunk) noexcept;
     result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<os::page_run>& pages);
+    template <class F>
+    auto while_paused(byte_range where, const F& f) -> decltype(f());
     result<bool> replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages, os::moving_mapping& by,
                                  std::vector<std::uint32_t>& checksums);
 

@@ -195,6 +195,40 @@ result<void> memory_view::let_all_go_on() {
     return scanner_->let_writes_go_on();
 }
 
+template <class F>
+auto memory_view::while_paused(byte_range where, const F& f) -> decltype(f()) {
+    if (has_paused_all_)
+        return f();
+    const os::blocked_signals none; // a handler that writes there would wait for itself
+    if (auto paused = scanner_->pause_writes(where); !paused)
+        return cannot_map(paused.why());
+    auto done = f();
+    REM_TRY(scanner_->let_writes_go_on());
+    return done;
+}
+
+result<std::uint64_t> memory_view::give_back_zeros(std::uint64_t chunk) {
+    if (store_.is_stored(chunk))
+        return std::uint64_t{0};
+    const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+    std::vector<std::uint32_t> checksums = as_spilled(chunk).checksums;
+    for (auto* runs : {&private_, &staged_runs_})
+        runs->reserve(static_cast<std::size_t>(store_.chunk_pages()));
+    return while_paused(all, [&]() -> result<std::uint64_t> {
+        staged_runs_.clear();
+        if (auto staged = stage(chunk, checksums, staged_runs_); !staged)
+            return cannot_map(staged.why());
+        if (!staged_runs_.empty())
+            return std::uint64_t{0};
+        std::uint64_t bytes = 0;
+        for (const os::page_run& run : private_)
+            bytes += run.bytes;
+        if (auto dropped = os::drop_pages(base() + all.offset, all.bytes); !dropped)
+            return cannot_map(dropped.why());
+        return bytes;
+    });
+}
+
 result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
     // All memory that is needed comes first.
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
@@ -218,16 +252,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
         }
     }
 
-    auto replaced = [&]() -> result<bool> {
-        if (has_paused_all_)
-            return replace_by_file(chunk, pages, *aside, checksums);
-        const os::blocked_signals none; // a handler that writes here would wait for itself
-        if (auto paused = scanner_->pause_writes(all); !paused)
-            return cannot_map(paused.why());
-        auto done = replace_by_file(chunk, pages, *aside, checksums);
-        REM_TRY(scanner_->let_writes_go_on());
-        return done;
-    }();
+    auto replaced = while_paused(all, [&] { return replace_by_file(chunk, pages, *aside, checksums); });
     if (!replaced || !*replaced) {
         if (!was_spilled) {
             spilled_.erase(chunk);

@@ -1,5 +1,6 @@
 // More is written than the budget allows: it lies in the file before it is committed, and nothing else can be told from that.
 
+#include "os/private_copies.hpp"
 #include "os/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
@@ -135,6 +136,29 @@ TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
     ASSERT_TRUE(engine_->close());
     open();
     expect_numbers_in(blocks);
+}
+
+// There is nothing to be written, and yet memory is full of it.
+TEST_P(spilling, zeros_give_their_memory_back) {
+    constexpr std::uint64_t k_bytes = 6 * MiB;
+    std::byte* const block = allocate(k_bytes, 0);
+    block[5 * MiB + 5] = std::byte{5};
+    (void)engine_->spill_excess();
+    auto copies = os::private_copies::create(engine_->base());
+    ASSERT_TRUE(copies);
+    std::vector<os::page_run> runs;
+    ASSERT_TRUE(copies->append_sparse({engine_->offset_of(block), k_bytes}, runs));
+    std::uint64_t in_memory = 0;
+    for (const os::page_run& run : runs)
+        in_memory += run.bytes;
+    EXPECT_LE(in_memory, k_budget);
+    EXPECT_LE(engine_->spilled_bytes(), k_spill_chunk_bytes);
+    block[17] = std::byte{6};
+    commit();
+    open();
+    for (std::uint64_t at = 0; at < k_bytes; ++at)
+        ASSERT_EQ(block[at], std::byte(at == 17 ? 6 : at == 5 * MiB + 5 ? 5 : 0)) << at;
+    expect_sound();
 }
 
 TEST_P(spilling, it_is_gone_without_a_commit) {

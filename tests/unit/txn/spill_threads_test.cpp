@@ -1,17 +1,20 @@
 // Threads write to memory while another one's allocations spill it: nothing that they write gets lost.
 
 #include "os/simulated_disk.hpp"
+#include "support/failing_files.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -24,7 +27,7 @@ protected:
     void SetUp() override { open(); }
     void open() {
         engine_.reset();
-        auto opened = engine::open(disk_, "dir/heap", open_mode::open_or_create,
+        auto opened = engine::open(files_, "dir/heap", open_mode::open_or_create,
                                    {.reserve_bytes = 256 * MiB,
                                     .chunk_bytes = 64 * KiB,
                                     .log_limit_bytes = 256 * MiB,
@@ -42,6 +45,7 @@ protected:
     }
 
     os::simulated_disk disk_;
+    test::failing_files files_{disk_};
     std::unique_ptr<engine> engine_;
 };
 
@@ -180,6 +184,41 @@ TEST_P(spilling_threads, several_may_allocate_beyond_the_budget) {
                 ASSERT_EQ(blocks[thread][i][word], thread * 1000 + i + word);
         }
     }
+}
+
+// He may be faster than any spilling.
+TEST_P(spilling_threads, who_writes_without_allocating_waits_while_the_side_spills) {
+    constexpr std::uint64_t k_bytes = 2 * MiB;
+    std::uint64_t* const block = allocate(k_bytes);
+    std::memset(block, 1, 768 * KiB); // more than the budget, by half of it
+    std::atomic<bool> is_over = false;
+    std::atomic<std::uint64_t> written = 0;
+    std::thread writer([&] {
+        while (!is_over)
+            block[k_bytes / sizeof *block - 1] = ++written;
+    });
+    while (written == 0)
+        std::this_thread::yield();
+    int writes = 0;
+    int moves = 0;
+    files_.before_each([&](std::string_view call) {
+        if (!call.starts_with("write"))
+            return;
+        const std::uint64_t before = written;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        ++writes;
+        moves += written != before ? 1 : 0;
+    });
+    EXPECT_FALSE(engine_->spill_excess());
+    files_.before_each({});
+    is_over = true;
+    writer.join();
+    EXPECT_GE(writes, 4);
+    EXPECT_LE(moves, 1); // he counts before he writes
+    EXPECT_GE(engine_->spilled_bytes(), 512 * KiB);
+    auto done = engine_->commit();
+    ASSERT_TRUE(done) << done.why().message;
+    EXPECT_EQ(block[k_bytes / sizeof *block - 1], written);
 }
 
 } // namespace
