@@ -127,6 +127,14 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
     txn::engine_options internal = engine_options_of(path, options);
     internal.any_address = mode == how::open_anywhere;
+    internal.holds_no_addresses = [path](txn::engine& engine) -> result<bool> {
+        if (detail::registry::holds(path)) // two readers share its lock
+            return false;
+        bool found_none = true;
+        REM_TRY(types::root_directory(engine).for_each(
+            [&](const types::root_view& root) { found_none = found_none && root.position_independent; }));
+        return found_none;
+    };
     auto engine_mode = mode == how::create          ? txn::open_mode::create
                        : mode == how::open_existing ? txn::open_mode::open_existing
                                                     : txn::open_mode::open_or_create;
@@ -141,8 +149,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     if (!unknown)
         place = std::filesystem::weakly_canonical(place, unknown);
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
-    if (!engine && engine.why().code == errc::base_taken &&
-        detail::registry::holds(path)) { // two readers share its lock
+    if (!engine && engine.why().code == errc::base_taken && detail::registry::holds(path)) {
         refuse(path, errc::in_use, "it is open in this process already. Use that handle.");
     }
     if (!engine)

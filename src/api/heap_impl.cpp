@@ -312,10 +312,21 @@ void write_section::commit() {
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
 read_section::~read_section() { impl_->leave_read(); }
 
+/// What holds addresses would mean nothing, here or at the next open.
+[[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& what, const std::string& type) {
+    raise(errc::base_taken,
+          "cannot " + what + " in " + impl.path.string() + ": the type " + type +
+              " is not position-independent, and the heap is mapped elsewhere than at its own addresses, which were "
+              "taken. Open it while they are free.",
+          impl.path.string());
+}
+
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
     auto found = types::root_directory(*impl->engine).find(name, type);
     if (!found)
         raise(found.why());
+    if (*found != nullptr && !type.position_independent && impl->engine->is_elsewhere())
+        raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
     if (*found != nullptr)
         impl->checks.know(name, type.hash, check);
     return *found;
@@ -329,6 +340,12 @@ void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& ty
 void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(*impl->engine).erase(name)); }
 
 heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->engine->base()); }
+
+heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
+    if (impl->engine->is_elsewhere()) [[unlikely]]
+        raise_elsewhere(*impl, "make an object", readable_name(type.name()));
+    return header_of(impl);
+}
 
 heap_header* default_heap() noexcept {
     auto* impl = static_cast<heap_impl*>(txn::section_lock::innermost_write_owner());

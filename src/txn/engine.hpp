@@ -47,6 +47,9 @@ struct engine_options {
     std::uint64_t base = 0; // 0: random
     /// Where the base of a heap that is there is taken, map it elsewhere: its objects hold no addresses.
     bool any_address = false;
+    /// Asked of such a heap that has been mapped elsewhere, without any_address: whether it holds none. If it does, or nobody
+    /// is there to be asked, opening it fails with errc::base_taken.
+    std::function<result<bool>(engine&)> holds_no_addresses;
     std::uint64_t log_limit_bytes = 64 * MiB;
     std::uint64_t twin_limit_bytes = 256 * MiB;
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
@@ -188,6 +191,8 @@ public:
     result<verification> verify();
 
     [[nodiscard]] std::byte* base() const { return view_->base(); }
+    /// Whether that is another one than the heap was created at.
+    [[nodiscard]] bool is_elsewhere() const { return reinterpret_cast<std::uint64_t>(base()) != store_->super().base; }
     [[nodiscard]] std::uint64_t offset_of(const void* address) const {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base());
     }
@@ -225,8 +230,12 @@ private:
         : files_(files), options_(options), spill_pace_(options.dirty_limit_bytes) {}
     static format::heap_header* header_at(std::byte* base) { return reinterpret_cast<format::heap_header*>(base); }
 
-    result<void> open_store(const std::string& path, open_mode mode, std::string_view abi,
-                            std::optional<os::reservation>& place);
+    struct found_place {
+        std::optional<os::reservation> memory;
+        std::optional<unexpected> base_taken; // when it lies elsewhere, and whether it may is still to be asked
+    };
+    result<void> open_store(const std::string& path, open_mode mode, std::string_view abi, found_place& where);
+    result<void> reserve(const std::string& path, found_place& where) const;
     result<void> open_memory(os::reservation place);
     result<void> check_header();
     result<void> format_header();

@@ -14,15 +14,21 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
                                              const engine_options& options, std::string_view abi) {
     auto started = std::chrono::steady_clock::now();
     std::unique_ptr<engine> opened(new engine(files, options));
-    std::optional<os::reservation> place;
-    REM_TRY(opened->open_store(path, mode, abi, place));
-    REM_TRY(opened->open_memory(std::move(*place)));
+    found_place where;
+    REM_TRY(opened->open_store(path, mode, abi, where));
+    REM_TRY(opened->open_memory(std::move(*where.memory)));
+    if (where.base_taken) {
+        auto does_no_harm = options.holds_no_addresses(*opened);
+        if (!does_no_harm)
+            return does_no_harm.error();
+        if (!*does_no_harm)
+            return std::move(*where.base_taken);
+    }
     opened->stats_.open_time = std::chrono::steady_clock::now() - started;
     return opened;
 }
 
-result<void> engine::open_store(const std::string& path, open_mode mode, std::string_view abi,
-                                std::optional<os::reservation>& place) {
+result<void> engine::open_store(const std::string& path, open_mode mode, std::string_view abi, found_place& where) {
     bool create = mode == open_mode::create;
     if (mode == open_mode::open_or_create) {
         auto present = files_.exists(path);
@@ -37,8 +43,8 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
                                         : os::reservation::at_random(options_.reserve_bytes);
         if (!taken)
             return name_file("cannot map ", path, taken.why());
-        place = std::move(*taken);
-        auto base = reinterpret_cast<std::uint64_t>(place->base());
+        where.memory = std::move(*taken);
+        auto base = reinterpret_cast<std::uint64_t>(where.memory->base());
         auto made = store::heap_file::create(files_, path, {options_.chunk_bytes, base, abi, options_.mode});
         if (made) {
             store_ = std::move(*made);
@@ -49,7 +55,7 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
             return made.error();
         if (auto present = files_.exists(path); !present || !*present)
             return made.error(); // something else is in the way
-        place.reset();
+        where.memory.reset();
     }
 
     auto opened =
@@ -80,15 +86,23 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         stats_.recovered_commits = recovered->commits;
         stats_.recovered_bytes = recovered->bytes;
     }
+    return reserve(path, where);
+}
+
+result<void> engine::reserve(const std::string& path, found_place& where) const {
     const std::uint64_t base = store_->super().base;
     const std::uint64_t bytes = std::max(options_.reserve_bytes, store_->image_bytes());
     auto taken =
         options_.any_address ? os::reservation::at_or_elsewhere(base, bytes) : os::reservation::at(base, bytes);
     if (!taken)
         taken = os::reservation::at(base, store_->image_bytes() + store_->chunk_bytes()); // less will do
+    if (!taken && taken.why().code == errc::base_taken && options_.holds_no_addresses) {
+        where.base_taken = name_file("cannot map ", path, taken.why());
+        taken = os::reservation::elsewhere(bytes);
+    }
     if (!taken)
         return name_file("cannot map ", path, taken.why());
-    place = std::move(*taken);
+    where.memory = std::move(*taken);
     return {};
 }
 

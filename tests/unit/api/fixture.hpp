@@ -228,4 +228,20 @@ std::string told(F&& f) {
     return got ? std::to_string(static_cast<int>(got->code)) + ": " + got->what : "nothing thrown";
 }
 
+/// Keeps others from the file's addresses.
+class taken_addresses {
+public:
+    explicit taken_addresses(const fs::path& file)
+        : got_(::mmap(reinterpret_cast<void*>(newest_superblock(file).base), MiB, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)) {
+        EXPECT_NE(got_, MAP_FAILED);
+    }
+    taken_addresses(const taken_addresses&) = delete;
+    taken_addresses& operator=(const taken_addresses&) = delete;
+    ~taken_addresses() { ::munmap(got_, MiB); }
+
+private:
+    void* got_;
+};
+
 } // namespace remanence::test

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <any>
+#include <atomic>
 #include <barrier>
 #include <bitset>
 #include <chrono>
@@ -90,6 +91,14 @@ struct directory { // of itself
     rem::map<rem::string, directory> below;
     rem::hash_map<int, directory> also_below;
     directory* above = nullptr;
+};
+struct tree { // likewise
+    int number;
+    rem::hash_map<int, tree> below;
+};
+struct vouched_tree {
+    int number;
+    rem::hash_map<int, vouched_tree> below;
 };
 struct with_path {
     int number;
@@ -219,6 +228,8 @@ template <>
 inline constexpr bool remanence::enable_persistable<persistable_test::pooled> = true;
 template <>
 inline constexpr bool remanence::enable_position_independent<persistable_test::account> = true;
+template <>
+inline constexpr bool remanence::enable_position_independent<persistable_test::vouched_tree> = true;
 
 namespace persistable_test {
 
@@ -388,6 +399,27 @@ TEST(position_independent, are_numbers_distances_and_what_is_vouched_for) {
     EXPECT_FALSE(rem::position_independent<rem::string>);
     EXPECT_FALSE((rem::position_independent<std::pair<int, int*>>));
     EXPECT_FALSE(rem::position_independent<hides_numbers>);
+}
+
+TEST(position_independent, are_values_of_the_library_if_their_parts_are) {
+    EXPECT_TRUE(rem::position_independent<std::atomic<int>>);
+    EXPECT_TRUE(rem::position_independent<std::atomic<std::chrono::seconds>>);
+    EXPECT_TRUE(rem::position_independent<std::complex<double>>);
+    EXPECT_TRUE(rem::position_independent<std::bitset<100>>);
+    EXPECT_TRUE(rem::position_independent<std::chrono::seconds>);
+    EXPECT_TRUE(rem::position_independent<std::chrono::system_clock::time_point>);
+    EXPECT_TRUE((rem::position_independent<rem::hash_map<int, std::complex<float>>>));
+    EXPECT_FALSE(rem::position_independent<std::atomic<int*>>);
+    EXPECT_FALSE(rem::position_independent<std::atomic<hides_numbers>>);
+    EXPECT_FALSE(rem::position_independent<rem::vector_pi<std::atomic<void*>>>);
+}
+
+TEST(position_independent, are_types_that_contain_themselves_only_when_vouched_for) {
+    EXPECT_FALSE(rem::position_independent<directory>);
+    EXPECT_FALSE(rem::position_independent<tree>);
+    EXPECT_FALSE((rem::position_independent<rem::btree_map<int, std::pair<int, tree>>>));
+    EXPECT_TRUE(rem::position_independent<vouched_tree>);
+    EXPECT_TRUE(rem::position_independent<rem::vector_pi<vouched_tree>>);
 }
 
 } // namespace persistable_test
