@@ -36,6 +36,26 @@ inline void clear_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t 
         words[begin / k_word_bits] &= ~detail::bits_in_word(begin, end);
 }
 
+/// The 64 bits from `at` on. Reads the word behind that of `at`, too, whether or not any of them lies there.
+[[nodiscard]] inline std::uint64_t window(const std::uint64_t* words, std::uint32_t at) {
+    const std::uint32_t shift = at % k_word_bits;
+    return words[at / k_word_bits] >> shift | words[at / k_word_bits + 1] << 1 << (k_word_bits - 1 - shift);
+}
+
+/// Sets those of the 64 bits from `at` on that `which` has. Writes both words.
+inline void set_window(std::uint64_t* words, std::uint32_t at, std::uint64_t which) {
+    const std::uint32_t shift = at % k_word_bits;
+    words[at / k_word_bits] |= which << shift;
+    words[at / k_word_bits + 1] |= which >> 1 >> (k_word_bits - 1 - shift);
+}
+
+/// Clears them, likewise.
+inline void clear_window(std::uint64_t* words, std::uint32_t at, std::uint64_t which) {
+    const std::uint32_t shift = at % k_word_bits;
+    words[at / k_word_bits] &= ~(which << shift);
+    words[at / k_word_bits + 1] &= ~(which >> 1 >> (k_word_bits - 1 - shift));
+}
+
 namespace detail {
 
 /// The first bit of [begin, end) that is set in the words, each xor-ed with `flip`; else `end`.

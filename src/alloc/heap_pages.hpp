@@ -80,6 +80,12 @@ public:
         announce(offset, count * sizeof(T));
         return reinterpret_cast<T*>(base_ + offset);
     }
+    /// The same where nobody listens.
+    template <class T>
+    [[nodiscard]] T* changing_unheard(const T* where) const {
+        return reinterpret_cast<T*>(base_ + offset_of(where));
+    }
+    [[nodiscard]] bool is_heard() const { return static_cast<bool>(listener_); }
     void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes) const {
         *changing(&descriptor(page)) = becomes;
     }

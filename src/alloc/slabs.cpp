@@ -51,7 +51,7 @@ bool slabs::note_damage(std::uint32_t slab, const char* what) {
 
 // --- allocation
 
-void* slabs::allocate(std::uint32_t count, std::uint32_t alignment) {
+void* slabs::allocate_any(std::uint32_t count, std::uint32_t alignment) {
     const alloc_state& state = pages_.state();
     const std::uint64_t begin = align_up(std::uint64_t{state.hole_begin}, alignment);
     if (begin + count > std::min(state.hole_end, k_slab_granules)) [[unlikely]]
@@ -183,7 +183,7 @@ bool slabs::retire_current() {
 
 // --- deallocation
 
-bool slabs::deallocate(const void* address, std::uint32_t count) {
+bool slabs::deallocate_any(const void* address, std::uint32_t count) {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
     const std::uint64_t page = offset / k_page_bytes;
     const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(page));

@@ -18,10 +18,14 @@
 //      as damage.
 #pragma once
 
+#include "alloc/bits.hpp"
 #include "alloc/heap_pages.hpp"
 #include "alloc/page_runs.hpp"
 #include "alloc/slab_layout.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -70,6 +74,7 @@ public:
     [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page);
 
 private:
+    [[nodiscard, gnu::noinline]] void* allocate_any(std::uint32_t count, std::uint32_t alignment);
     [[nodiscard]] void* claim(std::uint32_t begin, std::uint32_t count);
     [[nodiscard, gnu::cold]] void* no_hole(std::uint32_t slab);
     [[nodiscard, gnu::noinline]] void* allocate_elsewhere(std::uint32_t count, std::uint32_t alignment);
@@ -85,6 +90,7 @@ private:
         return pages_.changing(bits, k_slab_granules / 64);
     }
 
+    [[nodiscard, gnu::noinline]] bool deallocate_any(const void* address, std::uint32_t count);
     [[nodiscard]] bool move_to_bin(std::uint32_t slab, const std::uint64_t* used, hole freed);
     [[nodiscard]] bool link(std::uint32_t slab, hole longest);
     [[nodiscard]] bool unlink(std::uint32_t slab);
@@ -95,5 +101,78 @@ private:
     heap_pages& pages_;
     page_runs& runs_;
 };
+
+namespace detail {
+
+/// For each bin, how long a hole must be for its slab not to stay there. Of numbers that no bin has: any.
+inline constexpr auto k_outgrown = [] {
+    std::array<std::uint32_t, 256> lengths{}; // for all that a descriptor may say
+    for (std::uint32_t bin = 0; bin < k_bin_count; ++bin)
+        lengths[bin] = bin + 1 == k_bin_count ? k_slab_granules + 1 : least_of_bin(bin + 1);
+    return lengths;
+}();
+
+} // namespace detail
+
+// The usual cases of both are here: nobody listens, the block is small and, in its slab, has 64 granules behind it.
+
+inline void* slabs::allocate(std::uint32_t count, std::uint32_t alignment) {
+    const format::alloc_state& state = pages_.state();
+    const std::uint64_t first = align_up(std::uint64_t{state.hole_begin}, alignment);
+    const std::uint32_t slab = state.current_slab;
+    const section& home = section_of(slab);
+    if (count >= k_word_bits || first + count > std::min(state.hole_end, k_slab_granules - k_word_bits) ||
+        pages_.is_heard() || slab % k_slab_pages != 0 || !pages_.are_data_pages(home, slab, k_slab_pages)) [[unlikely]]
+        return allocate_any(count, alignment);
+    const auto begin = static_cast<std::uint32_t>(first);
+    const format::page_descriptor& d = pages_.descriptor(home, slab);
+    const std::uint64_t* const used = pages_.used_bits(home, slab);
+    const std::uint64_t block = (std::uint64_t{1} << count) - 1;
+    if (d.kind != format::page_kind::slab || d.count < count || (window(used, begin) & block) != 0) [[unlikely]]
+        return allocate_any(count, alignment);
+    set_window(pages_.changing_unheard(used), begin, block);
+    set_window(pages_.changing_unheard(pages_.start_bits(home, slab)), begin, 1);
+    pages_.changing_unheard(&d)->count -= count;
+    format::alloc_state& changing = *pages_.changing_unheard(&state);
+    changing.hole_begin = begin + count;
+    changing.allocated_bytes += count * k_granule_bytes;
+    return pages_.base() + slab * k_page_bytes + begin * k_granule_bytes;
+}
+
+// Who frees in random order waits for memory, and the processor runs ahead to the next block that is to be freed only if
+// little lies between: a few hundred instructions, and no branch that it cannot foretell. So here the block has as many
+// granules before it, too, and its slab, not the current one, stays in its bin.
+inline bool slabs::deallocate(const void* address, std::uint32_t count) {
+    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
+    const std::uint64_t page = offset / k_slab_bytes * k_slab_pages;
+    const auto begin = static_cast<std::uint32_t>(offset % k_slab_bytes / k_granule_bytes);
+    const auto slab = static_cast<std::uint32_t>(page);
+    const section& home = section_of(slab);
+    if (count >= k_word_bits || begin - k_word_bits >= k_slab_granules - 2 * k_word_bits - count || pages_.is_heard() ||
+        page > k_heap_pages_max || !is_aligned(offset, k_granule_bytes) ||
+        !pages_.are_data_pages(home, slab, k_slab_pages)) [[unlikely]]
+        return deallocate_any(address, count);
+    const format::page_descriptor& d = pages_.descriptor(home, slab);
+    const std::uint64_t* const used = pages_.used_bits(home, slab);
+    const std::uint64_t* const starts = pages_.start_bits(home, slab);
+    const std::uint64_t block = (std::uint64_t{1} << count) - 1;
+    const std::uint64_t used_here = window(used, begin);
+    const std::uint64_t starts_here = window(starts, begin);
+    const std::uint64_t begins_or_is_free = starts_here | ~used_here; // of the granule behind the block
+    const auto before = static_cast<std::uint32_t>(std::countl_zero(window(used, begin - k_word_bits) | 1));
+    const auto behind = static_cast<std::uint32_t>(
+        std::countr_zero(window(used, begin + count) | std::uint64_t{1} << (k_word_bits - 1)));
+    const format::alloc_state& state = pages_.state();
+    if (d.kind != format::page_kind::slab || (~used_here & block) != 0 || (starts_here & block) != 1 ||
+        (begins_or_is_free >> count & 1) == 0 || slab == state.current_slab || d.count == 0 ||
+        d.count + count >= k_slab_granules || std::max(before, behind) == k_word_bits - 1 ||
+        before + count + behind >= detail::k_outgrown[d.bin]) [[unlikely]]
+        return deallocate_any(address, count);
+    clear_window(pages_.changing_unheard(used), begin, block);
+    clear_window(pages_.changing_unheard(starts), begin, 1);
+    pages_.changing_unheard(&d)->count += count;
+    pages_.changing_unheard(&state)->allocated_bytes -= count * k_granule_bytes;
+    return true;
+}
 
 } // namespace remanence::alloc

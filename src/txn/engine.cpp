@@ -79,7 +79,7 @@ void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::option
 void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     std::lock_guard allocation(allocation_);
     has_other_changes_ = has_other_changes_ || !is_declared_;
-    if (options_.inspect) {
+    if (options_.inspect) [[unlikely]] {
         auto freed = allocator_->block_of(block);
         if (freed && freed->start == block) {
             if (is_declared_)

@@ -14,6 +14,7 @@
 #include "log/redo_log.hpp"
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
+#include "os/lone_mutex.hpp"
 #include "os/page_scan.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
@@ -270,9 +271,12 @@ private:
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
-    void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
     /// Somebody who calls the engine anyway, or a thread that does nothing else.
     enum class spilled_by { a_caller, the_side };
+    void spill_if_due(const void* block, std::uint64_t bytes) noexcept {
+        if (spill_pace_.is_look_due(bytes)) [[unlikely]]
+            try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
+    }
     void try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
     result<void> spill(byte_range handed_out, spilled_by whom);
     result<void> spill(std::span<const std::uint64_t> chunks, std::uint64_t& left, std::uint64_t enough);
@@ -296,7 +300,7 @@ private:
     std::unique_ptr<log::redo_log> log_;               // from the first commit on
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
-    mutable std::mutex allocation_;         // guards allocator_ and the view's growth
+    mutable os::lone_mutex allocation_;     // guards allocator_ and the view's growth
     std::atomic<bool> is_declared_ = false; // written with allocation_ held
     bool has_other_changes_ = false; // guarded by allocation_; changes in no announcement, as far as the engine notices
     std::uint64_t version_ = 0;

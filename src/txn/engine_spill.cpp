@@ -93,12 +93,7 @@ bool engine::spill_excess() noexcept {
     return allocation.owns_lock() && spilled_bytes_ == before;
 }
 
-// With allocation_ held. Whatever comes of it, the block is handed out.
-void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
-    if (spill_pace_.is_look_due(bytes))
-        try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
-}
-
+// With allocation_ held. Whatever comes of it, the caller goes on.
 void engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(at_store_, std::try_to_lock); // else a commit of another thread is under way
     if (!alone.owns_lock() || options_.read_only || is_poisoned())

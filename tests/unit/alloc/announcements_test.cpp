@@ -2,7 +2,11 @@
 
 #include "unit/alloc/test_heap.hpp"
 
+#include <cstdio>
+#include <random>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace remanence::alloc {
 namespace {
@@ -114,6 +118,35 @@ TEST_F(announcements, reach_nobody_after_nobody_listens) {
     allocate(100'000, 16);
     EXPECT_TRUE(told_.empty());
     EXPECT_FALSE(changed().empty());
+}
+
+// Frees that nobody listens to take a shorter way (slabs.hpp).
+TEST(allocators, do_the_same_whether_or_not_anybody_listens) {
+    const std::uint64_t seed = std::random_device{}();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    random_engine random(seed);
+    test_heap heard;
+    test_heap unheard;
+    heard->set_listener([](std::uint64_t, std::uint64_t) {});
+    std::vector<std::pair<live_block, void*>> blocks; // of the first heap, and where it is in the other
+    for (int step = 0; step < 60'000; ++step) {
+        const bool is_growing = step / 10'000 % 2 == 0;
+        if (blocks.empty() || random_below(random, 10) < (is_growing ? 7U : 3U)) {
+            const std::size_t bytes = 1 + random_below(random, random_below(random, 10) == 0 ? 9'000 : 300);
+            void* const first = heard->allocate(bytes);
+            blocks.push_back({{first, bytes, k_granule_bytes}, unheard->allocate(bytes)});
+            ASSERT_EQ(heard.offset_of(first), unheard.offset_of(blocks.back().second));
+        } else {
+            std::swap(blocks[random_below(random, blocks.size())], blocks.back());
+            heard->deallocate(blocks.back().first.address, blocks.back().first.bytes);
+            unheard->deallocate(blocks.back().second, blocks.back().first.bytes);
+            blocks.pop_back();
+        }
+        if (step % 1'000 == 0) {
+            ASSERT_TRUE(heard.snapshot() == unheard.snapshot()) << step;
+        }
+    }
+    EXPECT_TRUE(heard.snapshot() == unheard.snapshot());
 }
 
 } // namespace

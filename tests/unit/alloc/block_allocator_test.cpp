@@ -572,5 +572,26 @@ TEST(block_allocator_death, freeing_what_is_no_block_aborts) {
     EXPECT_DEATH(heap->deallocate(nullptr, 200), message);
 }
 
+// Where most blocks lie: with 64 granules on either side, in a slab that is not the current one.
+TEST(block_allocator_death, freeing_what_is_no_block_aborts_in_the_midst_of_a_slab) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    test_heap heap;
+    std::vector<std::byte*> blocks;
+    for (std::size_t i = 0; i != 2 * k_slab_bytes / 40; ++i)
+        blocks.push_back(static_cast<std::byte*>(heap->allocate(40)));
+    const std::size_t there = blocks.size() / 4;
+    for (const std::size_t gone : {there + 1, there + 3}) // the first brings the slab into the bin of the second
+        heap->deallocate(blocks[gone], 40);
+    const char* const message = "not an allocated block of this size";
+    EXPECT_DEATH(heap->deallocate(blocks[there + 1], 40), message);
+    EXPECT_DEATH(heap->deallocate(blocks[there + 3], 40), message);
+    EXPECT_DEATH(heap->deallocate(blocks[there], 32), message);
+    EXPECT_DEATH(heap->deallocate(blocks[there], 48), message);
+    EXPECT_DEATH(heap->deallocate(blocks[there + 4], 80), message);
+    EXPECT_DEATH(heap->deallocate(blocks[there + 5] + 8, 32), message);
+    EXPECT_DEATH(heap->deallocate(blocks[there + 5] + 4, 40), message);
+    heap->deallocate(blocks[there + 5], 40);
+}
+
 } // namespace
 } // namespace remanence::alloc
