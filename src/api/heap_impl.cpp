@@ -277,7 +277,7 @@ void heap_impl::watch_memory() {
     try {
         if (const std::uint64_t budget = engine->budget_to_watch(); budget != 0)
             spiller = std::make_unique<background_spill>(*engine, budget);
-    } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): no thread, or no memory
+    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): there is no thread to be had
     }
 }
 
@@ -309,7 +309,8 @@ write_section::write_section(heap_impl* impl, section_kind kind, std::optional<d
     if (place == section_place::outermost && impl->lock.write_depth() != 0) {
         raise(errc::section_conflict,
               "write_async() of " + impl->path.string() +
-                  " was called inside a write section of the same thread, whose end commits both. Use write(), or end that "
+                  " was called inside a write section of the same thread, whose end commits both. Use write(), or end "
+                  "that "
                   "section first.",
               impl->path.string());
     }
@@ -377,8 +378,14 @@ void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
         raise(*why);
     if (impl->engine->reserved_bytes() != impl->registered_bytes)
         registry::extend(*impl);
-    if (impl->engine->has_grown()) [[unlikely]]
-        impl->watch_memory();
+    if (impl->engine->has_grown()) [[unlikely]] {
+        try {
+            impl->watch_memory();
+        } catch (...) {
+            impl->engine->deallocate(block, bytes, alignment);
+            throw;
+        }
+    }
     return block;
 }
 

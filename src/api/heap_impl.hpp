@@ -52,7 +52,7 @@ public:
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
-    /// Starts the spiller, if the heap is large: when it is opened, and when it has grown. From any thread.
+    /// Starts the spiller, if the heap is large: when it is opened, and when it has grown. From any thread. Throws std::bad_alloc.
     void watch_memory();
     void begin_declared();
     void end_declared();

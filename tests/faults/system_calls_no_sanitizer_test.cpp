@@ -4,6 +4,8 @@
 //
 // Not under the sanitizers, which put functions of their own in the place of these.
 #include "program.hpp"
+
+#include "os/pagemap_scan.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
@@ -78,6 +80,12 @@ const char* read_from(off_t offset) {
     return offset >= k_longer_than_any_file ? "pread of the page map" : "pread";
 }
 
+const char* control(unsigned long request, const void* argument) {
+    const bool looks_for_writes =
+        request != os::kernel::k_pagemap_scan || static_cast<const os::kernel::pm_scan_arg*>(argument)->flags != 0;
+    return looks_for_writes ? "ioctl" : "ioctl to find private copies";
+}
+
 const char* write_to(std::size_t count, off_t offset) {
     constexpr std::size_t k_superblock = 4096; // two of them, at the beginning
     return count == k_superblock && (offset == 0 || offset == k_superblock) ? "pwrite of a superblock" : "pwrite";
@@ -129,7 +137,8 @@ REM_WRAP(link, int, (const char* from, const char* to), (from, to))
 REM_WRAP(renameat2, int, (int a, const char* from, int b, const char* to, unsigned flags), (a, from, b, to, flags))
 REM_WRAP(rename, int, (const char* from, const char* to), (from, to))
 REM_WRAP(unlink, int, (const char* path), (path))
-REM_WRAP(ioctl, int, (int fd, unsigned long request, void* argument), (fd, request, argument))
+REM_WRAP_AS(ioctl, remanence::faults::control(request, argument), int, (int fd, unsigned long request, void* argument),
+            (fd, request, argument))
 REM_WRAP(getrandom, ssize_t, (void* into, std::size_t bytes, unsigned flags), (into, bytes, flags))
 
 // But for what the standard library waits with: the kernel fails none of those so.
@@ -225,6 +234,7 @@ constexpr silence k_silent[] = {
     {"close", 0, "what had to be durable was synced before, and the descriptor is closed nevertheless"},
     {"open of the page map", 0, "nothing is spilled then; a tracker that needs it says so"},
     {"pread of the page map", 0, "likewise"},
+    {"ioctl to find private copies", 0, "the page map tells them, too"},
     {"open of the memory in use", 0, "nothing is spilled then but by who calls the library"},
     {"mprotect to protect", 0, "memory keeps what cannot be spilled"},
     {k_opens, 0, "repeated"},
