@@ -125,7 +125,9 @@ result<reservation> reservation::at_random(std::uint64_t bytes) {
 result<reservation> reservation::elsewhere(std::uint64_t bytes) {
     if (bytes <= k_bases_end - k_elsewhere_begin) {
         auto taken = try_to_reserve_within(k_elsewhere_begin, k_bases_end, bytes, k_random_tries_elsewhere);
-        if (taken && taken->code == 0)
+        if (!taken)
+            return taken.error();
+        if (taken->code == 0)
             return reservation(pointer(taken->base), bytes);
     }
     return at_random(bytes);
