@@ -71,10 +71,10 @@ TEST_P(declared_sections, commit_what_is_touched_asynchronously) {
     make().close();
     heap h = after_crash([](heap& used) {
         std::optional<commit_ticket> last;
-        for (std::uint64_t i = 1; i <= 20; ++i) {
+        for (std::uint64_t i = 1; i <= 20; ++i)
             last = used.write_async(declared, [&] { put(used, i * 4321, i); });
+        for (std::uint64_t i = 1; i <= 20; ++i)
             list_of(used)[i * 4321] = 99; // after the point
-        }
         last->wait();
     });
     for (std::uint64_t i = 1; i <= 20; ++i)
