@@ -143,7 +143,8 @@ public:
     /// Spills when more than dirty_limit_bytes is written and not committed, while all others that write wait. For who watches
     /// memory of programs that write without allocating, freeing or announcing anything, which is when that is done else. System
     /// calls that write, meanwhile, to what is spilled or kept waiting fail with EFAULT, unless it was announced by touch(). A
-    /// failure poisons. From any thread, before close(). Whether there was nothing to be spilled.
+    /// failure poisons. From any thread, before close(). Whether it looked, and nothing was to
+    /// be spilled.
     bool spill_excess() noexcept;
     /// dirty_limit_bytes, if the heap is so large that there may ever be so much; else 0.
     [[nodiscard]] std::uint64_t budget_to_watch() const;
@@ -284,7 +285,8 @@ private:
     void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
     /// Somebody who calls the engine anyway, or a thread that does nothing else.
     enum class spilled_by { a_caller, the_side };
-    void try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
+    /// Whether it could: nobody else was at the store.
+    [[nodiscard]] bool try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
     result<void> spill(byte_range handed_out, spilled_by whom);
     result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);

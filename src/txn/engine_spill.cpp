@@ -99,27 +99,28 @@ std::uint64_t engine::budget_to_watch() const {
 bool engine::spill_excess() noexcept {
     const std::unique_lock allocation(allocation_, std::try_to_lock); // else somebody else is about to look, or commits
     const std::uint64_t before = spilled_bytes_;
-    if (allocation.owns_lock())
-        try_to_spill({}, spilled_by::the_side);
-    return allocation.owns_lock() && spilled_bytes_ == before;
+    return allocation.owns_lock() && try_to_spill({}, spilled_by::the_side) && spilled_bytes_ == before;
 }
 
 // With allocation_ held. Whatever comes of it, the block is handed out.
 void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
     if (spill_pace_.is_look_due(bytes))
-        try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
+        (void)try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
 }
 
-void engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
-    const std::unique_lock alone(at_store_, std::try_to_lock); // else a commit of another thread is under way
-    if (!alone.owns_lock() || options_.read_only || is_poisoned())
-        return;
+bool engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
+    const std::unique_lock alone(at_store_, std::try_to_lock); // else another thread commits, or asks for statistics
+    if (!alone.owns_lock())
+        return false;
+    if (options_.read_only || is_poisoned())
+        return true;
     try {
         auto spilled = poisoning_without_memory([&] { return spill(handed_out, whom); });
         if (!spilled)
             (void)poison(spilled.error()); // the next commit will hear
     } catch (const std::bad_alloc&) {      // NOLINT(bugprone-empty-catch): likewise
     }
+    return true;
 }
 
 result<void> engine::spill(byte_range handed_out, spilled_by whom) {

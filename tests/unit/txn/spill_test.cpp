@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <optional>
 #include <random>
@@ -119,6 +120,24 @@ TEST_P(spilling, who_finishes_a_checkpoint_while_others_are_paused_reports_no_pr
     for (const std::byte* block : blocks)
         EXPECT_TRUE(holds(block, 101));
     expect_sound();
+}
+
+// Who asked for statistics in that moment once ended all spilling.
+TEST_P(spilling, is_not_done_when_somebody_else_is_at_the_store) {
+    const auto blocks = allocate_many(150);
+    commit();
+    for (std::byte* block : blocks)
+        std::memset(block, 100, k_block_bytes);
+    const std::uint64_t before = engine_->spilled_bytes();
+    const auto spill = [&] { return std::async(std::launch::async, [&] { return engine_->spill_excess(); }).get(); };
+    {
+        const auto other = engine_->at_rest();
+        EXPECT_FALSE(spill());
+        EXPECT_EQ(engine_->spilled_bytes(), before);
+    }
+    EXPECT_FALSE(spill());
+    EXPECT_GT(engine_->spilled_bytes(), before + 5 * MiB);
+    EXPECT_TRUE(spill());
 }
 
 TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
