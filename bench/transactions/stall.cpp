@@ -17,6 +17,7 @@ constexpr std::string_view k_purpose =
     R"(Measures durable transactions that add 1 to three random numbers of 10 million in a map, by one thread, 1,000 of them
 every second for 40 seconds: long enough for several checkpoints of ours. The time of a transaction
 counts from the moment at which it was due, so that one that takes long is in the time of those that wait for it, too.
+The system "device" is one durable write for each transaction.
 Each run is a fresh process on the files of the one before, which reads everything once and then measures.
 )";
 
@@ -27,6 +28,7 @@ constexpr std::chrono::milliseconds k_interval{1};
 std::vector<system_kind> all_systems() {
     std::vector<system_kind> all = remanence_systems();
     std::erase_if(all, [](const system_kind& each) { return each.name == "remanence, fallback"; });
+    all.push_back(device_system());
 #ifdef BENCH_ROCKSDB
     all.push_back(rocksdb_system());
 #endif

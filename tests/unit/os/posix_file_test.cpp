@@ -101,6 +101,18 @@ TEST_F(posix_file, durable_writes_and_buffered_ones_see_each_other) {
     EXPECT_EQ(contents(*f, 8192, 1024), bytes);
 }
 
+TEST_F(posix_file, says_where_nothing_was_ever_written) {
+    auto f = open_or_create("f");
+    ASSERT_TRUE(f->write("test", 0, pattern(4096)));
+    ASSERT_TRUE(f->write("test", 1 << 20, pattern(4096)));
+    EXPECT_FALSE(*f->is_hole({0, 4096}));
+    EXPECT_TRUE(*f->is_hole({64 << 10, 64 << 10}));
+    EXPECT_FALSE(*f->is_hole({64 << 10, 1 << 20}));
+    EXPECT_TRUE(*f->is_hole({2 << 20, 4096}));                             // behind the end
+    ASSERT_TRUE(f->write("test", 96 << 10, std::vector<std::byte>(4096))); // zeros are bytes, too
+    EXPECT_FALSE(*f->is_hole({64 << 10, 64 << 10}));
+}
+
 TEST_F(posix_file, the_lock_belongs_to_the_open_file) {
     auto a = open_or_create("f");
     auto b = open_or_create("f");

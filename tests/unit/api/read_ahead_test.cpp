@@ -1,0 +1,118 @@
+// What a heap reads of its file beyond what is asked for: heap_options::read_ahead, and what packed maps do without it.
+
+#include "unit/api/fixture.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace remanence::test {
+namespace {
+
+class reading_ahead : public testing::Test {
+protected:
+    static constexpr std::size_t k_entries = 60'000;
+
+    static std::string key(std::size_t i) { return "key " + std::to_string(1'000'000 + i); }
+
+    void SetUp() override {
+        heap h = heap::create(path_);
+        auto& map = h.root<packed_map>("map");
+        for (std::size_t i = 0; i < k_entries; ++i)
+            map.emplace(key(i), "some sixty bytes of value, so that there are leaves enough..");
+        h.commit();
+        h.checkpoint();
+        h.close();
+        const int opened = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+        ASSERT_GE(opened, 0);
+        ::fsync(opened);
+        ::posix_fadvise(opened, 0, 0, POSIX_FADV_DONTNEED);
+        size_ = fs::file_size(path_);
+        mapped_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, opened, 0);
+        ::close(opened);
+        ASSERT_NE(mapped_, MAP_FAILED);
+        if (in_page_cache() != 0)
+            GTEST_SKIP() << "this file system keeps all in memory";
+    }
+    void TearDown() override { ::munmap(mapped_, size_); }
+    heap open(bool read_ahead) {
+        heap_options options;
+        options.read_ahead = read_ahead;
+        return heap::open_existing(path_, options);
+    }
+    /// Pages of the file.
+    [[nodiscard]] std::size_t in_page_cache() const {
+        std::vector<unsigned char> pages((size_ + k_page_bytes - 1) / k_page_bytes);
+        EXPECT_EQ(::mincore(mapped_, size_, pages.data()), 0);
+        return static_cast<std::size_t>(std::ranges::count_if(pages, [](unsigned char page) { return page % 2 != 0; }));
+    }
+    /// Once nothing more has come for a quarter of a second.
+    [[nodiscard]] std::size_t in_page_cache_at_last() const {
+        std::size_t last = in_page_cache();
+        for (int same = 0; same != 5; ++same) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            if (const std::size_t now = in_page_cache(); now != last) {
+                last = now;
+                same = 0;
+            }
+        }
+        return last;
+    }
+    [[nodiscard]] std::size_t pages_of_file() const { return size_ / k_page_bytes; }
+
+    temp_dir directory_;
+    fs::path path_ = directory_.path() / "h";
+    std::size_t size_ = 0;
+    void* mapped_ = MAP_FAILED;
+};
+
+TEST_F(reading_ahead, without_it_a_look_up_reads_what_it_needs) {
+    heap h = open(false);
+    const auto* const map = h.find_root<packed_map>("map");
+    const std::size_t opened = in_page_cache_at_last();
+    for (const std::size_t i : {k_entries / 5, k_entries / 2, k_entries / 7 * 6})
+        EXPECT_NE(map->find(key(i)), map->end());
+    EXPECT_LT(opened, pages_of_file() / 4);
+    EXPECT_LE(in_page_cache_at_last(), opened + std::size_t{3 * 8});
+}
+
+TEST_F(reading_ahead, read_index_reads_what_leads_to_the_leaves_and_not_the_leaves) {
+    heap h = open(false);
+    const auto* const map = h.find_root<packed_map>("map");
+    const std::size_t opened = in_page_cache_at_last();
+    map->read_index();
+    const std::size_t with_index = in_page_cache_at_last();
+    EXPECT_GE(with_index, opened + 12); // nodes of 2 KiB, for a thousand leaves
+    EXPECT_LT(with_index, pages_of_file() / 4);
+    EXPECT_NE(map->find(key(k_entries / 3)), map->end());
+    EXPECT_NE(map->find(key(k_entries / 3 * 2)), map->end());
+    EXPECT_LE(in_page_cache_at_last(), with_index + 2 * 2); // a leaf lies on two pages at most
+}
+
+TEST_F(reading_ahead, an_iteration_asks_for_what_comes_next) {
+    heap h = open(false);
+    const auto* const map = h.find_root<packed_map>("map");
+    auto at = map->begin();
+    for (std::size_t i = 0; i < k_entries / 4; ++i)
+        ++at;
+    // What it has passed is less than a third, with what leads there.
+    EXPECT_GT(in_page_cache_at_last(), pages_of_file() / 4 + 64);
+    for (; at != map->end(); ++at) {
+    }
+    EXPECT_GT(in_page_cache_at_last(), pages_of_file() / 4 * 3);
+}
+
+TEST_F(reading_ahead, read_index_does_no_harm_elsewhere) {
+    heap h = open(true);
+    h.find_root<packed_map>("map")->read_index();
+    h.write([&] {
+        auto& empty = h.root<packed_map>("empty");
+        empty.read_index();
+        EXPECT_TRUE(empty.empty());
+    });
+    const packed_map in_memory;
+    in_memory.read_index();
+    EXPECT_TRUE(h.verify().clean());
+}
+
+} // namespace
+} // namespace remanence::test
