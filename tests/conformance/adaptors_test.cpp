@@ -109,7 +109,7 @@ private:
 
 template <class Element>
 class adaptors : public testing::Test {};
-using elements = testing::Types<int, string, record, fragile>;
+using elements = testing::Types<int, string, record, fragile, serialised>;
 TYPED_TEST_SUITE(adaptors, elements);
 
 TYPED_TEST(adaptors, stack_conforms) {

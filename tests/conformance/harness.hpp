@@ -165,7 +165,8 @@ private:
 template <class Container>
 inline constexpr bool holds_fragile_v =
     std::is_same_v<typename Container::value_type, fragile> ||
-    std::is_same_v<typename Container::value_type, std::pair<const fragile, fragile>>;
+    std::is_same_v<typename Container::value_type, std::pair<const fragile, fragile>> ||
+    std::is_same_v<typename Container::value_type, std::pair<fragile, fragile>>; // of a flat map
 
 template <class Container>
 inline constexpr bool may_throw_v = holds_fragile_v<Container>;

@@ -1,6 +1,6 @@
 // Input: operations of four bytes: what is done to which container, two numbers, and one that makes a text. A B-tree, a hash
-// table, a packed map, a vector and a string in a heap do it, with commits and rollbacks, and their std models; after each the two hold the
-// same, and the containers' structure is whole.
+// table, a packed map, a vector and a string in one heap do it, with commits, rollbacks and reopenings, and their std models; after each the two
+// hold the same, and the containers' structure is whole. Other kinds of containers: own_containers_fuzz.cpp, guests_fuzz.cpp.
 #include "heap_files.hpp"
 
 #include "support/btree_inspector.hpp"
@@ -63,17 +63,19 @@ public:
 
 private:
     void begin() {
-        book_.write([this] {
-            tree_ = &book_.root<tree>("tree");
-            table_ = &book_.root<table>("table");
-            packed_ = &book_.root<packed_multimap>("packed");
-            vector_ = &book_.root<vector_pi<string_pi>>("vector");
-            text_ = &book_.root<string_pi>("text");
-        });
+        book_.write([this] { find(); });
         now_ = committed_ = {};
         if (!empty_bytes_)
             empty_bytes_ = book_.stats().allocated_bytes;
         require(book_.stats().allocated_bytes == *empty_bytes_, "memory has leaked");
+    }
+    /// Makes what is not there.
+    void find() {
+        tree_ = &book_.root<tree>("tree");
+        table_ = &book_.root<table>("table");
+        packed_ = &book_.root<packed_multimap>("packed");
+        vector_ = &book_.root<vector_pi<string_pi>>("vector");
+        text_ = &book_.root<string_pi>("text");
     }
     void end() {
         require(book_.check_pointers().clean(), "a pointer leads out of the heap");
@@ -108,6 +110,9 @@ private:
             if (o.a % 2 == 0) {
                 book_.commit();
                 committed_ = now_;
+            } else if (o.b % 16 == 0) { // what is not committed is gone
+                reopen();
+                now_ = committed_;
             } else {
                 book_.rollback();
                 now_ = committed_;
@@ -115,6 +120,12 @@ private:
             break;
         }
         compare();
+    }
+
+    void reopen() {
+        book_.close();
+        book_ = heap::open(directory_ / "book.rem");
+        find();
     }
 
     void change_tree(const operation& o) {
