@@ -11,9 +11,9 @@ namespace remanence::detail {
 namespace {
 
 constexpr std::uint64_t k_steps_of_budget = 8;
-// A thread makes no more pages its own than so many bytes in a second.
-constexpr std::uint64_t k_written_in_a_second = 2 * GiB;
-constexpr std::chrono::milliseconds k_pause_min{5};
+// A thread makes no more pages its own than so many bytes in a second, huge ones included.
+constexpr std::uint64_t k_written_in_a_second = 4 * GiB;
+constexpr std::chrono::milliseconds k_pause_min{1};
 constexpr std::chrono::milliseconds k_pause_max{500};
 
 } // namespace

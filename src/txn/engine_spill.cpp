@@ -187,8 +187,10 @@ result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
     auto pages = view_->pages_to_spill(chunk);
     if (!pages)
         return kept(pages.why());
-    if (pages->empty())
-        return std::optional<std::uint64_t>(0);
+    if (pages->empty()) {
+        auto given_back = view_->give_back_zeros(chunk);
+        return given_back ? std::optional(*given_back) : kept(given_back.why());
+    }
     const bool is_stored = store_->is_stored(chunk);
     if (auto room = is_stored ? reserve_to_move_early(chunk) : reserve_to_spill(chunk, *pages); !room) {
         if (room.why().code == errc::no_space)

@@ -174,6 +174,9 @@ public:
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    /// Of a chunk without such pages: if all that was written holds zeros, as its home does, its memory goes back to the kernel; so
+    /// many bytes. 0: it may not, or others have written by now. Signals are taken afterwards.
+    result<std::uint64_t> give_back_zeros(std::uint64_t chunk);
     /// Whoever writes waits until they may go on: for who takes no signals, and spills meanwhile. False when it cannot be, or when
     /// system calls were promised memory.
     bool pause_all();
@@ -287,7 +290,10 @@ private:
     void note_mapped(std::uint64_t chunks) { unmapped_chunks_ -= std::min(unmapped_chunks_, chunks); }
     void forget_spilled() noexcept;
     void forget_spilled(std::uint64_t chunk) noexcept;
+    void reserve_to_stage();
     result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<os::page_run>& pages);
+    template <class F>
+    auto while_paused(byte_range where, const F& f) -> decltype(f());
     result<bool> replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages, os::moving_mapping& by,
                                  std::vector<std::uint32_t>& checksums);
 

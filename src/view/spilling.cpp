@@ -134,6 +134,12 @@ bool memory_view::is_to_move(std::uint64_t chunk) const {
     return store_.is_stored(chunk) && !maps(chunk, mapping::next_home);
 }
 
+void memory_view::reserve_to_stage() {
+    staged_.resize(static_cast<std::size_t>(store_.chunk_bytes()));
+    for (auto* runs : {&private_, &staged_runs_})
+        runs->reserve(static_cast<std::size_t>(store_.chunk_pages()));
+}
+
 // Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
 // stored chunk which nobody has written come from the file; if they are not what is committed they must not get another checksum:
 // no pages then.
@@ -175,7 +181,7 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
 }
 
 result<std::vector<os::page_run>> memory_view::pages_to_spill(std::uint64_t chunk) {
-    staged_.resize(static_cast<std::size_t>(store_.chunk_bytes()));
+    reserve_to_stage();
     std::vector<os::page_run> pages;
     if (!store_.may_hold_early(chunk)) // before room on the disk is taken for it
         return pages;
@@ -199,6 +205,43 @@ result<void> memory_view::let_all_go_on() {
     return scanner_->let_writes_go_on();
 }
 
+template <class F>
+auto memory_view::while_paused(byte_range where, const F& f) -> decltype(f()) {
+    if (has_paused_all_)
+        return f();
+    const os::blocked_signals none; // a handler that writes there would wait for itself
+    if (auto paused = scanner_->pause_writes(where); !paused)
+        return cannot_map(paused.why());
+    auto done = f();
+    REM_TRY(scanner_->let_writes_go_on());
+    return done;
+}
+
+// Of a chunk that is to move stage() names no pages when one has rotted; and in a hole of the file a spill that failed may have
+// left bytes.
+result<std::uint64_t> memory_view::give_back_zeros(std::uint64_t chunk) {
+    if (is_to_move(chunk) || (is_in_file_hole(chunk) && spilled_.find(chunk) == nullptr))
+        return std::uint64_t{0};
+    const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+    std::vector<os::page_run> copies; // others may be read only, and take no memory
+    REM_TRY(copies_->append_sparse({all.offset, all.bytes}, copies));
+    std::uint64_t bytes = 0;
+    for (const os::page_run& run : copies)
+        bytes += run.bytes;
+    std::vector<std::uint32_t> checksums = as_spilled(chunk).checksums;
+    reserve_to_stage();
+    return while_paused(all, [&]() -> result<std::uint64_t> {
+        staged_runs_.clear();
+        if (auto staged = stage(chunk, checksums, staged_runs_); !staged)
+            return cannot_map(staged.why());
+        if (!staged_runs_.empty())
+            return std::uint64_t{0};
+        if (auto dropped = os::drop_pages(base() + all.offset, all.bytes); !dropped)
+            return cannot_map(dropped.why());
+        return bytes;
+    });
+}
+
 result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
     // All memory that is needed comes first.
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
@@ -207,8 +250,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
     auto aside = os::moving_mapping::create(all.bytes);
     if (!aside)
         return cannot_map(aside.why());
-    for (auto* runs : {&private_, &staged_runs_})
-        runs->reserve(static_cast<std::size_t>(store_.chunk_pages()));
+    reserve_to_stage();
     mapping& now = mappings_.at(chunk);
     if (!store_.hold_early(chunk))
         return std::uint64_t{0};
@@ -221,16 +263,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
         }
     }
 
-    auto replaced = [&]() -> result<bool> {
-        if (has_paused_all_)
-            return replace_by_file(chunk, pages, *aside, checksums);
-        const os::blocked_signals none; // a handler that writes here would wait for itself
-        if (auto paused = scanner_->pause_writes(all); !paused)
-            return cannot_map(paused.why());
-        auto done = replace_by_file(chunk, pages, *aside, checksums);
-        REM_TRY(scanner_->let_writes_go_on());
-        return done;
-    }();
+    auto replaced = while_paused(all, [&] { return replace_by_file(chunk, pages, *aside, checksums); });
     if (!replaced || !*replaced) {
         if (!was_spilled) {
             spilled_.erase(chunk);

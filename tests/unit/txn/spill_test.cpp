@@ -1,5 +1,6 @@
 // More is written than the budget allows: it lies in the file before it is committed, and nothing else can be told from that.
 
+#include "os/private_copies.hpp"
 #include "os/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
@@ -75,6 +76,17 @@ protected:
     void expect_numbers_in(const std::vector<std::byte*>& blocks) {
         for (std::size_t i = 0; i < blocks.size(); ++i)
             EXPECT_TRUE(holds(blocks[i], static_cast<int>(i) + 1)) << i;
+    }
+    /// Of what the program wrote: what the kernel cannot take back.
+    std::uint64_t bytes_in_memory(const std::byte* from, std::uint64_t bytes) {
+        auto copies = os::private_copies::create(engine_->base());
+        EXPECT_TRUE(copies);
+        std::vector<os::page_run> runs;
+        EXPECT_TRUE(copies->append_sparse({align_down(engine_->offset_of(from), k_page_bytes), bytes}, runs));
+        std::uint64_t found = 0;
+        for (const os::page_run& run : runs)
+            found += run.bytes;
+        return found;
     }
     void commit() {
         auto done = engine_->commit();
@@ -154,6 +166,55 @@ TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
     ASSERT_TRUE(engine_->close());
     open();
     expect_numbers_in(blocks);
+}
+
+// There is nothing to be written, and yet memory is full of it.
+TEST_P(spilling, zeros_give_their_memory_back) {
+    constexpr std::uint64_t k_bytes = 6 * MiB;
+    std::byte* const block = allocate(k_bytes, 0);
+    block[5 * MiB + 5] = std::byte{5};
+    EXPECT_GT(bytes_in_memory(block, k_bytes), 5 * MiB);
+    (void)engine_->spill_excess();
+    EXPECT_LE(bytes_in_memory(block, k_bytes), k_budget);
+    EXPECT_LE(engine_->spilled_bytes(), k_spill_chunk_bytes);
+    block[17] = std::byte{6};
+    commit();
+    open();
+    for (std::uint64_t at = 0; at < k_bytes; ++at)
+        ASSERT_EQ(block[at], std::byte(at == 17 ? 6 : at == 5 * MiB + 5 ? 5 : 0)) << at;
+    expect_sound();
+}
+
+// Fresh ones and stored ones.
+TEST_P(spilling, zeros_over_zeros_that_were_spilled_give_their_memory_back) {
+    constexpr std::uint64_t k_bytes = 6 * MiB;
+    const auto write_and_spill = [&](std::byte* block, int what) {
+        std::memset(block, what, k_bytes);
+        EXPECT_GT(bytes_in_memory(block, k_bytes), 5 * MiB);
+        (void)engine_->spill_excess();
+        EXPECT_LE(bytes_in_memory(block, k_bytes), k_budget);
+    };
+    const auto make_zeros_twice = [&](std::byte* block) {
+        write_and_spill(block, 0);
+        const std::uint64_t spilled = engine_->spilled_bytes();
+        write_and_spill(block, 0);
+        block[MiB + 5] = std::byte{5};
+        return engine_->spilled_bytes() - spilled;
+    };
+    std::byte* const fresh = allocate(k_bytes, 1);
+    write_and_spill(fresh, 1);
+    (void)make_zeros_twice(fresh); // what is at a home that nobody names has to be overwritten
+    std::byte* const stored = allocate(k_bytes, 1);
+    commit();
+    open();
+    EXPECT_LE(make_zeros_twice(stored), 2 * k_budget);
+    commit();
+    open();
+    for (std::uint64_t at = 0; at < k_bytes; ++at) {
+        ASSERT_EQ(fresh[at], std::byte(at == MiB + 5 ? 5 : 0)) << at;
+        ASSERT_EQ(stored[at], fresh[at]) << at;
+    }
+    expect_sound();
 }
 
 TEST_P(spilling, it_is_gone_without_a_commit) {

@@ -1,17 +1,20 @@
 // Threads write to memory while another one's allocations spill it: nothing that they write gets lost.
 
 #include "os/simulated_disk.hpp"
+#include "support/failing_files.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -24,7 +27,7 @@ protected:
     void SetUp() override { open(); }
     void open() {
         engine_.reset();
-        auto opened = engine::open(disk_, "dir/heap", open_mode::open_or_create,
+        auto opened = engine::open(files_, "dir/heap", open_mode::open_or_create,
                                    {.reserve_bytes = 256 * MiB,
                                     .chunk_bytes = 64 * KiB,
                                     .log_limit_bytes = 256 * MiB,
@@ -42,6 +45,7 @@ protected:
     }
 
     os::simulated_disk disk_;
+    test::failing_files files_{disk_};
     std::unique_ptr<engine> engine_;
 };
 
@@ -180,6 +184,84 @@ TEST_P(spilling_threads, several_may_allocate_beyond_the_budget) {
                 ASSERT_EQ(blocks[thread][i][word], thread * 1000 + i + word);
         }
     }
+}
+
+// The memory of zeros is given back, whether those who write are paused altogether or chunk by chunk.
+TEST_P(spilling_threads, what_they_write_to_zeros_meanwhile_stays) {
+    constexpr std::uint64_t k_bytes = 4 * MiB;
+    constexpr std::uint64_t k_page_words = k_page_bytes / sizeof(std::uint64_t);
+    for (const bool is_by_the_side : {true, false}) {
+        std::uint64_t* const other = allocate(2 * MiB); // to be announced, for the engine to look
+        std::uint64_t* const block = allocate(k_bytes);
+        std::atomic<bool> is_over = false;
+        std::atomic<unsigned> lost = 0;
+        std::atomic<std::uint64_t> written = 0;
+        std::vector<std::thread> writers;
+        for (unsigned thread = 1; thread < 3; ++thread) {
+            // Writes one word of a page that is zeros otherwise, for a moment. No atomic one: of such a write the thread sanitizer
+            // holds a lock, while it is paused.
+            writers.emplace_back([&, thread] {
+                std::mt19937_64 random(thread);
+                while (!is_over) {
+                    volatile std::uint64_t& word =
+                        block[random() % (k_bytes / k_page_bytes - 1) * k_page_words + thread * k_page_words / 3];
+                    word = thread;
+                    for (int i = 0; i < 50; ++i)
+                        lost += word == thread ? 0 : 1;
+                    word = 0;
+                    ++written;
+                }
+            });
+        }
+        for (int round = 0; round < 60; ++round) {
+            for (std::uint64_t page = 0; page < k_bytes / k_page_bytes; ++page)
+                const_cast<volatile std::uint64_t&>(block[page * k_page_words]) = 0;
+            if (is_by_the_side)
+                (void)engine_->spill_excess();
+            else
+                ASSERT_TRUE(engine_->announce(other, 2 * MiB));
+        }
+        is_over = true;
+        for (std::thread& each : writers)
+            each.join();
+        EXPECT_GT(written, 0U);
+        EXPECT_EQ(lost, 0U);
+    }
+}
+
+// He may be faster than any spilling.
+TEST_P(spilling_threads, who_writes_without_allocating_waits_while_the_side_spills) {
+    constexpr std::uint64_t k_bytes = 2 * MiB;
+    std::uint64_t* const block = allocate(k_bytes);
+    std::memset(block, 1, 768 * KiB); // more than the budget, by half of it
+    std::atomic<bool> is_over = false;
+    std::atomic<std::uint64_t> written = 0;
+    std::thread writer([&] {
+        while (!is_over)
+            block[k_bytes / sizeof *block - 1] = ++written;
+    });
+    while (written == 0)
+        std::this_thread::yield();
+    int writes = 0;
+    int moves = 0;
+    files_.before_each([&](std::string_view call) {
+        if (!call.starts_with("write"))
+            return;
+        const std::uint64_t before = written;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        ++writes;
+        moves += written != before ? 1 : 0;
+    });
+    EXPECT_FALSE(engine_->spill_excess());
+    files_.before_each({});
+    is_over = true;
+    writer.join();
+    EXPECT_GE(writes, 4);
+    EXPECT_LE(moves, 1); // he counts before he writes
+    EXPECT_GE(engine_->spilled_bytes(), 512 * KiB);
+    auto done = engine_->commit();
+    ASSERT_TRUE(done) << done.why().message;
+    EXPECT_EQ(block[k_bytes / sizeof *block - 1], written);
 }
 
 } // namespace

@@ -83,6 +83,18 @@ TEST_P(view_of_stretches, nor_does_an_unused_chunk) {
     EXPECT_EQ(first_byte_of(4), std::byte{0});
 }
 
+TEST_P(view_of_stretches, nor_do_zeros_that_would_give_their_memory_back) {
+    put(page_of(4), 0, 1);
+    leave_bytes_in_the_hole_of(4);
+    put(page_of(4), 0, 0);
+    ASSERT_TRUE(view_->find_spillable({}));
+    auto pages = view_->pages_to_spill(4);
+    ASSERT_TRUE(pages);
+    EXPECT_TRUE(pages->empty());
+    ASSERT_TRUE(view_->give_back_zeros(4));
+    EXPECT_EQ(first_byte_of(4), std::byte{0});
+}
+
 TEST_P(view_of_stretches, a_gap_in_which_the_file_has_bytes_is_anonymous) {
     leave_bytes_in_the_hole_of(4);
     ASSERT_NO_FATAL_FAILURE(open_anew());
@@ -138,8 +150,10 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
                 ASSERT_TRUE(store_->add_regions((chunk + 1) * k_chunk));
                 auto pages = view_->pages_to_spill(chunk);
                 ASSERT_TRUE(pages);
-                if (pages->empty())
+                if (pages->empty()) {
+                    ASSERT_TRUE(view_->give_back_zeros(chunk));
                     continue;
+                }
                 auto spilled = view_->spill(chunk, *pages);
                 ASSERT_TRUE(spilled) << spilled.why().message;
                 if (*spilled != 0)

@@ -282,6 +282,54 @@ TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spille
     EXPECT_FALSE(view_->has_left_homes());
 }
 
+// Whether or not somebody has asked for changes meanwhile.
+TEST_P(memory_view, what_is_written_to_zeros_that_gave_their_memory_back_is_found) {
+    for (const bool are_known : {false, true}) {
+        const std::uint64_t page = (are_known ? 3 : 5) * k_chunk_pages;
+        put(page, 0, 1);
+        EXPECT_FALSE(are_known && collect().empty());
+        put(page, 0, 0);
+        ASSERT_TRUE(view_->find_spillable({}));
+        auto given_back = view_->give_back_zeros(page / k_chunk_pages);
+        ASSERT_TRUE(given_back) << given_back.why().message;
+        EXPECT_GE(*given_back, k_page_bytes); // of a huge page, all
+        given_back = view_->give_back_zeros(page / k_chunk_pages);
+        ASSERT_TRUE(given_back);
+        EXPECT_EQ(*given_back, 0U);
+        EXPECT_TRUE(collect().empty());
+        put(page, 7, 2);
+        const auto changes = collect();
+        ASSERT_EQ(changes.fresh.size(), 1U);
+        EXPECT_EQ(changes.fresh[0].chunk, page / k_chunk_pages);
+        EXPECT_EQ(changes.fresh[0].checksums[0], page_checksum({base() + page * k_page_bytes, k_page_bytes}));
+        ASSERT_TRUE(view_->rollback());
+    }
+}
+
+TEST_P(memory_view, zeros_keep_their_memory_where_the_file_has_something_else) {
+    put(0, 0, 1);
+    put(k_chunk_pages, 0, 1);
+    put(3 * k_chunk_pages, 0, 1);
+    commit();
+    checkpoint(true);
+    put(0, 0, 0);
+    put(3 * k_chunk_pages, 0, 0);
+    put(3 * k_chunk_pages + 1, 0, 1); // and of a chunk, part of which is not zeros
+    put(4 * k_chunk_pages, 0, 0);
+    put(4 * k_chunk_pages + 1, 0, 1);
+    ASSERT_TRUE(view_->find_spillable({}));
+    for (const std::uint64_t chunk : {0U, 1U, 3U, 4U}) {
+        auto given_back = view_->give_back_zeros(chunk);
+        ASSERT_TRUE(given_back);
+        EXPECT_EQ(*given_back, 0U) << chunk;
+    }
+    EXPECT_EQ(base()[0], std::byte{0});
+    EXPECT_EQ(base()[k_chunk], std::byte{1});
+    EXPECT_EQ(base()[3 * k_chunk], std::byte{0});
+    EXPECT_EQ(base()[4 * k_chunk + k_page_bytes], std::byte{1});
+    EXPECT_EQ(collect().pages.size(), 3U);
+}
+
 class memory_view_of_many_runs : public memory_view {
 protected:
     static constexpr std::uint64_t k_rotten = 3; // a chunk with a page that is not what its checksum says
@@ -317,15 +365,22 @@ void memory_view_of_many_runs::open_with(std::uint64_t exceptions) {
 
 TEST_P(memory_view_of_many_runs, nothing_is_to_be_spilled_to_where_it_cannot_move) {
     open_with(8190);
-    base()[k_chunk] = base()[5 * k_chunk] = std::byte{1};
+    base()[k_chunk] = std::byte{1};
     ASSERT_TRUE(view_->find_spillable({}));
     auto pages = view_->pages_to_spill(1);
     ASSERT_TRUE(pages);
     EXPECT_EQ(*pages, (std::vector<os::page_run>{{k_chunk, k_chunk}}));
     ASSERT_TRUE(store_->hold_early(1));
-    pages = view_->pages_to_spill(5);
-    ASSERT_TRUE(pages);
-    EXPECT_TRUE(pages->empty());
+    for (const std::uint64_t chunk : {std::uint64_t{5}, k_rotten}) {
+        base()[chunk * k_chunk] = std::byte{1};
+        pages = view_->pages_to_spill(chunk);
+        ASSERT_TRUE(pages);
+        EXPECT_TRUE(pages->empty());
+        auto given_back = view_->give_back_zeros(chunk);
+        ASSERT_TRUE(given_back);
+        EXPECT_EQ(*given_back, 0U);
+        EXPECT_EQ(base()[chunk * k_chunk], std::byte{1});
+    }
 }
 
 // One has a page that rotted; what moves without it parts a run in two.

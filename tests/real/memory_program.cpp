@@ -1,0 +1,89 @@
+// Builds, or changes, more of a heap than memory may hold, in ways that call the library seldom or not at all meanwhile.
+// usage: memory_program build|build_async|build_zeros|in_section|in_lock|in_tried_lock|outside|async|check PATH MEBIBYTES
+
+#include <remanence/remanence.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using numbers = remanence::vector<std::uint64_t>;
+
+void change(numbers& all, std::uint64_t by) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = i + by;
+}
+
+void check(const numbers& all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i] != all[0] + i)
+            throw std::runtime_error("what was committed is lost");
+    }
+}
+
+void run(std::string_view what, remanence::heap& heap, std::size_t words) {
+    if (what == "build") {
+        heap.root<numbers>("numbers", words, std::uint64_t{1});
+        heap.commit();
+    } else if (what == "build_async") {
+        auto& all = heap.root<numbers>("numbers", words, std::uint64_t{1});
+        auto ticket = heap.commit_async();
+        change(all, 0);
+        ticket.wait();
+    } else if (what == "build_zeros") {
+        heap.write([&] {
+            auto& all = heap.root<numbers>("numbers");
+            all.resize(words);
+            change(all, 0);
+        });
+    }
+    auto* const found = heap.find_root<numbers>("numbers");
+    if (found == nullptr)
+        throw std::runtime_error("nothing was built");
+    numbers& all = *found;
+    if (!what.starts_with("build"))
+        check(all);
+    if (what == "in_section") {
+        for (std::uint64_t by = 1; by < 3; ++by)
+            heap.write([&] { change(all, by); });
+    } else if (what == "in_lock" || what == "in_tried_lock") {
+        if (what == "in_lock")
+            heap.lock();
+        else if (!heap.try_lock())
+            throw std::runtime_error("somebody else has the lock");
+        change(all, 3);
+        heap.commit();
+        heap.unlock();
+    } else if (what == "outside") {
+        change(all, 4);
+    } else if (what == "async") {
+        change(all, 5);
+        auto ticket = heap.commit_async();
+        change(all, 6);
+        ticket.wait();
+    } else if (what != "check" && !what.starts_with("build")) {
+        throw std::runtime_error("there is no such thing to do");
+    }
+    heap.commit();
+}
+
+} // namespace
+
+int main(int count, char** words) try {
+    if (count != 4)
+        return 2;
+    remanence::heap heap = remanence::heap::open(words[2]);
+    run(words[1], heap, std::strtoull(words[3], nullptr, 10) * (1024 * 1024 / sizeof(std::uint64_t)));
+    std::printf("spilled %llu MiB\n", static_cast<unsigned long long>(heap.stats().spilled_bytes >> 20));
+    heap.close();
+    return 0;
+} catch (const std::exception& what) {
+    std::fprintf(stderr, "%s\n", what.what());
+    return 1;
+}
