@@ -120,11 +120,13 @@ template <class Key, class Value, class Compare, class Allocator, std::size_t No
 struct detail::is_known_self_contained<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_position_independent<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
-    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Compare>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : std::type_identity<detail::type_list<Key, Value, Compare>> {};
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_position_independent<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
-    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Compare>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : std::type_identity<detail::type_list<Key, Value, Compare>> {};
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::structure_of<btree_map<Key, Value, Compare, Allocator, NodeBytes>>

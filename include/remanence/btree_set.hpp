@@ -115,11 +115,13 @@ template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::is_known_self_contained<btree_multiset<Key, Compare, Allocator, NodeBytes>> : std::true_type {};
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_position_independent<btree_set<Key, Compare, Allocator, NodeBytes>>
-    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Compare>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<btree_set<Key, Compare, Allocator, NodeBytes>>
+    : std::type_identity<detail::type_list<Key, Compare>> {};
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_position_independent<btree_multiset<Key, Compare, Allocator, NodeBytes>>
-    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Compare>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<btree_multiset<Key, Compare, Allocator, NodeBytes>>
+    : std::type_identity<detail::type_list<Key, Compare>> {};
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::structure_of<btree_set<Key, Compare, Allocator, NodeBytes>>

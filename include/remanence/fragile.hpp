@@ -377,7 +377,7 @@ namespace detail {
 template <class T, class Trait>
 struct is_known_self_contained<fragile<T, Trait>> : std::true_type {};
 template <class T, class Trait>
-struct is_known_position_independent<fragile<T, Trait>> : is_known_position_independent<string_pi> {};
+struct position_independent_parts<fragile<T, Trait>> : position_independent_parts<string_pi> {};
 
 /// Its link, not whether the bytes parse: traits are the program's, and may ask the heap for memory, which a check must not.
 template <class T, class Trait>

@@ -62,8 +62,9 @@ hash_map(std::initializer_list<std::pair<Key, Value>>) -> hash_map<std::remove_c
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_self_contained<hash_map<Key, Value, Hash, KeyEqual, Allocator>> : std::true_type {};
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
-struct detail::is_known_position_independent<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
-    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Value, Hash, KeyEqual>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : std::type_identity<detail::type_list<Key, Value, Hash, KeyEqual>> {};
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::structure_of<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
     : detail::hash_structure<hash_map<Key, Value, Hash, KeyEqual, Allocator>> {};

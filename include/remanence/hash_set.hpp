@@ -85,8 +85,9 @@ hash_set(std::initializer_list<Key>) -> hash_set<Key>;
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_self_contained<hash_set<Key, Hash, KeyEqual, Allocator>> : std::true_type {};
 template <class Key, class Hash, class KeyEqual, class Allocator>
-struct detail::is_known_position_independent<hash_set<Key, Hash, KeyEqual, Allocator>>
-    : std::bool_constant<is_container_position_independent_v<Allocator, Key, Hash, KeyEqual>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<hash_set<Key, Hash, KeyEqual, Allocator>>
+    : std::type_identity<detail::type_list<Key, Hash, KeyEqual>> {};
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::structure_of<hash_set<Key, Hash, KeyEqual, Allocator>>
     : detail::hash_structure<hash_set<Key, Hash, KeyEqual, Allocator>> {};

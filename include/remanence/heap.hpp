@@ -6,6 +6,7 @@
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
 #include <remanence/detail/fingerprint.hpp>
+#include <remanence/detail/position_independent.hpp>
 #include <remanence/detail/structure.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
@@ -21,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -229,6 +231,15 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check);
 void erase_root(heap_impl* impl, std::string_view name);
 heap_header* header_of(heap_impl* impl);
+/// The same, for an object that may hold addresses: errc::base_taken when the heap is mapped elsewhere.
+heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type);
+template <class T>
+heap_header* header_for(heap_impl* impl) {
+    if constexpr (is_position_independent_v<T>)
+        return header_of(impl);
+    else
+        return header_at_own_base(impl, typeid(T));
+}
 /// The handle's implementation; throws errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
@@ -241,7 +252,9 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 /// bring a reader-writer lock among the threads of the process, and commit or roll back by themselves.
 class heap {
 public:
-    /// Opens the heap at `path`, creating it when absent. After a crash this recovers the last commit.
+    /// Opens the heap at `path`, creating it when absent. After a crash this recovers the last commit. It is mapped where it was
+    /// created. If these addresses are taken, a heap of which every root was `position_independent` to the program that made it is
+    /// mapped elsewhere, and takes nothing else until it is closed. Any other one is errc::base_taken.
     /// Complexity: independent of the heap's size; recovery is bounded by the log limit.
     static heap open(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, how::open_or_create, detail::k_abi);
@@ -383,7 +396,8 @@ public:
     /// does not compile. Outside a section this
     /// commits its creation; inside one it is undone with the section, and the reference then dangles.
     /// Throws errc::type_mismatch naming both types, errc::unnameable_type for local types and those of anonymous
-    /// namespaces, errc::corrupt when the directory is damaged, and what write() and T's constructor throw.
+    /// namespaces, errc::corrupt when the directory is damaged, errc::base_taken when the heap is
+    /// mapped elsewhere (open()) and T is not `position_independent`, and what write() and T's constructor throw.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
         detail::require_persistable<T>();
@@ -398,7 +412,7 @@ public:
             return *object;
         });
     }
-    /// The object named `name`, or null. errc::type_mismatch, errc::corrupt. O(log roots).
+    /// The object named `name`, or null. errc::type_mismatch, errc::corrupt, errc::base_taken as from root(). O(log roots).
     template <class T>
     [[nodiscard]] T* find_root(std::string_view name) const {
         detail::read_section section(detail::checked(impl_));
@@ -422,11 +436,11 @@ public:
     [[nodiscard]] std::vector<root_info> roots() const;
 
     /// A new object in this heap, for plain pointers to reach. Uses-allocator construction. A type that is not
-    /// `persistable` does not compile.
+    /// `persistable` does not compile. errc::base_taken as from root().
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
         detail::require_persistable<T>();
-        allocator<T> where(detail::header_of(detail::checked(impl_)));
+        allocator<T> where(detail::header_for<T>(detail::checked(impl_)));
         T* object = where.allocate(1);
         try {
             where.construct(object, std::forward<Args>(args)...);
@@ -480,7 +494,7 @@ public:
     [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
-    /// Address of the heap's first byte, the same at every open, but for that of a position-independent file_backed.
+    /// Address of the heap's first byte, the same at every open, unless it is mapped elsewhere (open()).
     [[nodiscard]] void* base() const;
 
 private:

@@ -112,11 +112,12 @@ struct detail::is_known_self_contained<basic_packed_map<Allocator>> : std::true_
 template <class Allocator>
 struct detail::is_known_self_contained<basic_packed_multimap<Allocator>> : std::true_type {};
 template <class Allocator>
-struct detail::is_known_position_independent<basic_packed_map<Allocator>>
-    : std::bool_constant<is_kept_by_distance_v<Allocator>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<basic_packed_map<Allocator>> : std::type_identity<detail::type_list<>> {};
 template <class Allocator>
-struct detail::is_known_position_independent<basic_packed_multimap<Allocator>>
-    : std::bool_constant<is_kept_by_distance_v<Allocator>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<basic_packed_multimap<Allocator>> : std::type_identity<detail::type_list<>> {
+};
 template <class Allocator>
 struct detail::structure_of<basic_packed_map<Allocator>> : detail::packed_structure<basic_packed_map<Allocator>> {};
 template <class Allocator>

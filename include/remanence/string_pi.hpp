@@ -710,8 +710,8 @@ std::size_t erase(basic_string_pi<Allocator>& from, char character) {
 template <class Allocator>
 struct detail::is_known_self_contained<basic_string_pi<Allocator>> : std::true_type {};
 template <class Allocator>
-struct detail::is_known_position_independent<basic_string_pi<Allocator>>
-    : std::bool_constant<is_kept_by_distance_v<Allocator>> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<basic_string_pi<Allocator>> : std::type_identity<detail::type_list<>> {};
 
 template <class Allocator>
 struct detail::structure_of<basic_string_pi<Allocator>> {

@@ -569,8 +569,8 @@ std::size_t erase(vector_pi<T, Allocator>& from, const Value& value) {
 template <class T, class Allocator>
 struct detail::is_known_self_contained<vector_pi<T, Allocator>> : std::true_type {};
 template <class T, class Allocator>
-struct detail::is_known_position_independent<vector_pi<T, Allocator>>
-    : std::bool_constant<is_kept_by_distance_v<Allocator> && is_position_independent<T>()> {};
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<vector_pi<T, Allocator>> : std::type_identity<detail::type_list<T>> {};
 
 template <class T, class Allocator>
 struct detail::structure_of<vector_pi<T, Allocator>> {

@@ -123,11 +123,20 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     return internal;
 }
 
+/// The roots tell: what none of them leads to is not found again.
+bool may_hold_addresses(txn::engine& engine) {
+    bool found = false;
+    detail::check(types::root_directory(engine).for_each(
+        [&](const types::root_view& root) { found = found || !root.position_independent; }));
+    return found;
+}
+
 } // namespace
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
     txn::engine_options internal = engine_options_of(path, options);
-    internal.any_address = mode == how::open_anywhere;
+    internal.when_taken =
+        mode == how::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;
     auto engine_mode = mode == how::create          ? txn::open_mode::create
                        : mode == how::open_existing ? txn::open_mode::open_existing
                                                     : txn::open_mode::open_or_create;
@@ -142,12 +151,13 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     if (!unknown)
         place = std::filesystem::weakly_canonical(place, unknown);
     auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
-    if (!engine && engine.why().code == errc::base_taken &&
-        detail::registry::holds(path)) { // two readers share its lock
+    const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
+    if (is_place_taken && detail::registry::holds(path)) // two readers share its lock
         refuse(path, errc::in_use, "it is open in this process already. Use that handle.");
-    }
     if (!engine)
         detail::raise(engine.why());
+    if (is_place_taken && may_hold_addresses(**engine))
+        detail::raise(*(*engine)->why_elsewhere());
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), *guard));
     detail::registry::add(*impl_);
     impl_->engine->allow_writes(false);

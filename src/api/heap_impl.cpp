@@ -340,12 +340,26 @@ commit_ticket write_section::commit_async() {
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
 read_section::~read_section() { impl_->leave_read(); }
 
+/// Of a heap that is mapped elsewhere: what may hold addresses would mean nothing here, or at the next open.
+[[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
+    const std::string path = impl.path.string();
+    raise(errc::base_taken,
+          "cannot " + action + " in " + path + ": the type " + type +
+              " is not position-independent, and the heap is mapped elsewhere, since opening it at its own addresses "
+              "failed: " +
+              impl.engine->why_elsewhere()->message,
+          path);
+}
+
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
     auto found = types::root_directory(*impl->engine).find(name, type);
     if (!found)
         raise(found.why());
-    if (*found != nullptr)
-        impl->checks.know(name, type.hash, check);
+    if (*found == nullptr)
+        return nullptr;
+    if (!type.position_independent && impl->engine->why_elsewhere())
+        raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
+    impl->checks.know(name, type.hash, check);
     return *found;
 }
 
@@ -357,6 +371,12 @@ void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& ty
 void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(*impl->engine).erase(name)); }
 
 heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->engine->base()); }
+
+heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
+    if (impl->engine->why_elsewhere()) [[unlikely]]
+        raise_elsewhere(*impl, "make an object", readable_name(type.name()));
+    return header_of(impl);
+}
 
 heap_header* default_heap() noexcept {
     auto* impl = static_cast<heap_impl*>(txn::section_lock::innermost_write_owner());

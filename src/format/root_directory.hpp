@@ -31,9 +31,11 @@ struct root_entry {
     std::uint32_t fingerprint_algorithm;
     std::uint32_t name_bytes;
     std::uint32_t type_bytes;
-    std::uint32_t zero;
+    std::uint32_t flags;
     // then the name and the type's readable name, not terminated
 };
+/// Of root_entry::flags: the object holds no address, says the program that made it.
+inline constexpr std::uint32_t k_root_is_position_independent = 1;
 static_assert(sizeof(root_entry) == 48 && offsetof(root_entry, name_bytes) == 36);
 static_assert(std::is_trivially_copyable_v<root_directory> && std::is_trivially_copyable_v<root_entry>);
 

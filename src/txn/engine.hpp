@@ -41,12 +41,19 @@ enum class open_mode { open_or_create, create, open_existing };
 
 using view::commit_scope;
 
+/// What becomes of a heap whose own addresses are taken. It may be mapped elsewhere if its objects hold none, which the engine
+/// does not know.
+enum class when_base_taken {
+    fail,
+    look_elsewhere, // for callers who have to look into it first: engine::why_elsewhere() has what `fail` would have said
+    elsewhere,      // for callers who know; nobody finds out what is in its place, which takes long
+};
+
 struct engine_options {
     std::uint64_t reserve_bytes = 16 * GiB;
     std::uint64_t chunk_bytes = 256 * KiB;
     std::uint64_t base = 0; // 0: random
-    /// Where the base of a heap that is there is taken, map it elsewhere: its objects hold no addresses.
-    bool any_address = false;
+    when_base_taken when_taken = when_base_taken::fail;
     std::uint64_t log_limit_bytes = 64 * MiB;
     std::uint64_t twin_limit_bytes = 256 * MiB;
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
@@ -196,6 +203,8 @@ public:
     result<verification> verify();
 
     [[nodiscard]] std::byte* base() const { return view_->base(); }
+    /// With when_base_taken::look_elsewhere: errc::base_taken, if that is not where the heap was created.
+    [[nodiscard]] const std::optional<failure>& why_elsewhere() const { return why_elsewhere_; }
     [[nodiscard]] std::uint64_t offset_of(const void* address) const {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base());
     }
@@ -235,6 +244,7 @@ private:
 
     result<void> open_store(const std::string& path, open_mode mode, std::string_view abi,
                             std::optional<os::reservation>& place);
+    result<os::reservation> reserve();
     result<void> open_memory(os::reservation place);
     result<void> check_header();
     result<void> format_header();
@@ -318,6 +328,7 @@ private:
     mutable std::mutex health_;
     std::optional<failure> poisoned_;         // I5; guarded by health_
     std::atomic<bool> lacked_memory_ = false; // likewise, when not even the reason could be kept
+    std::optional<failure> why_elsewhere_;    // set while opening
     engine_stats stats_;
     bool owes_former_homes_ = false; // since the last checkpoint space of theirs was not given back
     bool owes_discard_ =

@@ -80,16 +80,27 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
         stats_.recovered_commits = recovered->commits;
         stats_.recovered_bytes = recovered->bytes;
     }
-    const std::uint64_t base = store_->super().base;
-    const std::uint64_t bytes = std::max(options_.reserve_bytes, store_->image_bytes());
-    auto taken =
-        options_.any_address ? os::reservation::at_or_elsewhere(base, bytes) : os::reservation::at(base, bytes);
-    if (!taken)
-        taken = os::reservation::at(base, store_->image_bytes() + store_->chunk_bytes()); // less will do
+    auto taken = reserve();
     if (!taken)
         return name_file("cannot map ", path, taken.why());
     place = std::move(*taken);
     return {};
+}
+
+result<os::reservation> engine::reserve() {
+    const std::uint64_t base = store_->super().base;
+    const std::uint64_t bytes = std::max(options_.reserve_bytes, store_->image_bytes());
+    auto taken = options_.when_taken == when_base_taken::elsewhere ? os::reservation::at_or_elsewhere(base, bytes)
+                                                                   : os::reservation::at(base, bytes);
+    if (!taken)
+        taken = os::reservation::at(base, store_->image_bytes() + store_->chunk_bytes()); // less will do
+    if (!taken && taken.why().code == errc::base_taken && options_.when_taken == when_base_taken::look_elsewhere) {
+        if (auto other = os::reservation::elsewhere(bytes)) {
+            why_elsewhere_ = name_file("cannot map ", path(), taken.why()).why();
+            return other;
+        }
+    }
+    return taken;
 }
 
 result<void> engine::open_memory(os::reservation place) {

@@ -37,8 +37,13 @@ result<root_view> root_directory::entry(const format::root_directory& d, std::ui
     auto e = reader_.entry(d, index);
     if (!e)
         return e.error();
-    return root_view{
-        e->name, e->type, engine_.base() + e->object, e->bytes, e->fingerprint_hash, e->fingerprint_algorithm};
+    return root_view{e->name,
+                     e->type,
+                     engine_.base() + e->object,
+                     e->bytes,
+                     e->fingerprint_hash,
+                     e->fingerprint_algorithm,
+                     e->position_independent};
 }
 
 result<root_directory::position> root_directory::search(const format::root_directory& d, std::string_view name) const {
@@ -134,6 +139,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     e.fingerprint_algorithm = type.algorithm;
     e.name_bytes = static_cast<std::uint32_t>(name.size());
     e.type_bytes = static_cast<std::uint32_t>(type.name.size());
+    e.flags = type.position_independent ? format::k_root_is_position_independent : 0;
     auto block = allocate(entry_bytes(e));
     if (!block)
         return block.error();

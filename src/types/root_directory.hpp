@@ -23,6 +23,7 @@ struct root_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
+    bool position_independent; // says the program that made it
 };
 
 /// The memory of an open heap.

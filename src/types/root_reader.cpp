@@ -45,12 +45,17 @@ result<root_entry_view> root_reader::entry(const format::root_directory& d, std:
     auto whole = at(offset, sizeof e + e.name_bytes + e.type_bytes);
     if (!whole)
         return whole.error();
-    if (e.object < k_page_bytes || !heap_.contains(e.object, e.object_bytes))
+    if (e.object < k_page_bytes || !heap_.contains(e.object, e.object_bytes) ||
+        (e.flags & ~format::k_root_is_position_independent) != 0)
         return damaged(offset);
     const auto* text = reinterpret_cast<const char*>(*whole + sizeof e);
-    return root_entry_view{
-        {text, e.name_bytes},   {text + e.name_bytes, e.type_bytes}, e.object, e.object_bytes, e.fingerprint_hash,
-        e.fingerprint_algorithm};
+    return root_entry_view{{text, e.name_bytes},
+                           {text + e.name_bytes, e.type_bytes},
+                           e.object,
+                           e.object_bytes,
+                           e.fingerprint_hash,
+                           e.fingerprint_algorithm,
+                           (e.flags & format::k_root_is_position_independent) != 0};
 }
 
 } // namespace remanence::types

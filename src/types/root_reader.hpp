@@ -21,6 +21,7 @@ struct root_entry_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
+    bool position_independent; // says the program that made it
 };
 
 class root_reader {

@@ -1,6 +1,7 @@
 // Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more.
 #include "format/superblock.hpp"
 #include "golden.hpp"
+#include "os/memory.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
 
@@ -81,6 +82,20 @@ TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
         expect_sample(opened);
     }
     expect_it_works_on(path);
+}
+
+// Their roots do not say whether they hold addresses.
+TEST_P(golden_files, of_a_closed_heap_are_mapped_nowhere_else) {
+    const std::string path = unpack("closed.rem");
+    const void* const base = heap::open_existing(path, {.read_only = true}).base();
+    const auto taken = os::reservation::at(reinterpret_cast<std::uint64_t>(base), os::k_base_alignment);
+    ASSERT_TRUE(taken);
+    try {
+        (void)heap::open_existing(path);
+        FAIL() << "it was opened";
+    } catch (const error& why) {
+        EXPECT_EQ(why.reason(), errc::base_taken) << why.what();
+    }
 }
 
 // Without a folder there would be no test above, and nobody would miss it.

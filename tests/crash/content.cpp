@@ -88,15 +88,15 @@ std::optional<std::string> content::difference(const std::byte* base) const {
     }
     if (!has_root())
         return {};
-    // The bytes are right, so the pointers are safe to follow; and they must lead where the program put them.
+    // The bytes are right, so the links are safe to follow; and they must lead where the program put them.
     const auto* root = reinterpret_cast<const list_root*>(base + root_);
-    const list_block* at = root->first;
+    std::uint64_t at = root->first;
     for (const block& expected : blocks_) {
-        if (reinterpret_cast<const std::byte*>(at) != base + expected.offset)
+        if (at != expected.offset)
             return "the list of blocks is broken";
-        at = at->next;
+        at = reinterpret_cast<const list_block*>(base + at)->next;
     }
-    if (at != nullptr || root->count != blocks_.size())
+    if (at != 0 || root->count != blocks_.size())
         return "the list of blocks has the wrong length";
     return {};
 }

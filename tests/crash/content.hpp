@@ -24,10 +24,11 @@ private:
     std::uint64_t state_;
 };
 
-// The objects in the heap: a root, and a list of blocks behind it, linked by ordinary pointers.
+// The objects in the heap: a root, and a list of blocks behind it. Its links are heap offsets, 0 at the end, since a heap need
+// not be mapped at the same address each time.
 
 struct list_block {
-    list_block* next;
+    std::uint64_t next;
     std::uint64_t id;
     std::uint64_t bytes; // of the block, this header included
 };
@@ -36,7 +37,7 @@ struct list_root {
     std::uint64_t magic;
     std::uint64_t serial; // changes with every commit of the workload
     std::uint64_t count;
-    list_block* first;
+    std::uint64_t first;
     std::uint64_t scratch[4];
 };
 

@@ -1,6 +1,7 @@
 #include "engine_store.hpp"
 
 #include "content.hpp"
+#include "os/memory.hpp"
 #include "os/seeded_scheduler.hpp"
 
 #include <cstdlib>
@@ -134,6 +135,22 @@ open_function engine(txn::engine_options options, sections kind, checkpointing h
         if (!opened)
             return opened.error();
         return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(scheduler), std::move(*opened), kind));
+    };
+}
+
+open_function engine_elsewhere(txn::engine_options options, sections kind, checkpointing how) {
+    options.when_taken = txn::when_base_taken::elsewhere;
+    return [base = options.base, open = engine(options, kind, how)](
+               os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
+        auto present = files.exists(path);
+        if (!present)
+            return present.error();
+        if (!*present)
+            return open(files, path);
+        auto in_its_place = os::reservation::at(base, os::k_base_alignment);
+        if (!in_its_place)
+            return in_its_place.error();
+        return open(files, path);
     };
 }
 

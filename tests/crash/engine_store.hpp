@@ -17,5 +17,8 @@ enum class sections { ordinary, announced, declared, watched };
 enum class checkpointing { at_one_go, in_background };
 open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary,
                      checkpointing how = checkpointing::at_one_go);
+/// The same heap, but once it is there its own addresses are taken whenever it is opened: it is mapped at others, each time.
+open_function engine_elsewhere(txn::engine_options options, sections kind = sections::ordinary,
+                               checkpointing how = checkpointing::at_one_go);
 
 } // namespace remanence::crash

@@ -317,15 +317,12 @@ std::uint64_t session::allocate(std::uint64_t bytes) {
     return offset;
 }
 
-list_block* session::address_of(std::size_t index) {
-    return reinterpret_cast<list_block*>(store_->base() + current_.blocks()[index].offset);
-}
+std::uint64_t session::first_offset() const { return current_.blocks().empty() ? 0 : current_.blocks().front().offset; }
 
 void session::add_root() {
     const std::uint64_t offset = allocate(sizeof(list_root));
     current_.set_root(offset);
-    write_object(offset,
-                 list_root{.magic = content::k_root_magic, .serial = 0, .count = 0, .first = nullptr, .scratch = {}});
+    write_object(offset, list_root{.magic = content::k_root_magic, .serial = 0, .count = 0, .first = 0, .scratch = {}});
 }
 
 void session::remove_root() {
@@ -338,8 +335,7 @@ void session::remove_root() {
 
 void session::set_root_fields() {
     write_object(current_.root() + offsetof(list_root, count), std::uint64_t{current_.blocks().size()});
-    list_block* first = current_.blocks().empty() ? nullptr : address_of(0);
-    write_object(current_.root() + offsetof(list_root, first), first);
+    write_object(current_.root() + offsetof(list_root, first), first_offset());
 }
 
 void session::link_block(content::block added) {
@@ -349,8 +345,7 @@ void session::link_block(content::block added) {
 
 void session::add_block_of(std::vector<std::byte> all) {
     const std::uint64_t offset = allocate(all.size());
-    const list_block header{
-        .next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = all.size()};
+    const list_block header{.next = first_offset(), .id = random_.next(), .bytes = all.size()};
     const auto raw = std::as_bytes(std::span(&header, 1));
     std::copy(raw.begin(), raw.end(), all.begin());
     write(offset, all);
@@ -367,9 +362,7 @@ void session::add_zero_block(std::uint64_t bytes) { add_block_of(std::vector<std
 
 void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written) {
     const std::uint64_t offset = allocate(bytes);
-    write_object(
-        offset,
-        list_block{.next = current_.blocks().empty() ? nullptr : address_of(0), .id = random_.next(), .bytes = bytes});
+    write_object(offset, list_block{.next = first_offset(), .id = random_.next(), .bytes = bytes});
     std::vector<std::byte> piece(written);
     for (std::uint64_t at = every; at + written <= bytes; at += every) {
         random_.fill(piece);
@@ -380,7 +373,8 @@ void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::ui
 
 void session::remove_block(std::size_t index) {
     const content::block gone = current_.blocks()[index];
-    list_block* after = address_of(index)->next;
+    const std::uint64_t after =
+        index + 1 < current_.blocks().size() ? current_.blocks()[index + 1].offset : std::uint64_t{0};
     if (index > 0)
         write_object(current_.blocks()[index - 1].offset + offsetof(list_block, next), after);
     current_.erase(index);

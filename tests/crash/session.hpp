@@ -149,7 +149,8 @@ private:
     void add_block_of(std::vector<std::byte> all);
     void link_block(content::block added);
     void set_root_fields();
-    list_block* address_of(std::size_t index);
+    /// Of the first block; 0 when there is none.
+    [[nodiscard]] std::uint64_t first_offset() const;
     void promised(promise made, os::site what);
     template <class F>
     result<void> begin_commit(const F& commit);

@@ -15,7 +15,7 @@
 
 namespace remanence::crash {
 
-/// Destroyed without close(), it behaves as if the process had died. Its memory has the same address each time.
+/// Destroyed without close(), it behaves as if the process had died.
 class store {
 public:
     store() = default;

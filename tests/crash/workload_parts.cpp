@@ -19,6 +19,10 @@ open_function engine_with(std::uint64_t log_limit_bytes, sections kind) {
     return engine(with_log_limit(log_limit_bytes), kind);
 }
 
+open_function engine_elsewhere_with(std::uint64_t log_limit_bytes, sections kind, checkpointing how) {
+    return engine_elsewhere(with_log_limit(log_limit_bytes), kind, how);
+}
+
 open_function background_engine(std::uint64_t log_limit_bytes, sections kind) {
     return engine(with_log_limit(log_limit_bytes), kind, checkpointing::in_background);
 }

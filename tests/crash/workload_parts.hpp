@@ -17,6 +17,8 @@ inline constexpr std::uint64_t k_roomy = 1 * MiB;
 inline constexpr std::uint64_t k_tight = 12 * KiB; // every few commits
 
 open_function engine_with(std::uint64_t log_limit_bytes, sections kind = sections::ordinary);
+open_function engine_elsewhere_with(std::uint64_t log_limit_bytes, sections kind = sections::ordinary,
+                                    checkpointing how = checkpointing::at_one_go);
 open_function background_engine(std::uint64_t log_limit_bytes, sections kind = sections::ordinary);
 
 /// Opens; a new heap gets a root.

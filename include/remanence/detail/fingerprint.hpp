@@ -9,6 +9,7 @@
 #pragma once
 
 #include <remanence/detail/aggregate.hpp>
+#include <remanence/detail/position_independent.hpp>
 
 #include <array>
 #include <cstddef>
@@ -20,11 +21,6 @@
 #include <typeinfo>
 #include <utility>
 #include <vector>
-
-namespace remanence {
-template <class T>
-class allocator;
-} // namespace remanence
 
 namespace remanence::detail {
 
@@ -40,6 +36,8 @@ struct type_fingerprint {
     /// False for types that other programs cannot name: local and unnamed ones, closures, those of anonymous
     /// namespaces, and templates over them.
     bool nameable = false;
+    /// Not part of the hash.
+    bool position_independent = false;
     /// The structure in readable form, for example "address 120/8 {rem::string 40/8, rem::string, rem::string}".
     std::string layout;
 };
@@ -188,7 +186,10 @@ template <class T>
 type_fingerprint make_fingerprint() {
     structure_writer out;
     write_structure<T>(out);
-    return std::move(out).finish(typeid(T), sizeof(T), alignof(T)); // NOLINT(bugprone-sizeof-expression)
+    type_fingerprint made =
+        std::move(out).finish(typeid(T), sizeof(T), alignof(T)); // NOLINT(bugprone-sizeof-expression)
+    made.position_independent = is_position_independent_v<T>;
+    return made;
 }
 
 /// The fingerprint of T; computed at the first call. Thread-safe.

@@ -277,22 +277,6 @@ TEST_F(file_backed_container, closes_on_an_error_that_is_not_to_be_repeated) {
     EXPECT_TRUE(is_error(error_of([&] { const groups none(file_); }), errc::not_a_heap, file_, ""));
 }
 
-/// Keeps others from the file's addresses.
-class taken_addresses {
-public:
-    explicit taken_addresses(const fs::path& file)
-        : got_(::mmap(reinterpret_cast<void*>(newest_superblock(file).base), MiB, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)) {
-        EXPECT_NE(got_, MAP_FAILED);
-    }
-    taken_addresses(const taken_addresses&) = delete;
-    taken_addresses& operator=(const taken_addresses&) = delete;
-    ~taken_addresses() { ::munmap(got_, MiB); }
-
-private:
-    void* got_;
-};
-
 /// Fills the container, whose keys are made by `key_of`, changes it at another address, and reads it at its own again.
 template <class Squares, class KeyOf>
 void move_to_and_fro(const fs::path& file, const KeyOf& key_of) {

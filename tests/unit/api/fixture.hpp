@@ -228,4 +228,21 @@ std::string told(F&& f) {
     return got ? std::to_string(static_cast<int>(got->code)) + ": " + got->what : "nothing thrown";
 }
 
+/// Keeps heaps from these addresses, or from the file's own.
+class taken_addresses {
+public:
+    explicit taken_addresses(void* base)
+        : got_(::mmap(base, MiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)) {
+        EXPECT_NE(got_, MAP_FAILED);
+    }
+    explicit taken_addresses(const fs::path& file)
+        : taken_addresses(reinterpret_cast<void*>(newest_superblock(file).base)) {}
+    taken_addresses(const taken_addresses&) = delete;
+    taken_addresses& operator=(const taken_addresses&) = delete;
+    ~taken_addresses() { ::munmap(got_, MiB); }
+
+private:
+    void* got_;
+};
+
 } // namespace remanence::test

@@ -96,7 +96,7 @@ std::vector<layout> all_layouts() {
         LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes),
                FIELD(root_entry, object_alignment), FIELD(root_entry, fingerprint_hash),
                FIELD(root_entry, fingerprint_algorithm), FIELD(root_entry, name_bytes), FIELD(root_entry, type_bytes),
-               FIELD(root_entry, zero)),
+               FIELD(root_entry, flags)),
     };
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <any>
+#include <atomic>
 #include <barrier>
 #include <bitset>
 #include <chrono>
@@ -90,6 +91,18 @@ struct directory { // of itself
     rem::map<rem::string, directory> below;
     rem::hash_map<int, directory> also_below;
     directory* above = nullptr;
+};
+struct tree { // likewise
+    int number;
+    rem::hash_map<int, tree> below;
+};
+struct forest { // of each other
+    rem::btree_map<rem::string_pi, std::optional<tree>> trees;
+    rem::vector_pi<std::pair<int, forest>> others;
+};
+struct named_tree {
+    rem::string name;
+    rem::hash_map<int, named_tree> below;
 };
 struct with_path {
     int number;
@@ -391,6 +404,25 @@ TEST(position_independent, are_numbers_distances_and_what_is_vouched_for) {
     EXPECT_FALSE(rem::position_independent<rem::string>);
     EXPECT_FALSE((rem::position_independent<std::pair<int, int*>>));
     EXPECT_FALSE(rem::position_independent<hides_numbers>);
+}
+
+TEST(position_independent, are_atomics_and_times_if_their_parts_are) {
+    EXPECT_TRUE(rem::position_independent<std::atomic<int>>);
+    EXPECT_TRUE(rem::position_independent<std::chrono::seconds>);
+    EXPECT_TRUE(rem::position_independent<std::chrono::system_clock::time_point>);
+    EXPECT_TRUE((rem::position_independent<rem::hash_map<int, std::atomic<std::chrono::seconds>>>));
+    EXPECT_FALSE(rem::position_independent<std::atomic<int*>>);
+    EXPECT_FALSE(rem::position_independent<std::atomic<hides_numbers>>);
+    EXPECT_FALSE(rem::position_independent<rem::vector_pi<std::atomic<void*>>>);
+}
+
+TEST(position_independent, are_types_that_contain_themselves_if_all_else_is) {
+    EXPECT_TRUE(rem::position_independent<tree>);
+    EXPECT_TRUE(rem::position_independent<forest>);
+    EXPECT_TRUE((rem::position_independent<rem::btree_map<int, std::pair<int, tree>>>));
+    EXPECT_FALSE(rem::position_independent<directory>); // has pointers
+    EXPECT_FALSE(rem::position_independent<named_tree>);
+    EXPECT_FALSE((rem::position_independent<rem::vector_pi<named_tree>>));
 }
 
 } // namespace persistable_test
