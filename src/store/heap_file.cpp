@@ -98,20 +98,55 @@ heap_file::heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, c
         tables_.emplace_back(*file_, super_.regions[i]);
 }
 
-result<void> heap_file::check_length() const {
-    if (image_bytes_ == 0)
-        return {};
-    std::uint64_t needed = 0;
+std::uint64_t heap_file::stored_end() const {
+    std::uint64_t end = 0;
     for (const extent& e : extents()) {
         if (e.stored)
-            needed = std::max(needed, e.file_offset + e.heap.bytes);
+            end = std::max(end, e.file_offset + e.heap.bytes);
     }
+    return end;
+}
+
+// A chunk whose table is damaged counts as written.
+std::uint64_t heap_file::written_end() {
+    const auto has_nothing = [&](std::uint64_t chunk) {
+        const auto has = has_contents(chunk);
+        return has && !*has;
+    };
+    std::uint64_t end = 0;
+    for (const extent& e : extents()) {
+        std::uint64_t bytes = e.stored ? e.heap.bytes : 0;
+        while (bytes != 0 && e.file_offset + bytes > end &&
+               has_nothing((e.heap.offset + bytes) / super_.chunk_bytes - 1))
+            bytes -= super_.chunk_bytes;
+        if (bytes != 0)
+            end = std::max(end, e.file_offset + bytes);
+    }
+    return end;
+}
+
+result<void> heap_file::check_length() const { return image_bytes_ == 0 ? result<void>() : check_reaches(stored_end()); }
+
+result<void> heap_file::check_reaches(std::uint64_t needed) const {
     if (file_bytes_ >= needed)
         return {};
     return fail(errc::truncated,
                 path() + " ends at byte " + std::to_string(file_bytes_) + ", although it should have at least " +
                     std::to_string(needed) + " bytes. Restore it from a copy.",
                 path(), 0, file_bytes_);
+}
+
+// I5: also when it is as long already, since that may be so in the page cache only.
+result<void> heap_file::extend_to_image() {
+    if (image_bytes_ == 0)
+        return {};
+    const std::uint64_t written = written_end();
+    REM_TRY(check_reaches(written));
+    if (written == stored_end())
+        return {};
+    REM_TRY(file_->resize("store: cut off what the log has", written));
+    file_bytes_ = written;
+    return extend_to(stored_end());
 }
 
 result<void> heap_file::read_map() {
