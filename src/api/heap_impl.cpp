@@ -227,8 +227,8 @@ void heap_impl::note_time(const in_flight& commit) {
 }
 
 heap_impl::in_flight heap_impl::submit_async(txn::commit_scope scope) {
-    const in_flight commit = submit(scope, start_syncer() ? durability::lazy : durability::durable,
-                                    txn::fresh_contents::in_log_if_few);
+    const in_flight commit =
+        submit(scope, start_syncer() ? durability::lazy : durability::durable, txn::fresh_contents::in_log_if_few);
     progress->want(commit.version);
     if (commit.how == durability::lazy)
         syncer->sync_now();

@@ -45,7 +45,8 @@ struct log_header {
 static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header>);
 
-inline constexpr std::uint64_t k_feature_contents_in_log = 1; // of features: chunks are fresh, and the log has what they hold
+inline constexpr std::uint64_t k_feature_contents_in_log =
+    1; // of features: chunks are fresh, and the log has what they hold
 inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_log;
 
 /// One commit. After it: `chunk_count` chunks, then `page_count` page changes.

@@ -107,25 +107,27 @@ std::uint64_t heap_file::stored_end() const {
     return end;
 }
 
-// A chunk whose table is damaged counts as written.
-std::uint64_t heap_file::written_end() {
-    const auto has_nothing = [&](std::uint64_t chunk) {
-        const auto has = has_contents(chunk);
-        return has && !*has;
-    };
+result<std::uint64_t> heap_file::written_end() {
     std::uint64_t end = 0;
     for (const extent& e : extents()) {
         std::uint64_t bytes = e.stored ? e.heap.bytes : 0;
-        while (bytes != 0 && e.file_offset + bytes > end &&
-               has_nothing((e.heap.offset + bytes) / super_.chunk_bytes - 1))
+        while (bytes != 0 && e.file_offset + bytes > end) {
+            auto has = has_contents((e.heap.offset + bytes) / super_.chunk_bytes - 1);
+            if (!has)
+                return has.error();
+            if (*has)
+                break;
             bytes -= super_.chunk_bytes;
+        }
         if (bytes != 0)
             end = std::max(end, e.file_offset + bytes);
     }
     return end;
 }
 
-result<void> heap_file::check_length() const { return image_bytes_ == 0 ? result<void>() : check_reaches(stored_end()); }
+result<void> heap_file::check_length() const {
+    return image_bytes_ == 0 ? result<void>() : check_reaches(stored_end());
+}
 
 result<void> heap_file::check_reaches(std::uint64_t needed) const {
     if (file_bytes_ >= needed)
@@ -140,13 +142,15 @@ result<void> heap_file::check_reaches(std::uint64_t needed) const {
 result<void> heap_file::extend_to_image() {
     if (image_bytes_ == 0)
         return {};
-    const std::uint64_t written = written_end();
-    REM_TRY(check_reaches(written));
-    if (written == stored_end())
+    auto written = written_end();
+    if (!written)
+        return written.error();
+    REM_TRY(check_reaches(*written));
+    if (*written == stored_end())
         return {};
-    REM_TRY(file_->resize("store: cut off what the log has", written));
-    file_bytes_ = written;
-    return extend_to(stored_end());
+    REM_TRY(file_->resize("store: extend for what the log has", stored_end()));
+    file_bytes_ = stored_end();
+    return {};
 }
 
 result<void> heap_file::read_map() {

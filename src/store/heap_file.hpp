@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace remanence::store {
@@ -236,6 +237,9 @@ public:
     result<void> take_over_structure();
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
+    /// Whether that was done since the last call, or the like: then what fresh chunks rely on, zeros where nothing is written,
+    /// is not durable before a sync_fresh().
+    [[nodiscard]] bool take_new_holes() { return std::exchange(has_new_holes_, false); }
 
 private:
     [[nodiscard]] unexpected exhausted() const;
@@ -254,7 +258,7 @@ private:
     [[nodiscard]] result<void> check_reaches(std::uint64_t needed) const;
     /// Where the last chunk ends that is stored, and the last one of them that has contents.
     [[nodiscard]] std::uint64_t stored_end() const;
-    [[nodiscard]] std::uint64_t written_end();
+    [[nodiscard]] result<std::uint64_t> written_end();
     result<void> discard_first_homes(byte_range heap);
     result<void> discard_dead_homes();
     result<void> discard_homes(chunk_place place, byte_range heap);
@@ -283,6 +287,7 @@ private:
     std::uint64_t file_bytes_;
     bool confirmed_ = false; // the superblock is known to be durable
     bool places_reserved_ = false;
+    bool has_new_holes_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
     chunk_checksums fresh_; // of chunks accepted since the last compose()
     struct retired {

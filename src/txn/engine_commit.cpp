@@ -224,7 +224,8 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     const std::uint64_t bytes =
         record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
     log::redo_log::prerequisite first;
-    if (!changes.moved.empty() || std::ranges::any_of(changes.fresh, &view::whole_chunk::has_contents))
+    const bool has_new_holes = !changes.fresh.empty() && store_->take_new_holes(); // of these chunks, perhaps
+    if (has_new_holes || !changes.moved.empty() || std::ranges::any_of(changes.fresh, &view::whole_chunk::has_contents))
         first = [store = store_.get()] { return store->sync_fresh(); };
     log_->submit(record.take(), std::move(first));
 

@@ -194,6 +194,8 @@ result<void> memory_view::collect_fresh(const std::vector<os::page_run>& pages, 
             changes.fresh.back().checksums[static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes)] =
                 page_checksum({base() + at, k_page_bytes});
     }
+    if (in_log)
+        std::ranges::sort(changes.pages, {}, &changed_page::page);
     return {};
 }
 

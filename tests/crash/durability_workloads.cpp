@@ -148,6 +148,27 @@ void asynchronous(session& program) {
     program.commit_async();
 }
 
+/// Where others lay before, and left more than is written now.
+void asynchronous_where_others_lay(session& program) {
+    begin(program);
+    for (int i = 0; i < 2; ++i) {
+        program.add_block(300 * KiB);
+        program.commit();
+        program.remove_largest();
+        program.commit();
+        program.checkpoint(); // gives it back
+        program.add_sparse_block(280 * KiB, 100 * KiB, 3000);
+        program.wait(program.commit_async());
+        program.poke(40);
+        program.commit_async();
+        program.die();
+        program.open();
+        program.verify();
+        program.remove_largest();
+        program.commit();
+    }
+}
+
 /// Likewise, with memory that is committed for the first time, and changed before it is where it belongs.
 void asynchronous_bulk(session& program) {
     begin(program);
@@ -315,6 +336,9 @@ std::vector<workload> durability_workloads() {
          .phases = {asynchronous},
          .durable_writes = false},
         {.name = "asynchronous_bulk", .open = engine_with(k_roomy), .phases = {asynchronous_bulk}},
+        {.name = "asynchronous_where_others_lay",
+         .open = engine_with(k_roomy),
+         .phases = {asynchronous_where_others_lay}},
         {.name = "declared_asynchronous_bulk",
          .open = engine_with(k_roomy, sections::declared),
          .phases = {asynchronous_bulk}},

@@ -30,6 +30,28 @@ TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_appli
     EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
 }
 
+TEST_F(log_replay, what_a_record_changes_in_a_chunk_that_it_places_without_contents_is_applied) {
+    commit(0, {}, 1);
+    const auto size = store_->file().size();
+    record_builder builder;
+    ASSERT_TRUE(store_->add_regions(3 * k_chunk));
+    builder.add_chunk(2, false, std::vector<std::uint32_t>(k_chunk_pages));
+    store::page_bytes page(9);
+    const format::change_range range{0, k_page_bytes};
+    builder.add_page(2 * k_chunk_pages + 1, page.checksum(), {&range, 1}, page.span().data());
+    append(builder, 3 * k_chunk);
+    EXPECT_EQ(*store_->file().size(), *size) << "nothing was written there";
+    crash();
+    ASSERT_TRUE(recover());
+    std::vector<std::byte> got(k_page_bytes);
+    ASSERT_TRUE(store_->read_pages(2 * k_chunk_pages + 1, got));
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
+    ASSERT_TRUE(store_->read_pages(2 * k_chunk_pages, got));
+    EXPECT_TRUE(is_all_zeros(got));
+    EXPECT_FALSE(store_->is_stored(1));
+    EXPECT_GE(*store_->file().size(), store_->home_of(3 * k_chunk - 1)) << "the chunk is to be mapped";
+}
+
 TEST_F(log_replay, a_page_that_does_not_become_what_the_record_says_is_corrupt) {
     commit(0, {}, 1);
     commit({}, {0}, 2);
