@@ -37,7 +37,7 @@ protected:
         base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
     }
     change_set collect() {
-        auto changes = view_->collect(nothing_is_unused, fresh_);
+        auto changes = view_->collect(nothing_is_unused, ~std::uint64_t{0}, fresh_);
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
