@@ -107,27 +107,24 @@ std::uint64_t heap_file::stored_end() const {
     return end;
 }
 
-result<std::uint64_t> heap_file::written_end() {
+std::uint64_t heap_file::written_end() const {
+    const auto is_in_log = [&](std::uint64_t chunk) {
+        const auto placed = fresh_.find(chunk);
+        return placed != fresh_.end() &&
+               std::ranges::all_of(placed->second, [](auto checksum) { return checksum == 0; });
+    };
     std::uint64_t end = 0;
     for (const extent& e : extents()) {
         std::uint64_t bytes = e.stored ? e.heap.bytes : 0;
-        while (bytes != 0 && e.file_offset + bytes > end) {
-            auto has = has_contents((e.heap.offset + bytes) / super_.chunk_bytes - 1);
-            if (!has)
-                return has.error();
-            if (*has)
-                break;
+        while (bytes != 0 && is_in_log((e.heap.offset + bytes) / super_.chunk_bytes - 1))
             bytes -= super_.chunk_bytes;
-        }
         if (bytes != 0)
             end = std::max(end, e.file_offset + bytes);
     }
     return end;
 }
 
-result<void> heap_file::check_length() const {
-    return image_bytes_ == 0 ? result<void>() : check_reaches(stored_end());
-}
+result<void> heap_file::check_length() const { return check_reaches(stored_end()); }
 
 result<void> heap_file::check_reaches(std::uint64_t needed) const {
     if (file_bytes_ >= needed)
@@ -138,18 +135,15 @@ result<void> heap_file::check_reaches(std::uint64_t needed) const {
                 path(), 0, file_bytes_);
 }
 
-// I5: also when it is as long already, since that may be so in the page cache only.
+// I5: also when it is as long already, since that may be so in the page cache only. It never becomes shorter here: behind the last
+// stored chunk there may be checksums, or the chunk map.
 result<void> heap_file::extend_to_image() {
-    if (image_bytes_ == 0)
+    REM_TRY(check_reaches(written_end()));
+    if (written_end() == stored_end())
         return {};
-    auto written = written_end();
-    if (!written)
-        return written.error();
-    REM_TRY(check_reaches(*written));
-    if (*written == stored_end())
-        return {};
-    REM_TRY(file_->resize("store: extend for what the log has", stored_end()));
-    file_bytes_ = stored_end();
+    const std::uint64_t end = std::max(file_bytes_, stored_end());
+    REM_TRY(file_->resize("store: extend for what the log has", end));
+    file_bytes_ = end;
     return {};
 }
 

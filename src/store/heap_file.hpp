@@ -256,9 +256,9 @@ private:
     result<void> publish_layout(const format::superblock& next);
     result<void> extend_to(std::uint64_t end);
     [[nodiscard]] result<void> check_reaches(std::uint64_t needed) const;
-    /// Where the last chunk ends that is stored, and the last one of them that has contents.
+    /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.
     [[nodiscard]] std::uint64_t stored_end() const;
-    [[nodiscard]] result<std::uint64_t> written_end();
+    [[nodiscard]] std::uint64_t written_end() const;
     result<void> discard_first_homes(byte_range heap);
     result<void> discard_dead_homes();
     result<void> discard_homes(chunk_place place, byte_range heap);

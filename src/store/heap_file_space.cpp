@@ -150,7 +150,6 @@ void heap_file::left_all_former_homes() {
 }
 
 result<void> heap_file::discard_retired() {
-    has_new_holes_ = true;
     const auto is_free = [&](const auto& each) {
         return !each.second.is_mapped && each.second.version <= super_.checkpoint_version;
     };

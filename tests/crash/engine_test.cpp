@@ -143,6 +143,7 @@ std::vector<workload> telling_workloads() {
                              "durabilities",
                              "failing_lazy_xfs",
                              "asynchronous_where_others_lay",
+                             "asynchronous_growth",
                              "background",
                              "background_growth",
                              "background_failing_xfs",
