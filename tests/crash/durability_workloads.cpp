@@ -196,19 +196,6 @@ void asynchronous_growth(session& program) {
     program.verify();
 }
 
-/// Likewise, where the file is longer already: the chunk map has outgrown its place, and lies behind all homes.
-void asynchronous_growth_before_the_map(session& program) {
-    begin(program);
-    program.add_sparse_block(13 * MiB, 130 * KiB, 100);
-    program.commit();
-    program.checkpoint();
-    add_at_end(program);
-    program.wait(program.commit_async());
-    program.die();
-    program.open();
-    program.verify();
-}
-
 /// Likewise, with memory that is committed for the first time, and changed before it is where it belongs.
 void asynchronous_bulk(session& program) {
     begin(program);
@@ -393,10 +380,6 @@ std::vector<workload> durability_workloads() {
          .open = engine_with(k_roomy),
          .phases = {asynchronous_where_others_lay}},
         {.name = "asynchronous_growth", .open = engine_with(k_roomy), .phases = {asynchronous_growth}},
-        {.name = "asynchronous_growth_before_the_map",
-         .open = engine_with(k_roomy),
-         .phases = {asynchronous_growth_before_the_map},
-         .cost = 4},
         {.name = "declared_asynchronous_bulk",
          .open = engine_with(k_roomy, sections::declared),
          .phases = {asynchronous_bulk}},
