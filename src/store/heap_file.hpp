@@ -237,8 +237,8 @@ public:
     result<void> take_over_structure();
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
-    /// Whether that was done since the last call, or the like: then what fresh chunks rely on, zeros where nothing is written,
-    /// is not durable before a sync_fresh().
+    /// Whether that was done since the last call: then what fresh chunks rely on, zeros where nothing is written, is not durable
+    /// before a sync_fresh().
     [[nodiscard]] bool take_new_holes() { return std::exchange(has_new_holes_, false); }
 
 private:
