@@ -300,8 +300,8 @@ public:
     /// What becomes durable, by itself, is memory as it is now; it may be changed again as soon as this returns. Errors that
     /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
     /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
-    /// New memory that the commit brings is written here, and a checkpoint that is due begins here (see durability::none);
-    /// the rest is done by a thread that the heap starts with the first one, or here, too, where none can be started.
+    /// New memory that the commit brings is written here if it is more than 256 KiB, and a checkpoint that is due begins here
+    /// (see durability::none); the rest is done by a thread that the heap starts with the first one, or here, too, where none can be started.
     [[nodiscard]] commit_ticket commit_async();
     /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
     /// sections. errc::io: the heap is poisoned; errc::poisoned.

@@ -191,7 +191,7 @@ struct landing {
 
 } // namespace
 
-heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) {
+heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how, txn::fresh_contents fresh) {
     if (doomed) {
         raise(errc::rolled_back,
               "a nested write section of " + path.string() +
@@ -202,7 +202,7 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how) 
         how = durability::durable; // then it waits for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = engine->version();
-    auto version = engine->submit(scope);
+    auto version = engine->submit(scope, fresh);
     if (!version)
         detail::raise(version.why());
     ++commits_in_flight;
@@ -227,7 +227,8 @@ void heap_impl::note_time(const in_flight& commit) {
 }
 
 heap_impl::in_flight heap_impl::submit_async(txn::commit_scope scope) {
-    const in_flight commit = submit(scope, start_syncer() ? durability::lazy : durability::durable);
+    const in_flight commit =
+        submit(scope, start_syncer() ? durability::lazy : durability::durable, txn::fresh_contents::in_log_if_few);
     progress->want(commit.version);
     if (commit.how == durability::lazy)
         syncer->sync_now();

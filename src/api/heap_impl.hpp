@@ -74,7 +74,8 @@ public:
         bool has_record; // else nothing had changed
     };
     /// With the write lock held. await() must follow.
-    [[nodiscard]] in_flight submit(txn::commit_scope scope, durability how);
+    [[nodiscard]] in_flight submit(txn::commit_scope scope, durability how,
+                                   txn::fresh_contents fresh = txn::fresh_contents::at_home);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);
     /// With the write lock held: makes a commit that becomes durable by itself. ticket_of() must follow.

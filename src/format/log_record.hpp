@@ -45,6 +45,10 @@ struct log_header {
 static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header>);
 
+inline constexpr std::uint64_t k_feature_contents_in_log =
+    1; // of features: chunks are fresh, and the log has what they hold
+inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_log;
+
 /// One commit. After it: `chunk_count` chunks, then `page_count` page changes.
 struct record_header {
     std::uint64_t magic;
@@ -66,7 +70,8 @@ static_assert(std::is_trivially_copyable_v<record_header>);
 
 /// A chunk that was written whole before this record: a fresh one to its first home, any other to the home in which it was
 /// not, and has moved there. After it: one u32 checksum for each of its pages, 0 for a page of zeros, which was not written
-/// if the chunk is fresh.
+/// if the chunk is fresh. Of a fresh chunk all of whose pages have 0 nothing was written, and page changes of the same record
+/// apply to it.
 struct whole_chunk {
     std::uint64_t chunk_and_home; // k_at_second_home, or 0, and the chunk's index
     static constexpr std::uint64_t k_at_second_home = std::uint64_t{1} << 63;

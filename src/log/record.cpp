@@ -3,6 +3,7 @@
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace remanence::log {
@@ -48,6 +49,10 @@ private:
     bool failed_ = false;
 };
 
+bool is_without_contents(std::span<const std::uint32_t> checksums) {
+    return std::ranges::all_of(checksums, [](std::uint32_t checksum) { return checksum == 0; });
+}
+
 change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
     change_range range{};
     std::memcpy(&range, ranges.data() + i * sizeof range, sizeof range);
@@ -60,6 +65,7 @@ void record_builder::clear() {
     bytes_.assign(sizeof(record_header), std::byte{0});
     chunk_count_ = 0;
     page_count_ = 0;
+    features_ = 0;
 }
 
 void record_builder::reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
@@ -82,6 +88,8 @@ void record_builder::add_chunk(std::uint64_t chunk, bool at_second_home, std::sp
     append(&entry, sizeof entry);
     append(checksums.data(), checksums.size_bytes());
     ++chunk_count_;
+    if (!at_second_home && is_without_contents(checksums))
+        features_ |= format::k_feature_contents_in_log;
 }
 
 void record_builder::add_page(std::uint64_t index, std::uint32_t checksum, std::span<const change_range> ranges,
@@ -107,12 +115,15 @@ std::span<const std::byte> record_builder::finish(const record_identity& identit
     header.image_bytes = image_bytes;
     header.chunk_count = chunk_count_;
     header.page_count = page_count_;
+    header.features = features_;
     checksum_ = record_checksum(header, std::span(bytes_).subspan(sizeof header));
     header.checksum = checksum_;
     std::memcpy(bytes_.data(), &header, sizeof header);
     bytes_.resize(static_cast<std::size_t>(record_bytes()));
     return bytes_;
 }
+
+bool placed_chunk::has_contents() const { return !is_without_contents(checksums); }
 
 bool looks_like_record(std::span<const std::byte> bytes, record_header& header) {
     if (bytes.size() < sizeof header)
@@ -154,7 +165,7 @@ void apply_ranges(const page_entry& entry, std::byte* page) {
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
                    const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page) {
     record_header header{};
-    if (!looks_like_record(record, header) || header.features != 0)
+    if (!looks_like_record(record, header) || (header.features & ~format::k_known_record_features) != 0)
         return false;
     const std::uint64_t image_pages = header.image_bytes / k_page_bytes;
     reader rest(record.subspan(sizeof header));

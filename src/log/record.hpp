@@ -60,6 +60,7 @@ private:
     page_aligned_bytes bytes_; // header first
     std::uint32_t chunk_count_ = 0;
     std::uint32_t page_count_ = 0;
+    std::uint64_t features_ = 0;
     std::uint64_t checksum_ = 0;
 };
 
@@ -95,6 +96,9 @@ struct placed_chunk {
     std::uint64_t chunk;
     bool at_second_home;
     std::vector<std::uint32_t> checksums; // one for each page
+
+    /// Whether a page was written.
+    [[nodiscard]] bool has_contents() const;
 };
 
 /// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so

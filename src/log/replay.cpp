@@ -53,12 +53,16 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
     }
     if (image_bytes != record.image_bytes || !store_.may_all_move(moved_chunks))
         return unfit();
+    for (const placed_chunk* each : moved)
+        births_[each->chunk] = record.version;
+    for (const placed_chunk* each : fresh) {
+        if (each->has_contents()) // else they are in the log, from this record on
+            births_[each->chunk] = record.version;
+    }
     for (placed_chunk* each : moved) // first, as when they were committed: fresh ones take room in the chunk map, too
         store_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
     for (placed_chunk* each : fresh)
         store_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
-    for (const placed_chunk& each : chunks)
-        births_[each.chunk] = record.version;
     for (const page_entry& change : changes) {
         const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
         if (is_new)

@@ -49,7 +49,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
     }
     if (auto placed = all.leave_out_what_has_no_place(); !placed)
         damaged(placed.why());
-    if (auto long_enough = store.check_length(); !long_enough)
+    if (auto long_enough = store.extend_to_image(); !long_enough)
         damaged(long_enough.why());
     // The page goes into the image as it is, with the checksum that it should have.
     const auto make = [&](const changed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {

@@ -292,11 +292,12 @@ result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& sto
         if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||
             header.predecessor != predecessor)
             return false;
-        if (header.features == 0)
+        const std::uint64_t unknown = header.features & ~format::k_known_record_features;
+        if (unknown == 0)
             return true;
         return fail(errc::unsupported_format,
                     "the redo log " + log.path() + " uses features that this release lacks (" +
-                        std::to_string(header.features) + " at byte " + std::to_string(offset) +
+                        std::to_string(unknown) + " at byte " + std::to_string(offset) +
                         "). Open the heap with the release that wrote it.",
                     log.path(), 0, offset);
     };

@@ -98,20 +98,53 @@ heap_file::heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, c
         tables_.emplace_back(*file_, super_.regions[i]);
 }
 
-result<void> heap_file::check_length() const {
-    if (image_bytes_ == 0)
-        return {};
-    std::uint64_t needed = 0;
+std::uint64_t heap_file::stored_end() const {
+    std::uint64_t end = 0;
     for (const extent& e : extents()) {
         if (e.stored)
-            needed = std::max(needed, e.file_offset + e.heap.bytes);
+            end = std::max(end, e.file_offset + e.heap.bytes);
     }
+    return end;
+}
+
+std::uint64_t heap_file::written_end() const {
+    const auto is_in_log = [&](std::uint64_t chunk) {
+        const auto placed = fresh_.find(chunk);
+        return placed != fresh_.end() &&
+               std::ranges::all_of(placed->second, [](auto checksum) { return checksum == 0; });
+    };
+    std::uint64_t end = 0;
+    for (const extent& e : extents()) {
+        std::uint64_t bytes = e.stored ? e.heap.bytes : 0;
+        while (bytes != 0 && is_in_log((e.heap.offset + bytes) / super_.chunk_bytes - 1))
+            bytes -= super_.chunk_bytes;
+        if (bytes != 0)
+            end = std::max(end, e.file_offset + bytes);
+    }
+    return end;
+}
+
+result<void> heap_file::check_length() const { return check_reaches(stored_end()); }
+
+result<void> heap_file::check_reaches(std::uint64_t needed) const {
     if (file_bytes_ >= needed)
         return {};
     return fail(errc::truncated,
                 path() + " ends at byte " + std::to_string(file_bytes_) + ", although it should have at least " +
                     std::to_string(needed) + " bytes. Restore it from a copy.",
                 path(), 0, file_bytes_);
+}
+
+// I5: also when it is as long already, since that may be so in the page cache only. It never becomes shorter here: behind the last
+// stored chunk there may be checksums, or the chunk map.
+result<void> heap_file::extend_to_image() {
+    REM_TRY(check_reaches(written_end()));
+    if (written_end() == stored_end())
+        return {};
+    const std::uint64_t end = std::max(file_bytes_, stored_end());
+    REM_TRY(file_->resize("store: extend for what the log has", end));
+    file_bytes_ = end;
+    return {};
 }
 
 result<void> heap_file::read_map() {

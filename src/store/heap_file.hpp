@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace remanence::store {
@@ -134,6 +135,8 @@ public:
     result<void> reserve_map(std::uint64_t more);
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
+    /// Of a chunk of which nothing is written there: the file reaches to its home's end, to be mapped.
+    result<void> extend_to_fresh(std::uint64_t chunk);
     /// Makes durable what was written so. From any thread.
     result<void> sync_fresh();
     /// Pages of this chunk are in the home that it takes with the next commit before that, its other one, if it is stored:
@@ -151,7 +154,7 @@ public:
     /// not, and may still become a fresh one.
     result<bool> has_contents(std::uint64_t chunk);
     /// The log has the record that names this chunk, which had no contents yet. `checksums`: one for each page, 0 for zeros
-    /// that were not written.
+    /// that were not written, and for what the log has.
     void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
 
     // A chunk that was rewritten is written whole to that of its two homes where it is not, and moves there with its record.
@@ -224,13 +227,19 @@ public:
     /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
     /// anything is done that relies on it. Nothing after the first time.
     result<void> confirm();
-    /// errc::truncated when the file ends before the image does: that of the superblock, and of the chunks accepted since.
+    /// errc::truncated when the file ends before the superblock's image does.
     result<void> check_length() const;
+    /// errc::truncated when it ends before what was written of the image, chunks accepted since included. Chunks behind that,
+    /// which have their contents in the log, are made to belong to the file, to be mapped: they read as zeros.
+    result<void> extend_to_image();
     /// Reads all nodes of the checksum tables, and makes the next publish write them and the chunk map, changed or not:
     /// then all that the new superblock names, but for pages, was written here. errc::corrupt. O(tables), in memory too.
     result<void> take_over_structure();
     /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
     result<void> discard_unstored();
+    /// Whether that was done since the last call: then what fresh chunks rely on, zeros where nothing is written, is not durable
+    /// before a sync_fresh().
+    [[nodiscard]] bool take_new_holes() { return std::exchange(has_new_holes_, false); }
 
 private:
     [[nodiscard]] unexpected exhausted() const;
@@ -246,6 +255,10 @@ private:
     [[nodiscard]] const chunk_map& map_with_early() const;
     result<void> publish_layout(const format::superblock& next);
     result<void> extend_to(std::uint64_t end);
+    [[nodiscard]] result<void> check_reaches(std::uint64_t needed) const;
+    /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.
+    [[nodiscard]] std::uint64_t stored_end() const;
+    [[nodiscard]] std::uint64_t written_end() const;
     result<void> discard_first_homes(byte_range heap);
     result<void> discard_dead_homes();
     result<void> discard_homes(chunk_place place, byte_range heap);
@@ -274,6 +287,7 @@ private:
     std::uint64_t file_bytes_;
     bool confirmed_ = false; // the superblock is known to be durable
     bool places_reserved_ = false;
+    bool has_new_holes_ = false;
     std::optional<std::uint64_t> other_superblock_damage_;
     chunk_checksums fresh_; // of chunks accepted since the last compose()
     struct retired {

@@ -121,6 +121,10 @@ result<void> heap_file::write_fresh(std::uint64_t first_page, std::span<const st
     return file_->write_direct("store: fresh pages", home_of(first_page * k_page_bytes), pages);
 }
 
+result<void> heap_file::extend_to_fresh(std::uint64_t chunk) {
+    return extend_to(home_of(chunk * super_.chunk_bytes) + super_.chunk_bytes);
+}
+
 result<void> heap_file::sync_fresh() { return syncs_.sync("store: sync fresh pages"); }
 
 result<bool> heap_file::has_contents(std::uint64_t chunk) {

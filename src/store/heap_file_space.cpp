@@ -66,6 +66,7 @@ result<void> heap_file::clear_checksums(std::uint64_t chunk) {
 }
 
 result<void> heap_file::discard_unstored() {
+    has_new_holes_ = true;
     // I5: also since a longer file may be so in the page cache only, when the sync after an extension failed. A commit
     // that relied on it would be lost.
     if (const std::uint64_t end = needed_end(); file_bytes_ > end) {

@@ -40,6 +40,7 @@ class engine;
 enum class open_mode { open_or_create, create, open_existing };
 
 using view::commit_scope;
+using view::fresh_contents;
 
 /// What becomes of a heap whose own addresses are taken. It may be mapped elsewhere if its objects hold none, which the engine
 /// does not know.
@@ -118,7 +119,9 @@ public:
     /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
     /// A commit of declared changes, those announced in the declared section that is open, leaves all others as they are,
     /// uncommitted: the next of everything finds them. Without such a section it takes everything.
-    result<std::uint64_t> submit(commit_scope scope = commit_scope::everything);
+    /// New memory is written here, unless `fresh` says that the log may have it.
+    result<std::uint64_t> submit(commit_scope scope = commit_scope::everything,
+                                 fresh_contents fresh = fresh_contents::at_home);
     /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
     /// without the section lock (R5). A failure poisons.
     result<void> await(std::uint64_t version, log::durability how);
@@ -251,8 +254,8 @@ private:
     result<void> check_allocator();
     result<void> usable() const;
     [[nodiscard]] bool knows_all_changes() const;
-    result<view::change_set> collect(commit_scope scope);
-    result<view::change_set> collect_everything(const view::page_predicate& is_unused);
+    result<view::change_set> collect(commit_scope scope, fresh_contents fresh);
+    result<view::change_set> collect_everything(const view::page_predicate& is_unused, fresh_contents fresh);
     unexpected poison(unexpected why);
     /// What a lack of memory interrupts may be half done. It is noted without memory, too.
     template <class F>
@@ -267,7 +270,7 @@ private:
     /// What those below, who know no files, could not do.
     static unexpected name_file(const std::string& before, const std::string& path, failure why);
 
-    result<std::uint64_t> try_to_submit(commit_scope scope);
+    result<std::uint64_t> try_to_submit(commit_scope scope, fresh_contents fresh);
     result<void> submit(view::change_set& changes, log::record_builder& record, commit_scope scope);
     void accept(const view::change_set& changes, commit_scope scope);
     result<void> prepare(const view::change_set& changes, const log::record_builder& record);

@@ -113,10 +113,10 @@ bool engine::knows_all_changes() const {
            !holds_too_many_unmapped();
 }
 
-result<view::change_set> engine::collect(commit_scope scope) {
+result<view::change_set> engine::collect(commit_scope scope, fresh_contents fresh) {
     const auto is_unused = [this](std::uint64_t page) { return allocator_->is_free_page(page); };
     if (scope == commit_scope::everything)
-        return collect_everything(is_unused);
+        return collect_everything(is_unused, fresh);
     if (options_.inspect_unannounced) {
         auto missed = view_->collect_unannounced(is_unused);
         if (!missed)
@@ -126,17 +126,17 @@ result<view::change_set> engine::collect(commit_scope scope) {
                 return passed.error();
         }
     }
-    return view_->collect_announced(is_unused);
+    return view_->collect_announced(is_unused, fresh);
 }
 
 // What is rewritten and may not move before a checkpoint would be written twice, to the log and by the fold after it. So if a
 // checkpoint writes less than that, it comes first (R3); but not for what is little against all that one fold writes. One that is
 // under way is going to be written anyway, and is waited for if that takes about as long as the commit.
-result<view::change_set> engine::collect_everything(const view::page_predicate& is_unused) {
+result<view::change_set> engine::collect_everything(const view::page_predicate& is_unused, fresh_contents fresh) {
     for (;;) {
         const std::uint64_t left = run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_->twin_bytes();
         const std::uint64_t held_back_max = std::max(left, options_.log_limit_bytes / k_part_written_twice);
-        auto changes = view_->collect(is_unused, held_back_max);
+        auto changes = view_->collect(is_unused, held_back_max, fresh);
         if (!changes || changes->held_back_bytes <= held_back_max)
             return changes;
         REM_TRY(run_ ? finish_run() : fold_beside_changes());
@@ -154,18 +154,18 @@ void engine::accept(const view::change_set& changes, commit_scope scope) {
 }
 
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
-result<std::uint64_t> engine::submit(commit_scope scope) {
+result<std::uint64_t> engine::submit(commit_scope scope, fresh_contents fresh) {
     const std::lock_guard alone(at_store_);
-    auto submitted = try_to_submit(scope);
+    auto submitted = try_to_submit(scope, fresh);
     if (submitted || submitted.why().code != errc::no_space || !run_)
         return submitted;
     REM_TRY(finish_run());
     REM_TRY(fold_beside_changes());
     discard_former_homes();
-    return try_to_submit(scope);
+    return try_to_submit(scope, fresh);
 }
 
-result<std::uint64_t> engine::try_to_submit(commit_scope scope) {
+result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents fresh) {
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);
@@ -173,7 +173,7 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope) {
         scope = commit_scope::everything;
     if (scope == commit_scope::everything)
         has_other_changes_ = true; // until they are committed
-    auto changes = collect(scope);
+    auto changes = collect(scope, fresh);
     if (view_->has_left_homes())
         owes_discard_ = true;
     if (!changes)
@@ -188,8 +188,8 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope) {
     log::record_builder record(log_ ? log_->take_memory() : page_aligned_bytes());
     record.reserve(changes->fresh.size() + changes->moved.size(), static_cast<std::size_t>(store_->chunk_pages()),
                    changes->pages.size(), changes->ranges);
-    for (const view::whole_chunk& fresh : changes->fresh)
-        record.add_chunk(fresh.chunk, false, fresh.checksums);
+    for (const view::whole_chunk& each : changes->fresh)
+        record.add_chunk(each.chunk, false, each.checksums);
     for (const view::whole_chunk& moved : changes->moved) {
         const bool to_second_home = store_->other_place_of(moved.chunk) == store::chunk_place::second_home;
         record.add_chunk(moved.chunk, to_second_home, moved.checksums);
@@ -224,7 +224,8 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     const std::uint64_t bytes =
         record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
     log::redo_log::prerequisite first;
-    if (!changes.fresh.empty() || !changes.moved.empty())
+    const bool has_new_holes = !changes.fresh.empty() && store_->take_new_holes(); // of these chunks, perhaps
+    if (has_new_holes || !changes.moved.empty() || std::ranges::any_of(changes.fresh, &view::whole_chunk::has_contents))
         first = [store = store_.get()] { return store->sync_fresh(); };
     log_->submit(record.take(), std::move(first));
 
@@ -342,6 +343,10 @@ result<void> engine::write_whole_chunks(const view::change_set& changes) {
         const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
         REM_TRY(store_->write_moved(run.first, {view_->base() + run.first * k_page_bytes, bytes}));
         stats_.image_bytes += bytes;
+    }
+    for (const view::whole_chunk& fresh : changes.fresh) {
+        if (!fresh.has_contents())
+            REM_TRY(store_->extend_to_fresh(fresh.chunk));
     }
     const stretches places = fresh_stretches(*store_, changes);
     for (const stretch& place : places.all()) {

@@ -17,6 +17,8 @@ constexpr std::uint64_t k_read_bytes = 256 * KiB;        // of the image at one 
 constexpr std::size_t k_moved_chunks_min = 4;            // by one commit: fewer are better off in the log
 constexpr std::uint64_t k_pages_sampled = 4;             // of a chunk, whether it is to move
 constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
+// By one commit: more is written twice and copied in less time than it takes to write it home and to sync that before the record.
+constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
 
 } // namespace
 
@@ -30,6 +32,10 @@ std::uint64_t change_set::changed_bytes() const {
                                         std::ranges::count_if(chunk.checksums, [](auto sum) { return sum != 0; }));
     }
     return bytes;
+}
+
+bool whole_chunk::has_contents() const {
+    return std::ranges::any_of(checksums, [](std::uint32_t checksum) { return checksum != 0; });
 }
 
 result<void> memory_view::gather_written() {
@@ -81,11 +87,12 @@ result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<
     return used;
 }
 
-result<change_set> memory_view::collect(const page_predicate& is_unused, std::uint64_t held_back_max) {
+result<change_set> memory_view::collect(const page_predicate& is_unused, std::uint64_t held_back_max,
+                                        fresh_contents fresh) {
     REM_TRY(gather_written());
     REM_TRY(unspill_unused(is_unused));
-    auto changes =
-        changes_in(written_, is_unused, kept_bytes::usable, {.is_allowed = true, .held_back_max = held_back_max});
+    auto changes = changes_in(written_, is_unused, kept_bytes::usable,
+                              {.is_allowed = true, .held_back_max = held_back_max}, fresh);
     if (changes)
         add_spilled(*changes);
     return changes;
@@ -105,9 +112,9 @@ result<bool> memory_view::holds_changes(const page_predicate& is_unused) {
     return false;
 }
 
-result<change_set> memory_view::collect_announced(const page_predicate& is_unused) {
+result<change_set> memory_view::collect_announced(const page_predicate& is_unused, fresh_contents fresh) {
     const std::vector<os::page_run> behind{{accessible_, ~std::uint64_t{0} - accessible_}};
-    return changes_in(without(announced_.runs(), behind), is_unused, kept_bytes::not_usable);
+    return changes_in(without(announced_.runs(), behind), is_unused, kept_bytes::not_usable, {false, 0}, fresh);
 }
 
 result<change_set> memory_view::collect_unannounced(const page_predicate& is_unused) {
@@ -116,7 +123,7 @@ result<change_set> memory_view::collect_unannounced(const page_predicate& is_unu
 }
 
 result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
-                                           kept_bytes kept, moving move) {
+                                           kept_bytes kept, moving move, fresh_contents fresh) {
     auto used = set_unused_aside(runs, is_unused);
     if (!used)
         return used.error();
@@ -131,6 +138,7 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
     for (const byte_range& piece : *used)
         stored_bytes += store_.is_stored(piece.offset / chunk_bytes) ? piece.bytes : 0;
     twins_.expect(stored_bytes / k_page_bytes);
+    std::vector<os::page_run> fresh_pages;
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
         if (std::ranges::binary_search(std::span(changes.moved).first(moved), chunk, {}, &whole_chunk::chunk))
@@ -147,18 +155,48 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
             const bool is_zeros = is_all_zeros({base() + at, k_page_bytes});
             if (is_zeros && (at_home == nullptr || (*at_home)[page] == 0))
                 continue; // as it is
+            if (at_home == nullptr) {
+                os::append_run(fresh_pages, at, k_page_bytes);
+                continue;
+            }
             if (whole.empty() || whole.back().chunk != chunk)
                 whole.push_back(as_spilled(chunk));
             // Bytes are at the home of a fresh chunk; so that its zeros are written, they have a checksum.
             whole.back().checksums[page] = is_zeros && is_stored ? 0 : page_checksum({base() + at, k_page_bytes});
-            if (at_home != nullptr)
-                whole.back().is_at_home[page] = false;
+            whole.back().is_at_home[page] = false;
         }
     }
+    REM_TRY(collect_fresh(fresh_pages, fresh, changes));
     std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    std::ranges::sort(changes.fresh, {}, &whole_chunk::chunk);
     for (const whole_chunk& each : changes.moved)
         (void)mappings_.at(each.chunk); // accept() must not lack memory
     return changes;
+}
+
+// Pages of chunks that are neither stored nor spilled.
+result<void> memory_view::collect_fresh(const std::vector<os::page_run>& pages, fresh_contents where,
+                                        change_set& changes) {
+    std::uint64_t bytes = 0;
+    for (const os::page_run& run : pages)
+        bytes += run.bytes;
+    const bool in_log = where == fresh_contents::in_log_if_few && bytes <= k_fresh_bytes_in_log;
+    const std::size_t spilled = changes.fresh.size();
+    for (const byte_range& piece : pieces_of(pages, store_.chunk_bytes())) {
+        const std::uint64_t chunk = piece.offset / store_.chunk_bytes();
+        if (changes.fresh.size() == spilled || changes.fresh.back().chunk != chunk)
+            changes.fresh.push_back(as_spilled(chunk));
+        if (in_log) { // zeros are what is committed
+            REM_TRY(collect_stored(piece, kept_bytes::not_usable, changes));
+            continue;
+        }
+        for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes)
+            changes.fresh.back().checksums[static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes)] =
+                page_checksum({base() + at, k_page_bytes});
+    }
+    if (in_log)
+        std::ranges::sort(changes.pages, {}, &changed_page::page);
+    return {};
 }
 
 result<void> memory_view::collect_stored(byte_range range, kept_bytes kept, change_set& changes) {

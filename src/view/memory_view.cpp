@@ -227,6 +227,10 @@ void memory_view::accept_announced(const change_set& changes) {
 }
 
 void memory_view::renew_twins(const change_set& changes) {
+    for (const whole_chunk& fresh : changes.fresh) {
+        if (fresh.has_contents())
+            twins_.forget(fresh.chunk); // zeros, of a commit that failed and would have put them into the log
+    }
     for (const changed_page& changed : changes.pages) {
         std::memcpy(twins_.find(changed.page), base() + changed.page * k_page_bytes, k_page_bytes);
         twins_.set_checksum(changed.page, changed.checksum);

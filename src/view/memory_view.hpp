@@ -50,6 +50,8 @@ struct whole_chunk {
     std::vector<bool> is_at_home{}; // likewise, when it was spilled: those not written since, which need not be again
 
     [[nodiscard]] bool needs_writing(std::size_t page) const { return is_at_home.empty() || !is_at_home[page]; }
+    /// Not so a fresh one whose pages are among change_set::pages.
+    [[nodiscard]] bool has_contents() const;
 };
 
 /// What a commit has to make durable.
@@ -72,6 +74,12 @@ struct change_set {
 enum class commit_scope {
     everything,
     declared, // those that were announced
+};
+
+/// Where a commit puts what fresh chunks hold.
+enum class fresh_contents {
+    at_home,
+    in_log_if_few, // pages: then nobody has to wait for the device before the record
 };
 
 /// Of a page, by its number.
@@ -106,7 +114,8 @@ public:
     /// lost when no accept() follows: the next collect() reports it again. Chunks that hold nothing, as `is_unused` says
     /// of all their pages, are no changes: their memory goes back to the kernel and reads as it was committed last.
     /// If more than so many bytes are held back, that is all it tells: for who makes a checkpoint, and asks again.
-    result<change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0});
+    result<change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
+                               fresh_contents fresh = fresh_contents::at_home);
     /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
     result<bool> holds_changes(const page_predicate& is_unused);
     /// Whether the chunk is mapped from the home where it is.
@@ -139,7 +148,8 @@ public:
     /// False when the process lacked the memory to note one: then collect_announced() would lack changes.
     [[nodiscard]] bool notes_all_announcements() const { return announced_.is_complete(); }
     /// As collect(), of the announced pages alone. O(their number).
-    result<change_set> collect_announced(const page_predicate& is_unused);
+    result<change_set> collect_announced(const page_predicate& is_unused,
+                                         fresh_contents fresh = fresh_contents::at_home);
     /// As collect(), of all other pages: what is in no announcement although it was to be.
     result<change_set> collect_unannounced(const page_predicate& is_unused);
     /// As accept(), of what collect_announced() found.
@@ -243,7 +253,9 @@ private:
         std::uint64_t held_back_max; // as of collect()
     };
     result<change_set> changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
-                                  kept_bytes kept, moving move = {false, 0});
+                                  kept_bytes kept, moving move = {false, 0},
+                                  fresh_contents fresh = fresh_contents::at_home);
+    result<void> collect_fresh(const std::vector<os::page_run>& pages, fresh_contents where, change_set& changes);
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written, change_set& changes);
     result<bool> is_cheaper_whole(std::span<const byte_range> written);
     result<void> collect_moved(std::span<const byte_range> written, moving move, change_set& changes);

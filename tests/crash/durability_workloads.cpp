@@ -148,6 +148,54 @@ void asynchronous(session& program) {
     program.commit_async();
 }
 
+/// Where others lay before, and left more than is written now.
+void asynchronous_where_others_lay(session& program) {
+    begin(program);
+    for (int i = 0; i < 2; ++i) {
+        program.add_block(300 * KiB);
+        program.commit();
+        program.remove_largest();
+        program.commit();
+        program.checkpoint(); // gives it back
+        program.add_sparse_block(280 * KiB, 100 * KiB, 3000);
+        program.wait(program.commit_async());
+        program.poke(40);
+        program.commit_async();
+        program.die();
+        program.open();
+        program.verify();
+        program.remove_largest();
+        program.commit();
+    }
+}
+
+/// Chunks at the end of the file, whose last pages are zeros.
+void add_at_end(session& program) { program.add_sparse_block(150 * KiB, 70 * KiB, 100); }
+
+/// The file becomes longer for what the log has, and nothing makes that durable.
+void asynchronous_growth(session& program) {
+    begin(program);
+    for (int i = 0; i < 2; ++i) {
+        add_at_end(program);
+        program.commit(); // what was punched is durable
+        add_at_end(program);
+        program.commit_async();
+        add_at_end(program);
+        program.wait(program.commit_async());
+        program.poke(40);
+        program.commit();
+        program.die();
+        program.open();
+        program.verify();
+    }
+    add_at_end(program);
+    program.commit_async();
+    program.checkpoint();
+    program.close();
+    program.open();
+    program.verify();
+}
+
 /// Likewise, with memory that is committed for the first time, and changed before it is where it belongs.
 void asynchronous_bulk(session& program) {
     begin(program);
@@ -290,6 +338,27 @@ void asynchronous_cut_short(session& program, session::cut how) {
     program.commit();
 }
 
+/// The checkpoint after asynchronous commits that made the file longer is cut short at each operation: when its sync fails the file
+/// stays so in the page cache, and what recovery makes of the log relies on it.
+void asynchronous_growth_cut_short(session& program, session::cut how) {
+    begin(program);
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            add_at_end(program);
+            program.commit(); // what was punched is durable
+            add_at_end(program);
+            program.wait(program.commit_async());
+            return program.try_checkpoint(n, how);
+        },
+        [&] { // the next attempt does the same operations
+            program.remove_largest();
+            program.remove_largest();
+            program.commit();
+            program.checkpoint();
+        });
+}
+
 } // namespace
 
 std::vector<workload> durability_workloads() {
@@ -315,12 +384,21 @@ std::vector<workload> durability_workloads() {
          .phases = {asynchronous},
          .durable_writes = false},
         {.name = "asynchronous_bulk", .open = engine_with(k_roomy), .phases = {asynchronous_bulk}},
+        {.name = "asynchronous_where_others_lay",
+         .open = engine_with(k_roomy),
+         .phases = {asynchronous_where_others_lay}},
+        {.name = "asynchronous_growth", .open = engine_with(k_roomy), .phases = {asynchronous_growth}},
         {.name = "declared_asynchronous_bulk",
          .open = engine_with(k_roomy, sections::declared),
          .phases = {asynchronous_bulk}},
         {.name = "background_asynchronous_bulk", .open = background_engine(k_tight), .phases = {asynchronous_bulk}},
         killed("killed_asynchronous", engine_with(k_roomy), asynchronous_cut_short),
         failing("failing_asynchronous_xfs", engine_with(k_roomy), asynchronous_cut_short, os::failed_sync::xfs),
+        killed("killed_asynchronous_growth", engine_with(k_roomy), asynchronous_growth_cut_short),
+        failing("failing_asynchronous_growth_xfs", engine_with(k_roomy), asynchronous_growth_cut_short,
+                os::failed_sync::xfs),
+        failing("failing_asynchronous_growth_btrfs", engine_with(k_roomy), asynchronous_growth_cut_short,
+                os::failed_sync::btrfs),
     };
 }
 

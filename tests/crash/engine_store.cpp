@@ -48,7 +48,7 @@ public:
         return stepping(end(engine_->commit(how, txn::commit_scope::declared)));
     }
     result<std::uint64_t> commit_async() override {
-        auto version = engine_->submit(txn::commit_scope::declared);
+        auto version = engine_->submit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few);
         auto ended = stepping(end(version ? result<void>() : version.error()));
         return ended ? std::move(version) : ended.error();
     }

@@ -142,6 +142,8 @@ std::vector<workload> telling_workloads() {
                              "failing_growth_xfs",
                              "durabilities",
                              "failing_lazy_xfs",
+                             "asynchronous_where_others_lay",
+                             "asynchronous_growth",
                              "background",
                              "background_growth",
                              "background_failing_xfs",

@@ -145,7 +145,7 @@ TEST(record, hostile_contents_stay_within_bounds) {
     }
 }
 
-TEST(record, what_is_none_or_has_features_is_not_taken_apart) {
+TEST(record, what_is_none_or_has_unknown_features_is_not_taken_apart) {
     record_builder builder;
     builder.add_chunk(1, false, std::vector<std::uint32_t>(k_pages_of_chunk));
     const auto bytes = without_padding(builder.finish(identity(), k_image_bytes));
@@ -157,9 +157,12 @@ TEST(record, what_is_none_or_has_features_is_not_taken_apart) {
         return std::pair(sound, parts);
     };
     EXPECT_EQ(parts_of(), std::pair(true, std::size_t{1}));
-    record[offsetof(format::record_header, features)] = std::byte{1};
+    std::byte& features = record[offsetof(format::record_header, features)];
+    EXPECT_EQ(features, std::byte{format::k_feature_contents_in_log}) << "the chunk has none of its own";
+    features = std::byte{2};
     EXPECT_EQ(parts_of(), std::pair(false, std::size_t{0}));
-    record[offsetof(format::record_header, features)] = std::byte{0};
+    features = std::byte{1};
+    EXPECT_EQ(parts_of(), std::pair(true, std::size_t{1}));
     record[0] ^= std::byte{1};
     EXPECT_EQ(parts_of(), std::pair(false, std::size_t{0}));
 }

@@ -30,6 +30,56 @@ TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_appli
     EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
 }
 
+class log_replay_of_contents : public log_replay {
+protected:
+    /// One page of a chunk behind all others is in the log; nothing is written where the chunk lies.
+    void commit_in_log(std::uint64_t chunk, std::uint64_t page_in_chunk, const store::page_bytes& page) {
+        const std::uint64_t size = *store_->file().size();
+        record_builder builder;
+        builder.add_chunk(chunk, false, std::vector<std::uint32_t>(k_chunk_pages));
+        const format::change_range range{0, k_page_bytes};
+        builder.add_page(chunk * k_chunk_pages + page_in_chunk, page.checksum(), {&range, 1}, page.span().data());
+        append(builder, (chunk + 1) * k_chunk);
+        ASSERT_EQ(*store_->file().size(), size);
+    }
+    std::vector<std::byte> page_at(std::uint64_t page) {
+        std::vector<std::byte> got(k_page_bytes);
+        EXPECT_TRUE(store_->read_pages(page, got));
+        return got;
+    }
+};
+
+TEST_F(log_replay_of_contents, applies_what_a_record_changes_in_a_chunk_that_it_places_without_contents) {
+    commit(0, {}, 1);
+    ASSERT_TRUE(store_->add_regions(3 * k_chunk));
+    const store::page_bytes page(9);
+    commit_in_log(2, 1, page);
+    crash();
+    ASSERT_TRUE(recover());
+    EXPECT_TRUE(std::ranges::equal(page_at(2 * k_chunk_pages + 1), page.span()));
+    EXPECT_TRUE(is_all_zeros(page_at(2 * k_chunk_pages)));
+    EXPECT_FALSE(store_->is_stored(1));
+    EXPECT_GE(*store_->file().size(), store_->home_of(3 * k_chunk - 1)) << "the chunk is to be mapped";
+}
+
+TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
+    commit(0, {}, 1);
+    commit(2, {}, 2);
+    ASSERT_TRUE(store_->reserve_map(1000)); // behind all homes then
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+    log_->restart();
+    const std::uint64_t map = store_->super().map.area_offset;
+    ASSERT_GT(map, store_->home_of(3 * k_chunk));
+    commit_in_log(3, 0, store::page_bytes(9)); // the map stays as it is
+    crash();
+    ASSERT_TRUE(recover());
+    ASSERT_EQ(store_->super().map.area_offset, map);
+    const auto opened = reopen();
+    ASSERT_TRUE(opened) << opened.why().message;
+    EXPECT_FALSE(store_->is_stored(1));
+    EXPECT_TRUE(store_->is_stored(3));
+}
+
 TEST_F(log_replay, a_page_that_does_not_become_what_the_record_says_is_corrupt) {
     commit(0, {}, 1);
     commit({}, {0}, 2);

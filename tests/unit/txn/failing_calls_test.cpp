@@ -124,11 +124,11 @@ const scenario k_scenarios[] = {
          engine& heap = **opened;
          for (int i = 0; i < 2; ++i) {
              REM_TRY(change(heap));
-             auto first = heap.submit();
+             auto first = heap.submit(commit_scope::everything, fresh_contents::in_log_if_few);
              if (!first)
                  return first.error();
              REM_TRY(change(heap));
-             auto second = heap.submit();
+             auto second = heap.submit(commit_scope::everything, fresh_contents::in_log_if_few);
              if (!second)
                  return second.error();
              REM_TRY(change(heap)); // never committed, or with the next
@@ -138,7 +138,7 @@ const scenario k_scenarios[] = {
              version = *second;
          }
          REM_TRY(change(heap));
-         auto last = heap.submit();
+         auto last = heap.submit(commit_scope::everything, fresh_contents::in_log_if_few);
          if (!last)
              return last.error();
          REM_TRY(heap.close()); // waits for it

@@ -19,6 +19,7 @@ TEST_P(memory_view, random_changes_commits_rollbacks_and_checkpoints_agree_with_
             const std::uint64_t page = random() % (round < 20 ? 40 : k_pages);
             put(page, random() % k_page_bytes, static_cast<std::uint8_t>(random() % 4));
         }
+        fresh_ = random() % 2 == 0 ? fresh_contents::at_home : fresh_contents::in_log_if_few;
         const auto now = memory();
         switch (random() % 8) {
         case 0:
@@ -157,6 +158,31 @@ TEST_P(memory_view, collect_reports_again_what_was_not_accepted) {
     }
     commit();
     EXPECT_TRUE(collect().empty());
+}
+
+TEST_P(memory_view, what_little_fresh_chunks_hold_is_for_the_log_if_it_may_be) {
+    fresh_ = fresh_contents::in_log_if_few;
+    put(3, 8, 2);
+    put(100, 0, 4);
+    const auto few = collect();
+    ASSERT_EQ(few.fresh.size(), 2U);
+    EXPECT_FALSE(few.fresh[0].has_contents() || few.fresh[1].has_contents());
+    ASSERT_EQ(few.pages.size(), 2U);
+    EXPECT_EQ(few.pages[1].page, 100U);
+    EXPECT_EQ(few.changed_bytes(), 16U);
+    for (std::uint64_t page = 0; page <= 64; ++page)
+        put(page, 0, 1);
+    const auto many = collect(); // 66 pages
+    EXPECT_TRUE(many.pages.empty());
+    EXPECT_EQ(many.changed_bytes(), 66 * k_page_bytes);
+    make_durable(many);
+    put(3, 8, 5); // the zeros that were for the log are not what is committed
+    const auto next = collect();
+    ASSERT_EQ(next.pages.size(), 1U);
+    EXPECT_EQ(next.changed_bytes(), 8U);
+    ASSERT_TRUE(view_->rollback());
+    EXPECT_EQ(base()[3 * k_page_bytes + 8], std::byte{2});
+    EXPECT_EQ(base()[3 * k_page_bytes], std::byte{1});
 }
 
 TEST_P(memory_view, a_change_taken_back_is_no_change) {

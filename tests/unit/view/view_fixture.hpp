@@ -37,7 +37,7 @@ protected:
         base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
     }
     change_set collect() {
-        auto changes = view_->collect(nothing_is_unused);
+        auto changes = view_->collect(nothing_is_unused, ~std::uint64_t{0}, fresh_);
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
@@ -47,6 +47,7 @@ protected:
         for (whole_chunk& fresh : changes.fresh) {
             ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
             ASSERT_TRUE(store_->reserve_map(1));
+            ASSERT_TRUE(store_->extend_to_fresh(fresh.chunk));
             for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
                 const std::uint64_t page = fresh.chunk * k_chunk_pages + i;
                 if (fresh.checksums[i] != 0) {
@@ -76,6 +77,7 @@ protected:
     static constexpr std::uint64_t k_bytes = 4 * MiB;
     static constexpr std::uint64_t k_pages = k_bytes / k_page_bytes;
     std::unique_ptr<view::memory_view> view_;
+    fresh_contents fresh_ = fresh_contents::at_home; // of collect()
 };
 
 inline std::string name_of_tracker(const testing::TestParamInfo<os::tracker_choice>& tier) {
