@@ -294,6 +294,9 @@ private:
     [[nodiscard]] std::uint64_t memory_limit() const;
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
+    [[nodiscard]] std::uint64_t retired_limit_bytes() const;
+    /// For the homes that chunks moved out of.
+    [[nodiscard]] bool is_memory_short() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
     void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
     /// Somebody who calls the engine anyway, or a thread that does nothing else.

@@ -15,7 +15,6 @@ namespace {
 
 constexpr double k_limits_waited_for = 2;         // so many times its limit, and a commit waits for the checkpoint
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
-constexpr std::uint64_t k_retired_bytes_max = 256 * MiB; // homes that chunks moved out of, before a checkpoint
 
 } // namespace
 
@@ -104,7 +103,7 @@ double engine::limits_reached() const {
         return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
     };
     return std::max({part(log_->used_bytes(), options_.log_limit_bytes), part(view_->twin_bytes(), twin_limit_bytes()),
-                     part(store_->retired_bytes(), k_retired_bytes_max)});
+                     part(store_->retired_bytes(), retired_limit_bytes())});
 }
 
 // As PostgreSQL spreads its checkpoints: done when half of the log that is there meanwhile is full.
@@ -114,9 +113,11 @@ bool engine::is_checkpoint_ahead() const {
                        2 * due_again_ * static_cast<double>(std::max<std::uint64_t>(run_->total_bytes(), 1));
 }
 
-// Twice as many pages as are changed, so that nothing is left when the next checkpoint begins.
+// Twice as many pages as are changed, so that nothing is left when the next checkpoint begins; all, where memory is short.
 result<void> engine::checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed) {
-    if (auto settled = view_->settle_some(scope, k_pages_settled_min + 2 * pages_changed); !settled) {
+    const std::uint64_t pages =
+        is_memory_short() ? memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
+    if (auto settled = view_->settle_some(scope, pages); !settled) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
         return {};
     }

@@ -20,7 +20,10 @@ namespace remanence::txn {
 namespace {
 
 constexpr std::uint64_t k_part_for_dirty = 4; // of memory
-constexpr std::uint64_t k_part_for_twins = 8;
+// Of memory, for twins and for homes that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
+// twice as much while a checkpoint is waited for: half of memory at worst.
+constexpr std::uint64_t k_part_until_checkpoint = 16;
+constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
 constexpr std::uint64_t k_spilled_in_a_pause = 64 * MiB;
 constexpr std::chrono::milliseconds k_between_pauses{5};
@@ -76,8 +79,16 @@ std::uint64_t engine::dirty_limit_bytes() const {
 std::uint64_t engine::twin_limit_bytes() const {
     if (view_->twin_bytes() < k_small_bytes)
         return options_.twin_limit_bytes;
-    return std::min(options_.twin_limit_bytes, std::max(memory_limit() / k_part_for_twins, k_small_bytes));
+    return std::min(options_.twin_limit_bytes, std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes));
 }
+
+std::uint64_t engine::retired_limit_bytes() const {
+    if (store_->retired_bytes() < k_small_bytes)
+        return k_retired_bytes_max;
+    return std::min(k_retired_bytes_max, std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes));
+}
+
+bool engine::is_memory_short() const { return retired_limit_bytes() < k_retired_bytes_max; }
 
 // Fresh chunks stay anonymous memory when they are committed.
 bool engine::holds_too_many_unmapped() const {

@@ -1,8 +1,9 @@
 // Builds, or changes, more of a heap than memory may hold, in ways that call the library seldom or not at all meanwhile.
-// usage: memory_program build|build_async|build_zeros|in_section|in_lock|in_tried_lock|outside|async|check PATH MEBIBYTES
+// usage: memory_program build|build_async|build_zeros|in_section|in_lock|in_tried_lock|outside|async|in_parts|in_thin_parts|check PATH MEBIBYTES
 
 #include <remanence/remanence.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,16 @@ using numbers = remanence::vector<std::uint64_t>;
 void change(numbers& all, std::uint64_t by) {
     for (std::size_t i = 0; i < all.size(); ++i)
         all[i] = i + by;
+}
+
+/// One commit for each 32 MiB, in which one word of so many is changed.
+void change_in_parts(remanence::heap& heap, numbers& all, std::size_t step, std::uint64_t by) {
+    constexpr std::size_t k_part = 32 * 1024 * 1024 / sizeof(std::uint64_t);
+    for (std::size_t from = 0; from < all.size(); from += k_part) {
+        for (std::size_t i = from; i < std::min(from + k_part, all.size()); i += step)
+            all[i] = i + by;
+        heap.commit();
+    }
 }
 
 void check(const numbers& all) {
@@ -67,6 +78,14 @@ void run(std::string_view what, remanence::heap& heap, std::size_t words) {
         auto ticket = heap.commit_async();
         change(all, 6);
         ticket.wait();
+    } else if (what == "in_parts") {
+        for (std::uint64_t by = 7; by < 9; ++by)
+            change_in_parts(heap, all, 1, by);
+    } else if (what == "in_thin_parts") { // and back again
+        constexpr std::size_t k_page = 4096 / sizeof(std::uint64_t);
+        const std::uint64_t before = all[0];
+        for (const std::uint64_t by : {before + 1, before})
+            change_in_parts(heap, all, k_page, by);
     } else if (what != "check" && !what.starts_with("build")) {
         throw std::runtime_error("there is no such thing to do");
     }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,34 @@ TEST_P(moved_chunks, few_chunks_or_few_changed_bytes_are_logged) {
         block[at] = std::byte{4};
     const std::uint64_t logged = logged_by_commit(); // a word of each page costs more than its share of the fold
     EXPECT_LT(logged, k_block_bytes / 16);
+    expect_sound();
+}
+
+// The home that a chunk left keeps the memory of what was written, until a checkpoint.
+TEST_P(moved_chunks, where_memory_is_short_a_checkpoint_comes_early) {
+    std::byte* const block = allocate(6 * k_block_bytes, 1);
+    commit();
+    const auto rewrite = [&](int filling) {
+        const std::uint64_t before = engine_->stats().checkpoints;
+        for (std::uint64_t at = 0; at < 6 * k_block_bytes; at += k_block_bytes) {
+            std::memset(block + at, filling, k_block_bytes);
+            commit();
+        }
+        EXPECT_TRUE(holds(block, 6 * k_block_bytes, filling));
+        return engine_->stats().checkpoints - before;
+    };
+    EXPECT_EQ(rewrite(2), 0U);
+    ASSERT_TRUE(engine_->close());
+    const std::string text = "MemTotal: 65536 kB\n"; // a sixteenth of it for those homes
+    auto file = disk_.open_or_create("/proc/meminfo", 0444);
+    ASSERT_TRUE(file);
+    ASSERT_TRUE((*file)->write("test", 0, std::as_bytes(std::span(text))));
+    open();
+    EXPECT_EQ(rewrite(3), 1U);
+    EXPECT_EQ(rewrite(4), 1U);
+    expect_sound();
+    open();
+    EXPECT_TRUE(holds(block, 6 * k_block_bytes, 4));
     expect_sound();
 }
 
