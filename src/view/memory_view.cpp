@@ -83,6 +83,8 @@ result<void> memory_view::map_image(os::access protection, std::size_t stretches
             at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
         }
         REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
+        if (!read_ahead_)
+            os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
         if (scanner_)
             REM_TRY(scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file));
     }

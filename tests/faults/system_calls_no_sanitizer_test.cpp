@@ -237,6 +237,7 @@ constexpr silence k_silent[] = {
     {"ioctl to find private copies", 0, "the page map tells them, too"},
     {"open of the memory in use", 0, "nothing is spilled then but by who calls the library"},
     {"mprotect to protect", 0, "memory keeps what cannot be spilled"},
+    {"madvise to drop pages", 0, "likewise, of zeros"},
     {k_opens, 0, "repeated"},
     {"mmap aside", 0, "likewise"},
     {"mremap", 0, "likewise"},

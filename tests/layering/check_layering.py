@@ -21,6 +21,8 @@ PUBLIC_HEADER_LAYER = {
     "remanence/error.hpp": "base",
     "remanence/latency_histogram.hpp": "base",
     "remanence/detail/aggregate.hpp": "types",
+    "remanence/detail/parts.hpp": "types",
+    "remanence/detail/position_independent.hpp": "types",
     "remanence/detail/fingerprint.hpp": "types",
 }
 

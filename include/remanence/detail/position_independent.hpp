@@ -2,7 +2,6 @@
 // library only.
 #pragma once
 
-#include <remanence/allocator.hpp>
 #include <remanence/detail/aggregate.hpp>
 #include <remanence/detail/parts.hpp>
 
@@ -11,6 +10,9 @@
 #include <type_traits>
 
 namespace remanence {
+
+template <class T>
+class allocator;
 
 /// Specialise it as true for a class of yours that hides its members, or has plain pointers, and yet means the same at any
 /// address. It is not looked into then.

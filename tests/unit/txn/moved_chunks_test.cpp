@@ -141,8 +141,8 @@ TEST_P(moved_chunks, where_memory_is_short_a_checkpoint_comes_early) {
     ASSERT_TRUE(file);
     ASSERT_TRUE((*file)->write("test", 0, std::as_bytes(std::span(text))));
     open();
-    EXPECT_EQ(rewrite(3), 1U);
-    EXPECT_EQ(rewrite(4), 1U);
+    EXPECT_GE(rewrite(3), 1U);
+    EXPECT_GE(rewrite(4), 1U);
     expect_sound();
     open();
     EXPECT_TRUE(holds(block, 6 * k_block_bytes, 4));
