@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace remanence::format {
@@ -45,8 +46,8 @@ struct log_header {
 static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header>);
 
-inline constexpr std::uint64_t k_feature_contents_in_log =
-    1; // of features: chunks are fresh, and the log has what they hold
+/// Of record_header::features: there are fresh chunks of which the log has what they hold.
+inline constexpr std::uint64_t k_feature_contents_in_log = 1;
 inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_log;
 
 /// One commit. After it: `chunk_count` chunks, then `page_count` page changes.
@@ -79,6 +80,11 @@ struct whole_chunk {
     [[nodiscard]] bool is_at_second_home() const { return (chunk_and_home & k_at_second_home) != 0; }
 };
 static_assert(sizeof(whole_chunk) == 8);
+
+/// By the checksums behind a fresh chunk: whether nothing of it was written.
+constexpr bool is_without_contents(std::span<const std::uint32_t> checksums) {
+    return std::ranges::all_of(checksums, [](std::uint32_t checksum) { return checksum == 0; });
+}
 
 /// A page of which some bytes changed. After it: `range_count` change_range, then their bytes, in the same order.
 struct page_change {

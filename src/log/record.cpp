@@ -3,7 +3,6 @@
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace remanence::log {
@@ -49,10 +48,6 @@ private:
     bool failed_ = false;
 };
 
-bool is_without_contents(std::span<const std::uint32_t> checksums) {
-    return std::ranges::all_of(checksums, [](std::uint32_t checksum) { return checksum == 0; });
-}
-
 change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
     change_range range{};
     std::memcpy(&range, ranges.data() + i * sizeof range, sizeof range);
@@ -88,7 +83,7 @@ void record_builder::add_chunk(std::uint64_t chunk, bool at_second_home, std::sp
     append(&entry, sizeof entry);
     append(checksums.data(), checksums.size_bytes());
     ++chunk_count_;
-    if (!at_second_home && is_without_contents(checksums))
+    if (!at_second_home && format::is_without_contents(checksums))
         features_ |= format::k_feature_contents_in_log;
 }
 
@@ -123,7 +118,7 @@ std::span<const std::byte> record_builder::finish(const record_identity& identit
     return bytes_;
 }
 
-bool placed_chunk::has_contents() const { return !is_without_contents(checksums); }
+bool placed_chunk::has_contents() const { return !format::is_without_contents(checksums); }
 
 bool looks_like_record(std::span<const std::byte> bytes, record_header& header) {
     if (bytes.size() < sizeof header)

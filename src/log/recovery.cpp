@@ -33,8 +33,8 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
     for (const scanned_record& record : records)
         REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.has_contents(chunk); }));
     REM_TRY(all.leave_out_what_has_no_place());
-    REM_TRY(
-        store.extend_to_image()); // what was written of fresh chunks was durable before the record that names them (I2)
+    // What was written of fresh chunks was durable before the record that names them (I2).
+    REM_TRY(store.extend_to_image());
     const auto make = [&](const changed_page& page, std::span<std::byte> bytes) {
         return make_page(store, page, bytes);
     };

@@ -110,8 +110,7 @@ std::uint64_t heap_file::stored_end() const {
 std::uint64_t heap_file::written_end() const {
     const auto is_in_log = [&](std::uint64_t chunk) {
         const auto placed = fresh_.find(chunk);
-        return placed != fresh_.end() &&
-               std::ranges::all_of(placed->second, [](auto checksum) { return checksum == 0; });
+        return placed != fresh_.end() && format::is_without_contents(placed->second);
     };
     std::uint64_t end = 0;
     for (const extent& e : extents()) {

@@ -34,9 +34,7 @@ std::uint64_t change_set::changed_bytes() const {
     return bytes;
 }
 
-bool whole_chunk::has_contents() const {
-    return std::ranges::any_of(checksums, [](std::uint32_t checksum) { return checksum != 0; });
-}
+bool whole_chunk::has_contents() const { return !format::is_without_contents(checksums); }
 
 result<void> memory_view::gather_written() {
     REM_TRY(scanner_->collect(accessible_, written_));
