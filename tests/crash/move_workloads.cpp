@@ -14,6 +14,14 @@ constexpr std::uint64_t k_block = 6 * 64 * KiB; // more than the chunks that mus
 /// All of it but its header.
 void rewrite_largest(session& program) { program.poke(largest(program), 64, k_block - 64); }
 
+void die_and_rewrite_largest(session& program) {
+    program.expect_health(); // of a checkpoint that the commit may have made
+    program.die();
+    program.open();
+    rewrite_largest(program);
+    program.commit();
+}
+
 /// Chunks move, are changed where they are then, move back, and are rewritten when they may not move.
 void moves(session& program) {
     begin(program);
@@ -55,11 +63,7 @@ void moves(session& program) {
     program.commit();
     rewrite_largest(program); // mapped from the file
     program.commit();
-    program.expect_health(); // of a checkpoint that the commit may have made
-    program.die();
-    program.open();
-    rewrite_largest(program);
-    program.commit();
+    die_and_rewrite_largest(program);
     program.poke(9000);
     program.commit();
 }
@@ -88,11 +92,7 @@ void rewrites(session& program) {
         rewrite_largest(program);
         program.commit();
     }
-    program.expect_health(); // of a checkpoint that the commit may have made
-    program.die();
-    program.open();
-    rewrite_largest(program);
-    program.commit();
+    die_and_rewrite_largest(program);
 }
 
 /// The commit that makes a checkpoint first ends at each of its operations.
