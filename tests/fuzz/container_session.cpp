@@ -160,3 +160,9 @@ void container_session::reopen() {
 }
 
 } // namespace remanence::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
+    static remanence::fuzz::container_session all(remanence::test::all_kinds());
+    all.run(data, bytes);
+    return 0;
+}

@@ -14,6 +14,13 @@
 #include <optional>
 #include <vector>
 
+namespace remanence::test {
+
+/// What the target tries; each defines its own.
+std::vector<std::unique_ptr<specimen>> all_kinds();
+
+} // namespace remanence::test
+
 namespace remanence::fuzz {
 
 /// A container and its model, by the adapter that the conformance tests use for them.

@@ -23,6 +23,8 @@ namespace {
 
 using fuzz::kind;
 
+} // namespace
+
 std::vector<std::unique_ptr<specimen>> all_kinds() {
     using std::less;
     using ordered = associative<true>;
@@ -48,11 +50,4 @@ std::vector<std::unique_ptr<specimen>> all_kinds() {
     return all;
 }
 
-} // namespace
 } // namespace remanence::test
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-    static remanence::fuzz::container_session all(remanence::test::all_kinds());
-    all.run(data, bytes);
-    return 0;
-}

@@ -38,6 +38,8 @@ using small_map = btree_map<Key, Value, less<>, allocator<std::pair<const Key, V
 template <class Key, class Value>
 using small_multimap = btree_multimap<Key, Value, less<>, allocator<std::pair<const Key, Value>>, 1>;
 
+} // namespace
+
 std::vector<std::unique_ptr<specimen>> all_kinds() {
     using ordered = associative<true>;
     using hashed = associative<false>;
@@ -60,11 +62,4 @@ std::vector<std::unique_ptr<specimen>> all_kinds() {
     return all;
 }
 
-} // namespace
 } // namespace remanence::test
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-    static remanence::fuzz::container_session all(remanence::test::all_kinds());
-    all.run(data, bytes);
-    return 0;
-}
