@@ -301,7 +301,8 @@ public:
     /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
     /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
     /// New memory that the commit brings is written here if it is more than 256 KiB, and a checkpoint that is due begins here
-    /// (see durability::none); the rest is done by a thread that the heap starts with the first one, or here, too, where none can be started.
+    /// (see durability::none); the rest is done by a thread that the heap starts with the first one, or here, too, where none
+    /// can be started.
     [[nodiscard]] commit_ticket commit_async();
     /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
     /// sections. errc::io: the heap is poisoned; errc::poisoned.
