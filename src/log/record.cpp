@@ -63,13 +63,15 @@ void record_builder::clear() {
     features_ = 0;
 }
 
-void record_builder::reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
-                             std::span<const change_range> ranges) {
+std::uint64_t record_builder::reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
+                                      std::span<const change_range> ranges) {
     std::size_t bytes = sizeof(record_header) + pages * sizeof(format::page_change) + ranges.size_bytes() +
                         chunks * (sizeof(format::whole_chunk) + chunk_pages * sizeof(std::uint32_t));
     for (const change_range& range : ranges)
         bytes += range.bytes;
-    bytes_.reserve(align_up(bytes, format::k_record_alignment));
+    bytes = align_up(bytes, format::k_record_alignment);
+    bytes_.reserve(bytes);
+    return bytes;
 }
 
 void record_builder::append(const void* from, std::size_t bytes) {

@@ -35,9 +35,10 @@ public:
         clear();
     }
     void clear();
-    /// Room for so many pages of changes and chunks with `chunk_pages` pages each, so that adding them copies nothing twice.
-    void reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
-                 std::span<const format::change_range> ranges);
+    /// Room for so many pages of changes and chunks with `chunk_pages` pages each, so that adding them copies nothing twice, and
+    /// takes no memory. Returns what record_bytes() is then.
+    std::uint64_t reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
+                          std::span<const format::change_range> ranges);
     [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0; }
 
     void add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums);

@@ -273,9 +273,12 @@ private:
     result<std::uint64_t> try_to_submit(commit_scope scope, fresh_contents fresh);
     result<void> submit(view::change_set& changes, log::record_builder& record, commit_scope scope);
     void accept(const view::change_set& changes, commit_scope scope);
-    result<void> prepare(const view::change_set& changes, const log::record_builder& record);
+    result<void> prepare(const view::change_set& changes, std::uint64_t record_bytes);
     result<void> begin_session();
-    result<void> write_whole_chunks(const view::change_set& changes);
+    /// And makes their checksums.
+    result<void> write_whole_chunks(view::change_set& changes);
+    /// Takes no memory: there is room.
+    void fill(log::record_builder& record, const view::change_set& changes) const;
     /// Of what makes a checkpoint due, the most: by its limit.
     [[nodiscard]] double limits_reached() const;
     result<void> checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed);

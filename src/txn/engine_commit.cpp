@@ -2,15 +2,19 @@
 
 #include "txn/engine.hpp"
 
+#include "os/beside.hpp"
+
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace remanence::txn {
 
 namespace {
 
-constexpr std::uint64_t k_part_written_twice = 16; // of the log's limit
+constexpr std::uint64_t k_part_written_twice = 16;              // of the log's limit
+constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // of whole chunks: less is not worth a thread
 
 /// Pages that follow each other, in the heap and in the file.
 struct stretch {
@@ -186,20 +190,13 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents f
         REM_TRY(options_.inspect(*this, *changes, *allocator_));
 
     log::record_builder record(log_ ? log_->take_memory() : page_aligned_bytes());
-    record.reserve(changes->fresh.size() + changes->moved.size(), static_cast<std::size_t>(store_->chunk_pages()),
-                   changes->pages.size(), changes->ranges);
-    for (const view::whole_chunk& each : changes->fresh)
-        record.add_chunk(each.chunk, false, each.checksums);
-    for (const view::whole_chunk& moved : changes->moved) {
-        const bool to_second_home = store_->other_place_of(moved.chunk) == store::chunk_place::second_home;
-        record.add_chunk(moved.chunk, to_second_home, moved.checksums);
-    }
-    for (const view::changed_page& page : changes->pages) {
-        record.add_page(page.page, page.checksum, changes->ranges_of(page), view_->base() + page.page * k_page_bytes);
-    }
+    const std::uint64_t record_bytes =
+        record.reserve(changes->fresh.size() + changes->moved.size(), static_cast<std::size_t>(store_->chunk_pages()),
+                       changes->pages.size(), changes->ranges);
     // Up to here a lack of memory changed nothing.
     const std::uint64_t before = version_;
     try {
+        REM_TRY(prepare(*changes, record_bytes));
         REM_TRY(submit(*changes, record, scope));
         REM_TRY(checkpoint_if_due(scope, changes->pages.size()));
     } catch (const std::bad_alloc&) {
@@ -212,11 +209,10 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents f
 }
 
 result<void> engine::submit(view::change_set& changes, log::record_builder& record, commit_scope scope) {
-    REM_TRY(prepare(changes, record));
-
     // From here on a failure poisons: what reached the disk is unknown (I5).
     if (auto written = write_whole_chunks(changes); !written)
         return poison(written.error());
+    fill(record, changes);
     std::uint64_t image_bytes = store_->image_bytes();
     if (!changes.fresh.empty())
         image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_->chunk_bytes());
@@ -240,6 +236,17 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     accept(changes, scope);
     return {};
+}
+
+void engine::fill(log::record_builder& record, const view::change_set& changes) const {
+    for (const view::whole_chunk& each : changes.fresh)
+        record.add_chunk(each.chunk, false, each.checksums);
+    for (const view::whole_chunk& moved : changes.moved) {
+        const bool to_second_home = store_->other_place_of(moved.chunk) == store::chunk_place::second_home;
+        record.add_chunk(moved.chunk, to_second_home, moved.checksums);
+    }
+    for (const view::changed_page& page : changes.pages)
+        record.add_page(page.page, page.checksum, changes.ranges_of(page), view_->base() + page.page * k_page_bytes);
 }
 
 result<void> engine::await(std::uint64_t version, log::durability how) {
@@ -268,7 +275,7 @@ std::uint64_t engine::durable_through() const {
 
 // Room for everything the commit, and the fold after it, will write. I5: nothing is written before, so no failure of a
 // reservation poisons.
-result<void> engine::prepare(const view::change_set& changes, const log::record_builder& record) {
+result<void> engine::prepare(const view::change_set& changes, std::uint64_t record_bytes) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
         REM_TRY(discard_before_fresh());
@@ -279,7 +286,7 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
             moved.push_back(each.chunk);
         // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
         if (store_->needs_regions(heap_bytes) || store_->needs_second_homes(moved) ||
-            (log_ && !log_->has_room(record.record_bytes())))
+            (log_ && !log_->has_room(record_bytes)))
             REM_TRY(finish_run());
         REM_TRY(store_->add_regions(heap_bytes));
         REM_TRY(store_->add_second_homes(moved));
@@ -304,7 +311,7 @@ result<void> engine::prepare(const view::change_set& changes, const log::record_
             REM_TRY(store_->reserve_pages(place.first, place.count));
         if (!log_)
             REM_TRY(begin_session());
-        return log_->reserve(record.record_bytes());
+        return log_->reserve(record_bytes);
     };
     auto done = reserved();
     if (done)
@@ -336,22 +343,28 @@ result<void> engine::begin_session() {
     return {};
 }
 
-result<void> engine::write_whole_chunks(const view::change_set& changes) {
-    if (changes.fresh.empty() && changes.moved.empty())
-        return {};
-    for (const stretch& run : moved_stretches(*store_, changes)) {
+// Checksums are made meanwhile: what tells from them what is to be written comes before.
+result<void> engine::write_whole_chunks(view::change_set& changes) {
+    const std::vector<stretch> moved = moved_stretches(*store_, changes);
+    const stretches fresh = fresh_stretches(*store_, changes);
+    for (const view::whole_chunk& each : changes.fresh) {
+        if (!each.has_contents())
+            REM_TRY(store_->extend_to_fresh(each.chunk));
+    }
+    const auto make_checksums = [&]() noexcept { view_->make_checksums(changes); };
+    std::optional<os::beside> made_beside;
+    if ((changes.fresh.size() + changes.moved.size()) * store_->chunk_bytes() >= k_checksums_beside_bytes_min)
+        made_beside.emplace(make_checksums);
+    else
+        make_checksums();
+    for (const stretch& run : moved) {
         const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
         REM_TRY(store_->write_moved(run.first, {view_->base() + run.first * k_page_bytes, bytes}));
         stats_.image_bytes += bytes;
     }
-    for (const view::whole_chunk& fresh : changes.fresh) {
-        if (!fresh.has_contents())
-            REM_TRY(store_->extend_to_fresh(fresh.chunk));
-    }
-    const stretches places = fresh_stretches(*store_, changes);
-    for (const stretch& place : places.all()) {
-        const auto bytes = static_cast<std::size_t>(place.count * k_page_bytes);
-        REM_TRY(store_->write_fresh(place.first, {view_->base() + place.first * k_page_bytes, bytes}));
+    for (const stretch& run : fresh.all()) {
+        const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
+        REM_TRY(store_->write_fresh(run.first, {view_->base() + run.first * k_page_bytes, bytes}));
         stats_.image_bytes += bytes;
     }
     return {};

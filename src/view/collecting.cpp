@@ -20,6 +20,8 @@ constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
 // By one commit: more is written twice and copied in less time than it takes to write it home and to sync that before the record.
 constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
 
+std::uint32_t checksum_or_zero(std::span<const std::byte> page) { return is_all_zeros(page) ? 0 : page_checksum(page); }
+
 } // namespace
 
 std::uint64_t change_set::changed_bytes() const {
@@ -32,6 +34,19 @@ std::uint64_t change_set::changed_bytes() const {
                                         std::ranges::count_if(chunk.checksums, [](auto sum) { return sum != 0; }));
     }
     return bytes;
+}
+
+void memory_view::make_checksums(change_set& changes) const noexcept {
+    for (auto* const chunks : {&changes.fresh, &changes.moved}) {
+        for (whole_chunk& each : *chunks) {
+            const std::byte* page = base() + each.chunk * store_.chunk_bytes();
+            for (std::uint32_t& checksum : each.checksums) {
+                const std::span bytes(std::exchange(page, page + k_page_bytes), static_cast<std::size_t>(k_page_bytes));
+                if (checksum == whole_chunk::k_to_be_made)
+                    checksum = checksum_or_zero(bytes);
+            }
+        }
+    }
 }
 
 bool whole_chunk::has_contents() const { return !format::is_without_contents(checksums); }
@@ -190,7 +205,7 @@ result<void> memory_view::collect_fresh(const std::vector<os::page_run>& pages, 
         }
         for (std::uint64_t at = piece.offset; at < piece.end(); at += k_page_bytes)
             changes.fresh.back().checksums[static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes)] =
-                page_checksum({base() + at, k_page_bytes});
+                whole_chunk::k_to_be_made;
     }
     if (in_log)
         std::ranges::sort(changes.pages, {}, &changed_page::page);
@@ -393,12 +408,14 @@ result<std::vector<std::uint32_t>> memory_view::checksums_to_move(std::uint64_t 
     auto piece = written.begin();
     for (std::uint64_t page = chunk * store_.chunk_pages(); page < (chunk + 1) * store_.chunk_pages(); ++page) {
         const std::uint64_t at = page * k_page_bytes;
-        const std::span<const std::byte> bytes(base() + at, k_page_bytes);
-        checksums.push_back(is_all_zeros(bytes) ? 0 : page_checksum(bytes));
         while (piece != written.end() && piece->end() <= at)
             ++piece;
-        if ((piece != written.end() && piece->offset <= at) || is_newer_than_image(page))
+        if ((piece != written.end() && piece->offset <= at) || is_newer_than_image(page)) {
+            checksums.push_back(whole_chunk::k_to_be_made);
             continue;
+        }
+        const std::span<const std::byte> bytes(base() + at, k_page_bytes);
+        checksums.push_back(checksum_or_zero(bytes));
         auto is_sound = is_as_in_image(page, bytes, checksums.back());
         if (!is_sound)
             return is_sound.error();

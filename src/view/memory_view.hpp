@@ -46,9 +46,11 @@ struct changed_page {
 /// A chunk that is to be written whole.
 struct whole_chunk {
     std::uint64_t chunk;
-    std::vector<std::uint32_t> checksums; // one for each page; 0: all zeros
+    /// One for each page; 0: all zeros; `k_to_be_made`: not before memory_view::make_checksums(), which may make just this, too.
+    std::vector<std::uint32_t> checksums;
     std::vector<bool> is_at_home{}; // likewise, when it was spilled: those not written since, which need not be again
 
+    static constexpr std::uint32_t k_to_be_made = 1;
     [[nodiscard]] bool needs_writing(std::size_t page) const { return is_at_home.empty() || !is_at_home[page]; }
     /// Not so a fresh one whose pages are among change_set::pages.
     [[nodiscard]] bool has_contents() const;
@@ -116,6 +118,9 @@ public:
     /// If more than so many bytes are held back, that is all it tells: for who makes a checkpoint, and asks again.
     result<change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
                                fresh_contents fresh = fresh_contents::at_home);
+    /// Of whole chunks; collect() leaves most of them to be made, so that they are not waited for before the first byte is
+    /// written. Memory must be as it was then. From any thread; it allocates nothing.
+    void make_checksums(change_set& changes) const noexcept;
     /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
     result<bool> holds_changes(const page_predicate& is_unused);
     /// Whether the chunk is mapped from the home where it is.
