@@ -19,6 +19,10 @@ std::uint32_t page_checksum(std::span<const std::byte> page) {
     return low != 0 ? low : 1;
 }
 
+std::uint32_t page_checksum_or_zero(std::span<const std::byte> page) {
+    return is_all_zeros(page) ? 0 : page_checksum(page);
+}
+
 bool is_all_zeros(std::span<const std::byte> page) {
     static constexpr std::byte k_zeros[k_page_bytes] = {};
     REM_ASSERT(page.size() <= sizeof k_zeros);

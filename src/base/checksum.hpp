@@ -14,6 +14,9 @@ std::uint64_t checksum64(std::span<const std::byte> bytes, std::uint64_t seed = 
 /// Checksum of one 4 KiB page: 32 bits, never 0, since 0 stands for a page that was never written and reads as zeros.
 std::uint32_t page_checksum(std::span<const std::byte> page);
 
+/// The same, but 0 of a page that holds zeros: for who writes none of those, or knows a hole by it.
+std::uint32_t page_checksum_or_zero(std::span<const std::byte> page);
+
 /// Whether all of its bytes are zero. `page`: 4 KiB at most.
 bool is_all_zeros(std::span<const std::byte> page);
 

@@ -159,7 +159,7 @@ private:
     static std::size_t index(std::uint64_t at) { return static_cast<std::size_t>(at / k_page_bytes); }
     /// Whether it is one already, and may stay one; notes what is about to be written, else.
     bool is_hole(std::uint64_t at, std::span<const std::byte> page) {
-        const std::uint32_t checksum = is_all_zeros(page) ? 0 : page_checksum(page);
+        const std::uint32_t checksum = page_checksum_or_zero(page);
         return std::exchange(held_[index(at)], checksum) == 0 && checksum == 0;
     }
 

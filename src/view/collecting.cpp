@@ -20,8 +20,6 @@ constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
 // By one commit: more is written twice and copied in less time than it takes to write it home and to sync that before the record.
 constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
 
-std::uint32_t checksum_or_zero(std::span<const std::byte> page) { return is_all_zeros(page) ? 0 : page_checksum(page); }
-
 } // namespace
 
 std::uint64_t change_set::changed_bytes() const {
@@ -43,7 +41,7 @@ void memory_view::make_checksums(change_set& changes) const noexcept {
             for (std::uint32_t& checksum : each.checksums) {
                 const std::span bytes(std::exchange(page, page + k_page_bytes), static_cast<std::size_t>(k_page_bytes));
                 if (checksum == whole_chunk::k_to_be_made)
-                    checksum = checksum_or_zero(bytes);
+                    checksum = page_checksum_or_zero(bytes);
             }
         }
     }
@@ -415,7 +413,7 @@ result<std::vector<std::uint32_t>> memory_view::checksums_to_move(std::uint64_t 
             continue;
         }
         const std::span<const std::byte> bytes(base() + at, k_page_bytes);
-        checksums.push_back(checksum_or_zero(bytes));
+        checksums.push_back(page_checksum_or_zero(bytes));
         auto is_sound = is_as_in_image(page, bytes, checksums.back());
         if (!is_sound)
             return is_sound.error();
