@@ -5,8 +5,6 @@
 #include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <sys/resource.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -239,14 +237,7 @@ TEST(durability_of_commits, lazy_ones_wait_for_the_disk_where_no_thread_can_be_s
                   os::simulated_disk disk;
                   const detail::file_system_for_tests use(disk);
                   heap h = heap::open("/disk/h", committing(durability::lazy));
-                  const rlimit none{0, 0};
-                  if (::setrlimit(RLIMIT_NPROC, &none) != 0)
-                      return "no limit";
-                  try {
-                      std::thread([] {}).join();
-                      return "threads can be started";
-                  } catch (const std::system_error&) {
-                  }
+                  refuse_threads();
                   h.root<std::uint64_t>("value") = 1;
                   disk.take_trace();
                   h.commit();

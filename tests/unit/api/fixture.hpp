@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +25,11 @@
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 namespace remanence::test {
@@ -219,6 +223,19 @@ inline std::string as_nobody(const std::function<std::string()>& f) {
         ::prctl(PR_SET_DUMPABLE, 1); // a process that changed its user may not look at /proc/self/pagemap otherwise
         return f();
     });
+}
+
+/// From now on no thread can be started. For as_nobody(): root has no such limit.
+inline void refuse_threads() {
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0)
+        throw std::runtime_error("no limit of threads");
+    try {
+        std::thread([] {}).join();
+    } catch (const std::system_error&) {
+        return;
+    }
+    throw std::runtime_error("threads can be started");
 }
 
 /// "reason number: text", or "nothing thrown": what a child tells of an attempt.

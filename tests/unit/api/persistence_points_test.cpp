@@ -5,7 +5,6 @@
 #include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <sys/resource.h>
 #include <sys/time.h>
 
 #include <chrono>
@@ -368,14 +367,7 @@ TEST_F(persistence_points_on_disk, bring_lazy_commits_before_them_along) {
 TEST_F(persistence_points_on_disk, are_reached_at_once_where_no_thread_can_be_started) {
     EXPECT_EQ(as_nobody([&]() -> std::string {
                   heap h = open();
-                  const rlimit none{0, 0};
-                  if (::setrlimit(RLIMIT_NPROC, &none) != 0)
-                      return "no limit";
-                  try {
-                      std::thread([] {}).join();
-                      return "threads can be started";
-                  } catch (const std::system_error&) {
-                  }
+                  refuse_threads();
                   h.root<std::uint64_t>("value") = 1;
                   disk_.take_trace();
                   if (!h.commit_async().ready())
