@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace remanence::txn {
@@ -14,13 +15,20 @@ namespace remanence::txn {
 namespace {
 
 constexpr std::uint64_t k_part_written_twice = 16;              // of the log's limit
-constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // of whole chunks: less is not worth a thread
+constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // less is not worth a thread
 
 /// Pages that follow each other, in the heap and in the file.
 struct stretch {
     std::uint64_t first;
     std::uint64_t count;
 };
+
+std::uint64_t bytes_of(std::span<const stretch> all) {
+    std::uint64_t pages = 0;
+    for (const stretch& each : all)
+        pages += each.count;
+    return pages * k_page_bytes;
+}
 
 class stretches {
 public:
@@ -353,7 +361,7 @@ result<void> engine::write_whole_chunks(view::change_set& changes) {
     }
     const auto make_checksums = [&]() noexcept { view_->make_checksums(changes); };
     std::optional<os::beside> made_beside;
-    if ((changes.fresh.size() + changes.moved.size()) * store_->chunk_bytes() >= k_checksums_beside_bytes_min)
+    if (bytes_of(moved) + bytes_of(fresh.all()) >= k_checksums_beside_bytes_min)
         made_beside.emplace(make_checksums);
     else
         make_checksums();
