@@ -44,6 +44,7 @@ protected:
     static bool nothing_is_unused(std::uint64_t) { return false; }
     /// All of a commit after collect().
     void make_durable(change_set changes, commit_scope scope = commit_scope::everything) {
+        view_->make_checksums(changes);
         for (whole_chunk& fresh : changes.fresh) {
             ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
             ASSERT_TRUE(store_->reserve_map(1));
