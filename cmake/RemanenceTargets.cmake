@@ -13,6 +13,13 @@ function(remanence_add_layer name)
             target_compile_options(${target} PRIVATE -fsanitize-coverage=inline-8bit-counters,pc-table,indirect-calls)
         endif()
         target_sources(remanence PRIVATE $<TARGET_OBJECTS:${target}>)
+        if(PROJECT_IS_TOP_LEVEL) # that of the lowest layer serves all
+            if(name STREQUAL "base")
+                target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/base/precompiled.hpp")
+            else()
+                target_precompile_headers(${target} REUSE_FROM remanence_base)
+            endif()
+        endif()
         set(scope PUBLIC)
     else() # headers only, so far
         add_library(${target} INTERFACE)
@@ -43,19 +50,20 @@ function(remanence_add_tests)
             remanence_add_test_program(${arg_NAME}_${kind} "${of_kind};${helpers}" "${arg_LIBRARIES}" ${arg_LABELS} ${label})
         endif()
     endforeach()
-    if(arg_SOURCES)
+    set(tests ${arg_SOURCES})
+    list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+    if(tests) # not the helpers alone
         remanence_add_test_program(${arg_NAME} "${arg_SOURCES}" "${arg_LIBRARIES}" ${arg_LABELS})
     endif()
 endfunction()
 
 function(remanence_add_test_program target sources libraries)
     add_executable(${target} ${sources})
-    # Test code is compiled far more often than it runs long: these take longer to optimise, most of all with a sanitizer's
-    # checks in them, than they would gain. In release conformance runs millions of operations.
+    # Test code is compiled far more often than it runs long: it takes longer to optimise than it would gain, three times as
+    # long with a sanitizer's checks in it. In release conformance runs millions of operations, and the templates of the
+    # headers are tested as optimised, too.
     set(unoptimized OFF)
-    if(target STREQUAL "unit_types"
-       OR (target MATCHES "^(conformance|unit_log|unit_os|unit_store)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-    )
+    if(target STREQUAL "unit_types" OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
         set(unoptimized ON)
     endif()
     target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1> $<$<CONFIG:Release>:-g0>)
@@ -63,17 +71,13 @@ function(remanence_add_test_program target sources libraries)
         ${target} PRIVATE ${libraries} test_support remanence_build_options GTest::gtest_main rapidcheck rapidcheck_gtest
     )
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
-    # Compiled together, which takes half the time; lint's build wants each file for itself.
-    if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-        set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
-        if(target STREQUAL "conformance") # else minutes on one core
-            set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 2)
-        endif()
+    if(target STREQUAL "conformance") # else minutes on one core
+        set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 2)
     endif()
     # One precompiled header serves all programs compiled alike; that of the first is shared.
     if(target STREQUAL "support")
         target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/precompiled.hpp")
-    elseif(NOT unoptimized)
+    elseif(NOT (unoptimized AND CMAKE_BUILD_TYPE STREQUAL "Release"))
         target_precompile_headers(${target} REUSE_FROM support)
     endif()
     # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests.
@@ -99,6 +103,9 @@ foreach(test IN LISTS @target@_tests)
         list(APPEND labels threads)
     elseif(test MATCHES "_no_sanitizer(/[^.]*)?[.][^.]*$")
         list(APPEND labels no-sanitizer)
+    endif()
+    if(test MATCHES "notices_every_step|are_reported_and_lose_nothing|killed_hundreds_of_times") # long: not the last ones
+        set_tests_properties("${test}" PROPERTIES COST 90)
     endif()
     list(REMOVE_DUPLICATES labels)
     set_tests_properties("${test}" PROPERTIES LABELS "${labels}")
