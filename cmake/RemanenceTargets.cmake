@@ -59,11 +59,13 @@ endfunction()
 
 function(remanence_add_test_program target sources libraries)
     add_executable(${target} ${sources})
-    # Test code is compiled far more often than it runs long: it takes longer to optimise than it would gain, three times as
-    # long with a sanitizer's checks in it. In release conformance runs millions of operations, and the templates of the
-    # headers are tested as optimised, too.
+    # Test code is compiled far more often than it runs long: these take longer to optimise, most of all with a sanitizer's
+    # checks in them, than they would gain (unit_view, which computes much, does not). In release conformance runs millions
+    # of operations.
     set(unoptimized OFF)
-    if(target STREQUAL "unit_types" OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    if(target STREQUAL "unit_types"
+       OR (target MATCHES "^(conformance|unit_api|unit_log|unit_os|unit_store)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    )
         set(unoptimized ON)
     endif()
     target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1> $<$<CONFIG:Release>:-g0>)
@@ -77,7 +79,7 @@ function(remanence_add_test_program target sources libraries)
     # One precompiled header serves all programs compiled alike; that of the first is shared.
     if(target STREQUAL "support")
         target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/precompiled.hpp")
-    elseif(NOT (unoptimized AND CMAKE_BUILD_TYPE STREQUAL "Release"))
+    elseif(NOT unoptimized)
         target_precompile_headers(${target} REUSE_FROM support)
     endif()
     # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests.
