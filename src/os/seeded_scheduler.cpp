@@ -1,41 +1,74 @@
 #include "os/seeded_scheduler.hpp"
 
+#include "base/assert.hpp"
+
+#include <semaphore.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
+#include <thread>
 
 namespace remanence::os {
+
+// It runs from its turn on until it passes that on.
+struct seeded_scheduler::participant {
+    participant() { ::sem_init(&turn, 0, 0); }
+    ~participant() { ::sem_destroy(&turn); }
+    participant(const participant&) = delete;
+    participant& operator=(const participant&) = delete;
+
+    void wait_for_turn() noexcept {
+        while (::sem_wait(&turn) != 0 && errno == EINTR) {
+        }
+    }
+
+    std::function<bool()> is_wanted{};
+    std::function<void()> work{};
+    std::uint64_t one_in = 1;
+    bool is_under_way = false;
+    bool ends = false;
+    sem_t turn{}; // no lock of the standard library: those are what threads wait for
+    std::thread thread{};
+};
+
+thread_local seeded_scheduler* seeded_scheduler::of_this_thread_ = nullptr;
+thread_local seeded_scheduler::participant* seeded_scheduler::this_thread_ = nullptr;
 
 class seeded_scheduler::scheduled_file final : public file {
 public:
     scheduled_file(seeded_scheduler& owner, std::unique_ptr<file> below) : owner_(owner), below_(std::move(below)) {}
 
     result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        owner_.come_to(where);
+        owner_.come_to_operation();
         return below_->write(where, offset, bytes);
     }
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        owner_.come_to(where);
+        owner_.come_to_operation();
         return below_->write_direct(where, offset, bytes);
     }
     result<void> write_durable(site where, site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
-        owner_.come_to(where);
+        owner_.come_to_operation();
         return below_->write_durable(where, durable, offset, bytes);
     }
     result<void> resize(site where, std::uint64_t bytes) override {
-        owner_.come_to(where);
+        owner_.come_to_operation();
         return below_->resize(where, bytes);
     }
     result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
-        owner_.come_to(where);
+        owner_.come_to_operation();
         return below_->reserve(where, offset, bytes);
     }
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
-        owner_.come_to(where);
+        owner_.come_to_operation();
         return below_->punch(where, offset, bytes, otherwise);
     }
 
-    result<void> sync(site where) override { return below_->sync(where); }
+    result<void> sync(site where) override {
+        owner_.come_to_operation();
+        return below_->sync(where);
+    }
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }
@@ -60,29 +93,113 @@ result<std::unique_ptr<file>> seeded_scheduler::wrap(result<std::unique_ptr<file
     return std::unique_ptr<file>(std::make_unique<scheduled_file>(*this, std::move(*opened)));
 }
 
-void seeded_scheduler::schedule(std::uint64_t seed, std::function<void()> step, std::vector<std::string_view> own) {
+seeded_scheduler::seeded_scheduler(file_system& below) : below_(below) {}
+
+seeded_scheduler::~seeded_scheduler() { end(); }
+
+void seeded_scheduler::begin(std::uint64_t seed) {
+    REM_CHECK(all_.empty() && of_this_thread_ == nullptr);
     dice_.seed(seed);
-    step_ = std::move(step);
-    own_ = std::move(own);
-    begin_run();
+    all_.push_back(std::make_unique<participant>());
+    all_.front()->is_under_way = true;
+    draw_rarity(0);
+    of_this_thread_ = this;
+    this_thread_ = all_.front().get();
 }
 
-void seeded_scheduler::begin_run() {
+std::size_t seeded_scheduler::add(std::function<bool()> is_wanted, std::function<void()> work) {
+    auto added = std::make_unique<participant>();
+    added->is_wanted = std::move(is_wanted);
+    added->work = std::move(work);
+    all_.push_back(std::move(added));
+    draw_rarity(all_.size() - 1);
+    return all_.size() - 1;
+}
+
+void seeded_scheduler::draw_rarity(std::size_t thread) {
     static constexpr std::uint64_t k_rarities[] = {1, 1, 2, 4, 16, 1000};
-    one_in_ = k_rarities[below(std::size(k_rarities))];
+    all_[thread]->one_in = k_rarities[below(std::size(k_rarities))];
 }
 
 void seeded_scheduler::come_by() {
-    if (!step_ || is_at_it_ || below(one_in_) != 0)
-        return;
-    is_at_it_ = true;
-    step_();
-    is_at_it_ = false;
+    static constexpr std::uint64_t k_times_alike = 4;
+    for (std::size_t i = 0; i < all_.size(); i++) {
+        if (below(k_times_alike) == 0)
+            draw_rarity(i);
+    }
+    come_to_operation();
 }
 
-void seeded_scheduler::come_to(site where) {
-    if (std::ranges::find(own_, std::string_view(where)) == own_.end())
-        come_by();
+void seeded_scheduler::end() {
+    if (all_.empty())
+        return;
+    while (participant* const other = another_under_way())
+        pass_to(*other);
+    for (const auto& each : all_) {
+        if (!each->thread.joinable())
+            continue;
+        each->ends = true;
+        ::sem_post(&each->turn);
+        each->thread.join();
+    }
+    all_.clear();
+    of_this_thread_ = nullptr;
+    this_thread_ = nullptr;
+}
+
+bool seeded_scheduler::let_others_go_on() noexcept {
+    seeded_scheduler* const scheduler = of_this_thread_;
+    participant* const other = scheduler != nullptr ? scheduler->another_under_way() : nullptr;
+    if (other == nullptr)
+        return false;
+    scheduler->pass_to(*other);
+    return true;
+}
+
+void seeded_scheduler::come_to_operation() {
+    if (of_this_thread_ != this)
+        return;
+    const std::size_t first = below(all_.size());
+    for (std::size_t i = 0; i < all_.size(); i++) {
+        participant& other = *all_[(first + i) % all_.size()];
+        if (&other == this_thread_ || below(other.one_in) != 0)
+            continue;
+        if (other.is_under_way || other.is_wanted())
+            return pass_to(other);
+    }
+}
+
+/// Returns when it is this thread's turn again.
+void seeded_scheduler::pass_to(participant& next) noexcept {
+    participant& self = *this_thread_;
+    next.is_under_way = true;
+    if (&next != all_.front().get() && !next.thread.joinable())
+        next.thread = std::thread([this, &next] { take_turns(next); });
+    ::sem_post(&next.turn);
+    self.wait_for_turn();
+}
+
+/// One of those that are at something; null: there is none.
+seeded_scheduler::participant* seeded_scheduler::another_under_way() noexcept {
+    const auto is_other = [](const auto& each) { return each->is_under_way && each.get() != this_thread_; };
+    const auto others = static_cast<std::uint64_t>(std::ranges::count_if(all_, is_other));
+    if (others == 0)
+        return nullptr;
+    std::uint64_t left = below(others);
+    return std::ranges::find_if(all_, [&](const auto& each) { return is_other(each) && left-- == 0; })->get();
+}
+
+void seeded_scheduler::take_turns(participant& self) {
+    of_this_thread_ = this;
+    this_thread_ = &self;
+    for (;;) {
+        self.wait_for_turn();
+        if (self.ends)
+            return;
+        self.work();
+        self.is_under_way = false;
+        ::sem_post(&another_under_way()->turn); // the thread that began is always
+    }
 }
 
 } // namespace remanence::os

@@ -1,15 +1,18 @@
-// A background thread's place in tests: files between an engine and a disk, before whose operations a step of its work
-// happens when the dice say so, as if that thread had come first. The same seed gives the same order.
+// Background threads in tests: threads of which one runs at a time, and files between an engine and a disk. Before an operation of
+// a file, or where a thread has to wait for another, the dice say who goes on. The same seed gives the same order.
+//
+// Waiting means a lock, std::atomic::wait() or a sleep. The program that is tested has these call let_others_go_on()
+// (tests/crash/scheduled_waits.cpp), since nobody who is waited for goes on meanwhile.
 #pragma once
 
 #include "os/file.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,17 +20,26 @@ namespace remanence::os {
 
 class seeded_scheduler final : public file_system {
 public:
-    explicit seeded_scheduler(file_system& below) : below_(below) {}
+    explicit seeded_scheduler(file_system& below);
+    ~seeded_scheduler() override;
 
-    /// From now on `step` may happen before each write, reservation, resize and punch, but for those at the sites that are
-    /// its `own`. A sync is none of these: the store lets no other thread sync the heap file meanwhile.
-    void schedule(std::uint64_t seed, std::function<void()> step, std::vector<std::string_view> own);
-    /// How often it happens is drawn anew: at each of them, or almost never.
-    void begin_run();
-    /// It may happen now.
+    /// Before any thread is added, by the one that the others go on beside.
+    void begin(std::uint64_t seed);
+    /// Another thread. Wherever somebody else is about to change or sync a file it may begin with `work`, as long as `is_wanted`
+    /// says so; it may be at that while the others go on. `is_wanted` must wait for nobody. Returns its number.
+    std::size_t add(std::function<bool()> is_wanted, std::function<void()> work);
+    /// How often its turn comes is drawn anew: at each operation of the others, or almost never.
+    void draw_rarity(std::size_t thread);
+    /// It may be the turn of others now; sometimes rarities are drawn anew. For the thread that began.
     void come_by();
-    /// For how much a step does.
+    /// The other threads get done with what they are at, and end. Likewise.
+    void end();
+    /// For how much a thread does.
     [[nodiscard]] std::uint64_t below(std::uint64_t n) { return dice_() % n; }
+
+    /// For a thread that cannot go on before another one does: whether one did. If not, it is none of a scheduler, or all others
+    /// have nothing to do.
+    static bool let_others_go_on() noexcept;
 
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
         return wrap(below_.open(path, mode));
@@ -49,15 +61,18 @@ public:
 
 private:
     class scheduled_file;
+    struct participant;
     result<std::unique_ptr<file>> wrap(result<std::unique_ptr<file>> opened);
-    void come_to(site where);
+    void come_to_operation();
+    void pass_to(participant& next) noexcept;
+    participant* another_under_way() noexcept;
+    void take_turns(participant& self);
 
     file_system& below_;
     std::mt19937_64 dice_;
-    std::function<void()> step_;
-    std::vector<std::string_view> own_;
-    std::uint64_t one_in_ = 1;
-    bool is_at_it_ = false;
+    std::vector<std::unique_ptr<participant>> all_; // the thread that began comes first
+    static thread_local seeded_scheduler* of_this_thread_;
+    static thread_local participant* this_thread_;
 };
 
 } // namespace remanence::os

@@ -247,6 +247,47 @@ void asynchronous_bulk(session& program) {
     program.wait(program.commit_async());
 }
 
+/// Commits that nobody waits for, with new memory, in a log that grows; they become durable beside what comes after them.
+void synced_beside(session& program) {
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.change_serial();
+    program.commit();
+    for (std::uint64_t i = 0; i < 6; i++) {
+        program.add_block(70 * KiB + 900 * i);
+        program.commit(durability::lazy);
+        program.poke(300);
+        const std::uint64_t first = program.commit_async();
+        program.add_block(66 * KiB);
+        program.commit(durability::none);
+        program.add_sparse_block(200 * KiB, 70 * KiB, 3000);
+        program.commit(i % 3 == 1 ? durability::none : durability::lazy);
+        program.poke(largest(program), 5000 + 4096 * i, 60);
+        if (i % 3 == 0) {
+            program.add_block(90 * KiB);
+            program.wait(program.commit_async());
+        }
+        program.add_block(70 * KiB);
+        program.commit(durability::lazy);
+        if (i % 3 == 2)
+            program.wait(first);
+        for (std::uint64_t n = 0; n < 3 && i % 2 == 1; n++)
+            program.remove_largest();
+        program.change_serial();
+        program.commit(durability::lazy);
+    }
+    program.die();
+    program.open();
+    program.add_block(80 * KiB);
+    program.commit(durability::lazy);
+    program.add_block(80 * KiB);
+    program.commit_async();
+    program.poke(9);
+    program.rollback();
+    program.close();
+}
+
 /// What makes lazy commits durable is cut short at each operation, and so are these.
 void lazy_cut_short(session& program, session::cut how) {
     const auto commit_lazily = [&] {
@@ -391,6 +432,19 @@ std::vector<workload> durability_workloads() {
         {.name = "declared_asynchronous_bulk",
          .open = engine_with(k_roomy, sections::declared),
          .phases = {asynchronous_bulk}},
+        {.name = "background_synced",
+         .open = background_engine(k_roomy),
+         .phases = {synced_beside, synced_beside, synced_beside}, // each run has other moments
+         .cost = 2},
+        {.name = "background_synced_without_durable_writes",
+         .open = background_engine(k_roomy),
+         .phases = {synced_beside},
+         .durable_writes = false,
+         .cost = 4},
+        killed("background_killed_asynchronous", background_engine(k_roomy), asynchronous_cut_short, 4),
+        failing("background_failing_asynchronous", background_engine(k_roomy), asynchronous_cut_short,
+                os::failed_sync::xfs, 4),
+        failing("background_failing_lazy", background_engine(k_tight), lazy_cut_short, os::failed_sync::xfs, 4),
         {.name = "background_asynchronous_bulk", .open = background_engine(k_tight), .phases = {asynchronous_bulk}},
         killed("killed_asynchronous", engine_with(k_roomy), asynchronous_cut_short),
         failing("failing_asynchronous_xfs", engine_with(k_roomy), asynchronous_cut_short, os::failed_sync::xfs),

@@ -19,36 +19,71 @@ constexpr std::uint64_t k_base = 0x5800'0000'0000;
 constexpr std::uint64_t k_base = 0x1100'0000'0000;
 #endif
 
-/// Has checkpoints carried out by steps, in the place of a thread.
-void schedule_checkpoints(txn::engine& engine, os::seeded_scheduler& scheduler) {
-    const auto step_bytes = std::make_shared<std::uint64_t>(k_page_bytes);
-    engine.let_checkpoints_be_carried_out([&scheduler, step_bytes] {
-        static constexpr std::uint64_t k_pages[] = {1, 1, 1, 2, 7, 256};
-        scheduler.begin_run();
-        *step_bytes = k_pages[scheduler.below(std::size(k_pages))] * k_page_bytes;
-        return true;
-    });
-    scheduler.schedule(
-        engine.version(),
-        [&engine, step_bytes] { static_cast<void>(engine.step_checkpoint(*step_bytes)); }, // a failure poisons
-        {"store: fold", "store: checksum table", "store: chunk map", "store: superblock"});
-}
+/// In the place of the threads that a heap has beside the program's own (src/api).
+class background {
+public:
+    background(os::file_system& files, bool spills) : scheduler_(files), spills_(spills) {}
+    [[nodiscard]] os::file_system& files() { return scheduler_; }
+
+    void begin(txn::engine& engine) {
+        scheduler_.begin(schedule_seed() << 32 ^ engine.version());
+        const std::size_t carrying_out = scheduler_.add([this] { return is_checkpoint_left_; },
+                                                        [this, &engine] {
+                                                            auto is_left = engine.step_checkpoint(
+                                                                step_bytes_); // a failure poisons, and so do the others
+                                                            is_checkpoint_left_ = is_left && *is_left;
+                                                        });
+        engine.let_checkpoints_be_carried_out([this, carrying_out] {
+            static constexpr std::uint64_t k_pages[] = {1, 1, 1, 2, 7, 256};
+            scheduler_.draw_rarity(carrying_out);
+            step_bytes_ = k_pages[scheduler_.below(std::size(k_pages))] * k_page_bytes;
+            is_checkpoint_left_ = true;
+            return true;
+        });
+        scheduler_.add([this] { return is_sync_wanted_; },
+                       [this, &engine] {
+                           is_sync_wanted_ = false; // what is wanted from here on may come too late
+                           static_cast<void>(engine.sync());
+                       });
+        if (spills_)
+            scheduler_.add([] { return true; }, [&engine] { static_cast<void>(engine.spill_excess()); });
+    }
+    void want_sync() { is_sync_wanted_ = true; }
+    void come_by() { scheduler_.come_by(); }
+    void end() { scheduler_.end(); }
+
+private:
+    os::seeded_scheduler scheduler_;
+    const bool spills_;
+    std::uint64_t step_bytes_ = k_page_bytes;
+    bool is_checkpoint_left_ = false;
+    bool is_sync_wanted_ = false; // of lazy commits and asynchronous ones
+};
 
 class engine_store final : public store {
 public:
-    /// `scheduler`: the engine's files, if its checkpoints are to go on beside everything else.
-    engine_store(std::unique_ptr<os::seeded_scheduler> scheduler, std::unique_ptr<txn::engine> opened, sections kind)
-        : scheduler_(std::move(scheduler)), engine_(std::move(opened)), kind_(kind) {
-        if (scheduler_)
-            schedule_checkpoints(*engine_, *scheduler_);
+    /// `beside`: with the engine's files, if there is to be any.
+    engine_store(std::unique_ptr<background> beside, std::unique_ptr<txn::engine> opened, sections kind)
+        : beside_(std::move(beside)), engine_(std::move(opened)), kind_(kind) {
+        if (beside_)
+            beside_->begin(*engine_);
         begin();
+    }
+    ~engine_store() override {
+        if (beside_)
+            beside_->end();
     }
 
     result<void> commit(log::durability how) override {
-        return stepping(end(engine_->commit(how, txn::commit_scope::declared)));
+        auto done = end(engine_->commit(how, txn::commit_scope::declared));
+        if (beside_ && how == log::durability::lazy)
+            beside_->want_sync();
+        return stepping(std::move(done));
     }
     result<std::uint64_t> commit_async() override {
         auto version = engine_->submit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few);
+        if (beside_)
+            beside_->want_sync();
         auto ended = stepping(end(version ? result<void>() : version.error()));
         return ended ? std::move(version) : ended.error();
     }
@@ -56,7 +91,9 @@ public:
     result<void> sync() override { return stepping(engine_->sync()); }
     result<void> rollback() override { return stepping(end(engine_->rollback())); }
     void announce(const std::byte* first, std::uint64_t bytes) override {
-        if (kind_ == sections::watched)
+        if (kind_ == sections::watched && beside_)
+            beside_->come_by();
+        else if (kind_ == sections::watched)
             (void)engine_->spill_excess(); // a failure poisons
         else if (kind_ != sections::ordinary && !engine_->announce(first, bytes))
             std::abort();
@@ -98,21 +135,26 @@ private:
         return done;
     }
 
-    /// A checkpoint may go on before its caller does anything else; when that fails, he need not hear of it before.
+    /// Others may go on before the caller does anything else; when that fails, he need not hear of it before.
     result<void> stepping(result<void> done) {
-        if (!scheduler_)
+        if (!beside_)
             return done;
-        scheduler_->come_by();
+        beside_->come_by();
         return done ? health() : std::move(done);
     }
 
     static constexpr std::uint64_t k_alignment = 16;
-    std::unique_ptr<os::seeded_scheduler> scheduler_; // outlives the engine
+    std::unique_ptr<background> beside_; // outlives the engine
     std::unique_ptr<txn::engine> engine_;
     sections kind_;
 };
 
 } // namespace
+
+std::uint64_t& schedule_seed() {
+    static std::uint64_t seed = 1;
+    return seed;
+}
 
 txn::engine_options small_heap_options() {
     txn::engine_options options;
@@ -129,12 +171,14 @@ txn::engine_options small_heap_options() {
 open_function engine(txn::engine_options options, sections kind, checkpointing how) {
     return [options = std::move(options), kind, how](os::file_system& files,
                                                      const std::string& path) -> result<std::unique_ptr<store>> {
-        auto scheduler = how == checkpointing::in_background ? std::make_unique<os::seeded_scheduler>(files) : nullptr;
-        auto opened = txn::engine::open(scheduler ? static_cast<os::file_system&>(*scheduler) : files, path,
-                                        txn::open_mode::open_or_create, options, "crash tests");
+        auto beside = how == checkpointing::in_background
+                          ? std::make_unique<background>(files, kind == sections::watched)
+                          : nullptr;
+        auto opened = txn::engine::open(beside ? beside->files() : files, path, txn::open_mode::open_or_create, options,
+                                        "crash tests");
         if (!opened)
             return opened.error();
-        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(scheduler), std::move(*opened), kind));
+        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(beside), std::move(*opened), kind));
     };
 }
 

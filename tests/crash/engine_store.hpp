@@ -12,9 +12,13 @@ txn::engine_options small_heap_options();
 /// With `announced`, changes are announced; with `declared`, they are, too, all is done in declared sections, and commits look for
 /// no others. With `watched` nobody is told of changes, but memory is looked at before each.
 enum class sections { ordinary, announced, declared, watched };
-/// With `in_background`, a checkpoint that is due goes on step by step between and inside of what is done next, at moments
-/// and by steps that are drawn: at one go, dragged out, or not until somebody has to wait for it.
+/// With `in_background`, the threads that a heap has beside the program's own go on between and inside of what is done next,
+/// and of what each other does, at moments that are drawn. One carries out checkpoints that are due, by steps that are drawn: at
+/// one go, dragged out, or not until somebody has to wait for it. One makes durable what was committed lazily or
+/// asynchronously. With `watched` one spills, and nobody else looks at memory.
 enum class checkpointing { at_one_go, in_background };
+/// What these moments are drawn by, with the heap's version: 1, unless it is set.
+std::uint64_t& schedule_seed();
 open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary,
                      checkpointing how = checkpointing::at_one_go);
 /// The same heap, but once it is there its own addresses are taken whenever it is opened: it is mapped at others, each time.

@@ -1,5 +1,6 @@
 // crash [--replay=<state>] [--seed=<n>] and GoogleTest's options. REMANENCE_CRASH_STATES: how many states to try for
 // each workload. A fatal signal, or a state that takes too long, names the state before the program ends.
+#include "engine_store.hpp"
 #include "explorer.hpp"
 #include "options.hpp"
 
@@ -47,7 +48,7 @@ void parse(int argc, char** argv) {
         if (argument.starts_with("--replay="))
             options().replay = argument.substr(9);
         else if (argument.starts_with("--seed="))
-            options().seed = std::strtoull(argv[i] + 7, nullptr, 10);
+            schedule_seed() = options().seed = std::strtoull(argv[i] + 7, nullptr, 10);
         else {
             std::cerr << "unknown argument " << argument << '\n';
             std::exit(2);

@@ -342,6 +342,38 @@ void spilled_rewrites_asynchronously(session& program) {
     program.close();
 }
 
+// What is new, and what is stored, is written here and there while chunks of it are spilled, and while that is committed.
+void spilled_while_written(session& program) {
+    begin_to_rewrite(program);
+    const auto write_here_and_there = [&] {
+        for (std::uint64_t i = 0; i < 30; i++) {
+            program.poke(8000);
+            if (i % 10 == 1)
+                program.add_block(k_spill_block);
+        }
+    };
+    for (std::uint64_t i = 0; i < 5; i++) {
+        rewrite_large(program, i % 2 * 6);
+        write_here_and_there();
+        const std::uint64_t last = program.commit_async();
+        write_here_and_there();
+        program.wait(last);
+        if (i == 1)
+            program.rollback();
+        if (i % 2 == 0) {
+            rewrite_large(program, 3);
+            program.checkpoint();
+        }
+        program.change_serial();
+        program.commit(i % 2 == 0 ? log::durability::durable : log::durability::lazy);
+        while (program.current().blocks().size() > k_spill_blocks)
+            program.remove_block(k_spill_blocks / 2);
+    }
+    program.expect_health();
+    program.verify();
+    program.close();
+}
+
 void killed_rewriting(session& program) { rewriting_cut_short(program, session::cut::death); }
 void failing_rewriting(session& program) { rewriting_cut_short(program, session::cut::failure); }
 void killed_spilling(session& program) { spilling_cut_short(program, session::cut::death); }
@@ -416,6 +448,25 @@ std::vector<workload> spill_workloads() {
          .open = spilling_engine(40 * KiB, k_beside, sections::watched),
          .phases = {spilled_rewrites},
          .cost = 2},
+        {.name = "background_spilled_while_written",
+         .open = spilling_engine(k_log, k_beside, sections::watched),
+         .phases = {spilled_while_written},
+         .cost = 8},
+        {.name = "background_spilled_while_written_tight",
+         .open = spilling_engine(40 * KiB, k_beside, sections::watched),
+         .phases = {spilled_while_written},
+         .cost = 8},
+        {.name = "background_killed_watched_rewriting",
+         .open = spilling_engine(40 * KiB, k_beside, sections::watched),
+         .phases = {killed_rewriting},
+         .cuts_short = true,
+         .cost = 8},
+        {.name = "background_failing_watched_rewriting",
+         .open = spilling_engine(40 * KiB, k_beside, sections::watched),
+         .phases = {failing_rewriting},
+         .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true,
+         .cost = 8},
         {.name = "killed_rewriting",
          .open = spilling_engine(k_log),
          .phases = {killed_rewriting},
