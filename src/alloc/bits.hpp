@@ -26,6 +26,14 @@ constexpr std::uint32_t next_word(std::uint32_t position) { return (position / k
     return (words[at / k_word_bits] >> (at % k_word_bits) & 1) != 0;
 }
 
+/// The bits from `begin` on, the first the lowest, as many as fit; zeros from `end` on, which ends a word.
+[[nodiscard]] inline std::uint64_t bits_from(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
+    const std::uint32_t shift = begin % k_word_bits;
+    const std::uint64_t low = words[begin / k_word_bits] >> shift;
+    const std::uint32_t next = begin / k_word_bits + 1;
+    return next == end / k_word_bits ? low : low | words[next] << 1 << (k_word_bits - 1 - shift);
+}
+
 inline void set_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
     for (; begin < end; begin = detail::next_word(begin))
         words[begin / k_word_bits] |= detail::bits_in_word(begin, end);

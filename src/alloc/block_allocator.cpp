@@ -24,7 +24,9 @@ std::uint64_t pages_for(std::size_t bytes) { return bytes == 0 ? 1 : (bytes - 1)
 
 block_allocator::block_allocator(std::byte* base, alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                                  std::uint64_t accessible_bytes)
-    : pages_(base, state, std::move(extend), limit_bytes, accessible_bytes), runs_(pages_), slabs_(pages_, runs_) {}
+    : pages_(base, state, std::move(extend), limit_bytes, accessible_bytes),
+      runs_(pages_, kept_),
+      slabs_(pages_, runs_, kept_) {}
 
 void block_allocator::format(alloc_state& state) {
     state = {};
@@ -34,15 +36,14 @@ void block_allocator::format(alloc_state& state) {
 void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
     const std::uint32_t granules = granules_of(bytes);
     if (bytes <= k_small_bytes_max && alignment <= k_granule_bytes && !fills_pages(granules)) [[likely]]
-        return slabs_.allocate(granules, natural_alignment(granules));
+        return slabs_.allocate(granules);
     if (!is_valid_alignment(alignment)) {
         pages_.note_failure(
             fail(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 2 MiB"));
         return nullptr;
     }
-    if (is_small(bytes, alignment))
-        return slabs_.allocate(granules, std::max(natural_alignment(granules), granules_of(alignment)));
-    return allocate_large(bytes, alignment);
+    return is_small(bytes, alignment) ? slabs_.allocate(granules, granules_of(alignment))
+                                      : allocate_large(bytes, alignment);
 }
 
 std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min, std::uint64_t end) {
@@ -75,7 +76,7 @@ void block_allocator::deallocate(void* address, std::size_t bytes, std::size_t a
 
 // Heaps from before blocks that fill pages were pages have such.
 bool block_allocator::is_in_slab(const void* address) const {
-    const auto page = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base()) / k_page_bytes;
+    const auto page = pages_.offset_of(address) / k_page_bytes;
     return pages_.is_data_page(page) && slabs_.is_in_slab(static_cast<std::uint32_t>(page));
 }
 
@@ -101,7 +102,10 @@ void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) 
     if (damaged())
         return nullptr;
     const std::uint64_t page_count = pages_for(bytes);
-    const std::uint32_t page = runs_.allocate(page_count, std::max<std::uint64_t>(alignment / k_page_bytes, 1));
+    const std::uint64_t page_alignment = std::max<std::uint64_t>(alignment / k_page_bytes, 1);
+    std::uint32_t page = runs_.allocate(page_count, page_alignment);
+    if (page == 0 && slabs_.flush()) // M3
+        page = runs_.allocate(page_count, page_alignment);
     if (page == 0)
         return nullptr;
     mark_large(page, static_cast<std::uint32_t>(page_count));
@@ -111,7 +115,7 @@ void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) 
 }
 
 bool block_allocator::deallocate_large(const void* address, std::size_t bytes) {
-    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
+    const auto offset = pages_.offset_of(address);
     const std::uint64_t index = offset / k_page_bytes;
     if (!is_aligned(offset, k_page_bytes) || !pages_.is_data_page(index))
         return false;
@@ -173,13 +177,13 @@ std::uint32_t block_allocator::first_page_of_large(std::uint32_t page) const {
 // --- looking up
 
 std::optional<block> block_allocator::block_of(const void* address) const {
-    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
+    const auto offset = pages_.offset_of(address);
     if (!pages_.is_data_page(offset / k_page_bytes))
         return {};
     const auto page = static_cast<std::uint32_t>(offset / k_page_bytes);
     if (slabs_.is_in_slab(page)) {
         const auto found = slabs_.block_at(offset);
-        return found ? std::optional(block_of(*found)) : std::nullopt;
+        return found && !is_kept(block_of(*found)) ? std::optional(block_of(*found)) : std::nullopt; // M1
     }
     return large_block_of(page);
 }
@@ -190,6 +194,10 @@ std::optional<block> block_allocator::large_block_of(std::uint32_t page) const {
     if (d == nullptr || d->kind != page_kind::large || page - first >= d->count)
         return {};
     return block{pages_.address(first), d->count * k_page_bytes};
+}
+
+bool block_allocator::is_kept(const block& of) const {
+    return of.bytes <= k_small_bytes_max && kept_.holds(of.start, granules_of(of.bytes));
 }
 
 bool block_allocator::is_free_page(std::uint64_t page) const {
@@ -207,7 +215,10 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
             const auto page = static_cast<std::uint32_t>(at);
             const page_descriptor& d = pages_.descriptor(page);
             if (slabs::is_slab(pages_, page))
-                slabs_.for_each_block(page, [&](slabs::extent found) { visit(block_of(found)); });
+                slabs_.for_each_block(page, [&](slabs::extent found) {
+                    if (!is_kept(block_of(found))) // M1
+                        visit(block_of(found));
+                });
             if (d.kind == page_kind::large)
                 visit({pages_.address(page), d.count * k_page_bytes});
             const bool is_run = d.kind == page_kind::large || d.kind == page_kind::free_run;
@@ -219,6 +230,7 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
 // --- checking
 
 result<void> block_allocator::check_state() {
+    kept_.forget(); // M2
     pages_.forget_damage();
     if (pages_.state().version != format::k_alloc_state_version)
         return corrupt(pages_.state_offset(), "unknown version of its state");

@@ -3,7 +3,8 @@
 // care where the memory is mapped (I6). Depends on slabs, page_runs and heap_pages. README.md in this folder has
 // the overview.
 //
-// Small blocks come from slabs, large ones are runs of whole pages.
+// Small blocks come from slabs, large ones are runs of whole pages. The smallest that are freed are kept in magazines, of which
+// the memory does not say anything.
 //
 //  B5  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a
 //      descriptor that names the block, before any other that is not zero. For this, each first multiple of a power of
@@ -13,6 +14,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
+#include "alloc/magazines.hpp"
 #include "alloc/occupancy.hpp"
 #include "alloc/page_runs.hpp"
 #include "alloc/slabs.hpp"
@@ -55,31 +57,37 @@ public:
     /// callback does. O(bins).
     [[nodiscard]] result<void> check_state();
 
-    /// Null, and nothing has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max:
+    /// Null, and no block has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max:
     /// failure() tells why. 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
-    /// With the size and alignment it was allocated with. Aborts, naming address and size, when there is no such block:
-    /// the program is wrong.
+    /// With the size and alignment it was allocated with. A small one may be kept for allocate(): see flush(). Aborts,
+    /// naming address and size, when there is no such block: the program is wrong.
     void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes);
 
     /// What a request for so many bytes really gets; deallocate() takes either size.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// The allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
-    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. O(1) in a slab, else O(log
-    /// of the block's size).
+    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What is kept counts as a block.
+    /// O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
     /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left
-    /// out. O(log) of free runs for each, and O(sections).
+    /// out, also by blocks that are kept. O(log) of free runs for each, and O(sections).
     [[nodiscard]] std::vector<byte_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
-    [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes; }
+    [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes - kept_.bytes(); }
     /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
     [[nodiscard]] occupancy survey() const;
 
+    /// Brings the memory up to date: blocks that were freed and kept for requests of their size are really freed (M2).
+    /// O(1) for each of the few there are.
+    void flush() { (void)slabs_.flush(); }
     /// Gives back the slab that serves small requests, if it is empty.
-    void release_empty_slab() { slabs_.release_empty(); }
+    void release_empty_slab() {
+        flush();
+        slabs_.release_empty();
+    }
 
     /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of
     /// which it reports the first hundred. Changes nothing, whatever it finds. O(pages).
@@ -105,12 +113,14 @@ private:
     void unmark_large(std::uint32_t page, std::uint32_t page_count);
     [[nodiscard]] std::optional<block> large_block_of(std::uint32_t page) const;
     [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
+    [[nodiscard]] bool is_kept(const block& of) const;
     [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }
     [[nodiscard]] result<void> check_sections();
     [[nodiscard]] result<void> check_links() const;
     [[nodiscard]] unexpected corrupt(std::uint64_t offset, const char* what) const;
 
     heap_pages pages_;
+    magazines kept_;
     page_runs runs_;
     slabs slabs_;
 };

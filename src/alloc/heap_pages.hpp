@@ -72,6 +72,9 @@ public:
         return descriptor(section_of(page), page);
     }
     [[nodiscard]] std::byte* address(std::uint32_t page) const { return base_ + page * k_page_bytes; }
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
+    }
 
     /// The same place, to be written (A3). `count` objects from there on.
     template <class T>
@@ -113,10 +116,6 @@ public:
     [[nodiscard]] unexpected failure() const;
 
 private:
-    [[nodiscard]] std::uint64_t offset_of(const void* address) const {
-        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
-    }
-
     std::byte* base_;
     const format::alloc_state* state_;
     std::uint64_t trusted_pages_; // accessible_pages_, or 0 once damage was found

@@ -43,6 +43,8 @@ std::uint32_t page_runs::carve(std::uint32_t from, std::uint32_t page_count, std
 }
 
 std::uint32_t page_runs::extend_into_wilderness(std::uint32_t page_count, std::uint64_t alignment) {
+    if (!kept_.is_surely_empty())
+        return 0; // M3
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
         const section& candidate = section_at(index);
         const std::uint64_t begin = std::uint64_t{candidate.first_data_page} + pages_.state().used_pages[index];

@@ -1,4 +1,4 @@
-// Runs of pages: what slabs and large blocks are made of. Depends on run_tree and heap_pages.
+// Runs of pages: what slabs and large blocks are made of. Depends on run_tree, magazines and heap_pages.
 //
 // A request takes the best fit among the free runs, else the lowest wilderness with room. A run that is given back
 // joins its free neighbours at once, which its boundary tags find (D. Knuth, The Art of Computer Programming 1, 2.5),
@@ -11,6 +11,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
+#include "alloc/magazines.hpp"
 #include "alloc/run_tree.hpp"
 
 #include <cstdint>
@@ -20,10 +21,11 @@ namespace remanence::alloc {
 
 class page_runs {
 public:
-    explicit page_runs(heap_pages& pages) : pages_(pages), tree_(pages) {}
+    page_runs(heap_pages& pages, const magazines& kept) : pages_(pages), kept_(kept), tree_(pages) {}
 
     /// First page of a run of `page_count` pages at a multiple of `alignment` pages (a power of two); 0, and nothing
-    /// changed, when there is none (heap_pages::failure() tells why). O(log free runs).
+    /// changed, when there is none (heap_pages::failure() tells why), or none but in the wilderness, and blocks are kept in
+    /// magazines: then the caller has them freed, and asks again (M3). O(log free runs).
     [[nodiscard]] std::uint32_t allocate(std::uint64_t page_count, std::uint64_t alignment);
     /// P3: the caller has cleared the run's descriptors. O(log free runs).
     void release(std::uint32_t page, std::uint32_t page_count);
@@ -47,6 +49,7 @@ private:
     [[nodiscard]] std::optional<run> free_run_at(std::uint64_t page);
 
     heap_pages& pages_;
+    const magazines& kept_;
     run_tree tree_;
 };
 

@@ -51,7 +51,7 @@ bool slabs::note_damage(std::uint32_t slab, const char* what) {
 
 // --- allocation
 
-void* slabs::allocate(std::uint32_t count, std::uint32_t alignment) {
+void* slabs::allocate_in_hole(std::uint32_t count, std::uint32_t alignment) {
     const alloc_state& state = pages_.state();
     const std::uint64_t begin = align_up(std::uint64_t{state.hole_begin}, alignment);
     if (begin + count > std::min(state.hole_end, k_slab_granules)) [[unlikely]]
@@ -92,7 +92,7 @@ void* slabs::allocate_elsewhere(std::uint32_t count, std::uint32_t alignment) {
     if (advance_in_current(hole_end, count, alignment) || adopt_listed(count, alignment) ||
         advance_in_current(0, count, alignment) || adopt_new()) // B1
         return claim(pages_.state().hole_begin, count);
-    return nullptr;
+    return flush() ? allocate_in_hole(count, alignment) : nullptr; // M3
 }
 
 bool slabs::advance_in_current(std::uint32_t from, std::uint32_t count, std::uint32_t alignment) {
@@ -183,48 +183,99 @@ bool slabs::retire_current() {
 
 // --- deallocation
 
-bool slabs::deallocate(const void* address, std::uint32_t count) {
-    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pages_.base());
+/// Whether the granules are a block.
+[[gnu::always_inline]] static inline bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place) {
+    const std::uint32_t count = place.length();
+    if (place.end < k_slab_granules && is_set(used, place.end) && !is_set(starts, place.end)) [[unlikely]]
+        return false;           // it is longer
+    if (count <= k_word_bits) { // as nearly all are: without loops
+        const std::uint64_t all = ~std::uint64_t{0} >> (k_word_bits - count);
+        return (~bits_from(used, place.begin, k_slab_granules) & all) == 0 &&
+               (bits_from(starts, place.begin, k_slab_granules) & all) == 1;
+    }
+    return is_set(starts, place.begin) && find_set(starts, place.begin + 1, place.end) == place.end &&
+           find_clear(used, place.begin, place.end) == place.end;
+}
+
+/// Where a block lies; none if `slab` is 0.
+struct slabs::place {
+    std::uint32_t slab;
+    std::uint32_t begin; // in granules
+    std::uint32_t end;
+    const page_descriptor* descriptor; // all of the slab
+    const std::uint64_t* used;
+    const std::uint64_t* starts;
+};
+
+[[gnu::always_inline]] inline slabs::place slabs::place_of(const void* address, std::uint32_t count) const {
+    const std::uint64_t offset = pages_.offset_of(address);
     const std::uint64_t page = offset / k_page_bytes;
     const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(page));
     if (page > k_heap_pages_max || !is_aligned(offset, k_granule_bytes) || !is_slab(pages_, slab)) [[unlikely]]
-        return false;
+        return {};
+    const auto begin = static_cast<std::uint32_t>((offset - slab * k_page_bytes) / k_granule_bytes);
+    const std::uint32_t end = begin + count;
     const section& home = section_of(slab);
     const std::uint64_t* const used = pages_.used_bits(home, slab);
     const std::uint64_t* const starts = pages_.start_bits(home, slab);
-    const auto begin = static_cast<std::uint32_t>((offset - slab * k_page_bytes) / k_granule_bytes);
-    const std::uint32_t end = begin + count;
-    if (end > k_slab_granules || !is_set(starts, begin) || find_set(starts, begin + 1, end) != end ||
-        find_clear(used, begin, end) != end) [[unlikely]]
+    if (end > k_slab_granules || !is_block(used, starts, {begin, end})) [[unlikely]]
+        return {};
+    return {slab, begin, end, &pages_.descriptor(home, slab), used, starts};
+}
+
+bool slabs::deallocate(void* address, std::uint32_t count) {
+    if (kept_.holds(address, count)) [[unlikely]]
         return false;
-    if (end < k_slab_granules && is_set(used, end) && !is_set(starts, end)) [[unlikely]]
-        return false; // the block is longer
-    const page_descriptor& d = pages_.descriptor(home, slab);
-    const bool is_current = slab == pages_.state().current_slab;
-    const bool becomes_empty = d.count + count == k_slab_granules;
-    if (!is_current && !(becomes_empty ? unlink(slab) : move_to_bin(slab, used, {begin, end}))) [[unlikely]]
-        return true; // B4: it leaks
-    clear_bits(changing_bits(used), begin, end);
-    clear_bits(changing_bits(starts), begin, begin + 1);
-    pages_.changing(&d)->count += count;
-    alloc_state& state = pages_.changing_state();
-    state.allocated_bytes -= count * k_granule_bytes;
-    if (is_current && end == state.hole_begin)
-        state.hole_begin = begin; // the last in is the first out
-    if (!is_current && becomes_empty)
-        static_cast<void>(release(slab)); // damage is noted
+    const place at = place_of(address, count);
+    if (at.slab == 0) [[unlikely]]
+        return false;
+    if (!kept_.put(address, count))
+        free_block(at);
     return true;
 }
 
+// They were blocks when they were put there. If one is none now, somebody has written over the bits.
+bool slabs::flush() {
+    if (kept_.is_surely_empty())
+        return false;
+    kept_.take_all([this](void* address, std::uint32_t count) {
+        const place at = place_of(address, count);
+        if (at.slab != 0)
+            free_block(at);
+        else
+            pages_.note_damage(pages_.offset_of(address), "what was freed is no block any more");
+    });
+    return !pages_.found_damage();
+}
+
+void slabs::free_block(const place& at) {
+    const std::uint32_t count = at.end - at.begin;
+    const bool is_current = at.slab == pages_.state().current_slab;
+    const bool becomes_empty = at.descriptor->count + count == k_slab_granules;
+    if (!is_current && !(becomes_empty ? unlink(at.slab) : move_to_bin(at))) [[unlikely]]
+        return; // B4: it leaks
+    clear_bits(changing_bits(at.used), at.begin, at.end);
+    clear_bits(changing_bits(at.starts), at.begin, at.begin + 1);
+    pages_.changing(at.descriptor)->count += count;
+    alloc_state& state = pages_.changing_state();
+    state.allocated_bytes -= count * k_granule_bytes;
+    if (is_current && at.end == state.hole_begin)
+        state.hole_begin = at.begin; // the last in is the first out
+    if (!is_current && becomes_empty)
+        static_cast<void>(release(at.slab)); // damage is noted
+}
+
 // The slab, not the current one, is about to get a hole by granules that are still in use.
-bool slabs::move_to_bin(std::uint32_t slab, const std::uint64_t* used, hole freed) {
+bool slabs::move_to_bin(const place& freed) {
+    const page_descriptor& d = *freed.descriptor;
+    if (d.count != 0 && d.bin == k_bin_count - 1)
+        return true; // that of the longest holes
     const std::uint32_t from = freed.begin - std::min(freed.begin, k_small_granules_max);
     const std::uint32_t to = std::min(freed.end + k_small_granules_max, k_slab_granules);
-    const hole around{behind_last_set(used, from, freed.begin), find_set(used, freed.end, to)};
-    const page_descriptor& d = pages_.descriptor(slab);
+    const hole around{behind_last_set(freed.used, from, freed.begin), find_set(freed.used, freed.end, to)};
     if (d.count == 0)
-        return link(slab, around);
-    return bin_of(around.length()) <= d.bin || (unlink(slab) && link(slab, around));
+        return link(freed.slab, around);
+    return bin_of(around.length()) <= d.bin || (unlink(freed.slab) && link(freed.slab, around));
 }
 
 // The slab is empty and has no links.

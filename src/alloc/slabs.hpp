@@ -1,5 +1,5 @@
-// Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, page_runs and
-// heap_pages.
+// Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, magazines, page_runs
+// and heap_pages.
 //
 // What is allocated together lies together, whatever its sizes: the node of a tree and the strings in it share cache
 // lines, and a small transaction changes few pages. (Slabs of one size each spread an address book's entry over four
@@ -19,6 +19,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
+#include "alloc/magazines.hpp"
 #include "alloc/page_runs.hpp"
 #include "alloc/slab_layout.hpp"
 
@@ -44,13 +45,23 @@ struct hole {
 
 class slabs {
 public:
-    slabs(heap_pages& pages, page_runs& runs) : pages_(pages), runs_(runs) {}
+    slabs(heap_pages& pages, page_runs& runs, magazines& kept) : pages_(pages), runs_(runs), kept_(kept) {}
 
-    /// Both in granules. Null, and nothing has changed, when there is no memory. O(1), but when the current slab is
-    /// used up.
-    [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment);
-    /// False, and nothing has changed, when no block of that many granules begins there.
-    [[nodiscard]] bool deallocate(const void* address, std::uint32_t count);
+    /// In granules, at a multiple of what follows from the size. Null, and nothing has changed, when there is no memory.
+    /// O(1), but when the current slab is used up.
+    [[nodiscard]] void* allocate(std::uint32_t count) {
+        void* const kept = take_kept(count);
+        return kept != nullptr ? kept : allocate_in_hole(count, natural_alignment(count));
+    }
+    /// At a multiple of `alignment` granules, too.
+    [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment) {
+        return alignment <= natural_alignment(count) ? allocate(count) : allocate_in_hole(count, alignment);
+    }
+    /// False, and nothing has changed, when no block of that many granules begins there. It is kept, if there is room for
+    /// more of its size.
+    [[nodiscard]] bool deallocate(void* address, std::uint32_t count);
+    /// Really frees all that is kept. Whether that may have made room.
+    bool flush();
     /// Gives the current slab back if it is empty.
     void release_empty();
 
@@ -70,6 +81,14 @@ public:
     [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page);
 
 private:
+    [[nodiscard]] void* take_kept(std::uint32_t count) {
+        void* const block = kept_.take(count);
+        if (block == nullptr || pages_.found_damage()) // A2
+            return nullptr;
+        pages_.announce(pages_.offset_of(block), count * k_granule_bytes);
+        return block;
+    }
+    [[nodiscard]] void* allocate_in_hole(std::uint32_t count, std::uint32_t alignment);
     [[nodiscard]] void* claim(std::uint32_t begin, std::uint32_t count);
     [[nodiscard, gnu::cold]] void* no_hole(std::uint32_t slab);
     [[nodiscard, gnu::noinline]] void* allocate_elsewhere(std::uint32_t count, std::uint32_t alignment);
@@ -85,7 +104,10 @@ private:
         return pages_.changing(bits, k_slab_granules / 64);
     }
 
-    [[nodiscard]] bool move_to_bin(std::uint32_t slab, const std::uint64_t* used, hole freed);
+    struct place;
+    [[nodiscard]] place place_of(const void* address, std::uint32_t count) const;
+    [[gnu::noinline]] void free_block(const place& at);
+    [[nodiscard]] bool move_to_bin(const place& freed);
     [[nodiscard]] bool link(std::uint32_t slab, hole longest);
     [[nodiscard]] bool unlink(std::uint32_t slab);
     [[nodiscard]] const format::page_descriptor* linked(std::uint32_t slab, std::uint32_t bin);
@@ -94,6 +116,7 @@ private:
 
     heap_pages& pages_;
     page_runs& runs_;
+    magazines& kept_;
 };
 
 } // namespace remanence::alloc

@@ -346,7 +346,8 @@ heap_stats heap::stats() const {
         stats.checkpoint_done_bytes = checkpoint.done_bytes;
         stats.checkpoint_total_bytes = checkpoint.total_bytes;
         stats.heap_bytes = engine.committed_bytes();
-        stats.allocated_bytes = engine.header().allocator.allocated_bytes;
+        stats.allocated_bytes =
+            engine.with_allocator([](const alloc::block_allocator& blocks) { return blocks.allocated_bytes(); });
         stats.tracker = engine.tracker_name();
         stats.recovered_commits = counted.recovered_commits;
         stats.recovered_bytes = counted.recovered_bytes;

@@ -88,6 +88,8 @@ void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignmen
         }
     }
     allocator_->deallocate(block, bytes, alignment);
+    if (!may_write_)
+        allocator_->flush(); // where it is caught, and not by a later commit
     spill_if_due(base(), 0);
 }
 
@@ -101,6 +103,16 @@ const alloc::block_allocator* engine::quiet_allocator() const {
         return nullptr;
     allocation_.unlock();
     return allocator_.get();
+}
+
+void engine::allow_writes(bool allowed) {
+    if (options_.report_stray_write != nullptr) {
+        const std::lock_guard allocation(allocation_);
+        if (!allowed)
+            allocator_->flush(); // while it may
+        may_write_ = allowed;
+    }
+    view_->allow_writes(allowed);
 }
 
 void engine::begin_declared() {

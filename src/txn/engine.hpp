@@ -200,7 +200,7 @@ public:
     /// From any thread.
     [[nodiscard]] bool is_declared() const noexcept { return is_declared_.load(std::memory_order_relaxed); }
     /// A write section begins or ends; callers hold the lock of the sections. Writes are allowed after open().
-    void allow_writes(bool allowed) { view_->allow_writes(allowed); }
+    void allow_writes(bool allowed);
 
     /// Reads everything: image, log, allocator. Changes nothing.
     result<verification> verify();
@@ -242,7 +242,7 @@ public:
 
 private:
     engine(os::file_system& files, const engine_options& options)
-        : files_(files), options_(options), spill_pace_(options.dirty_limit_bytes) {}
+        : files_(files), options_(options), may_write_(!options.read_only), spill_pace_(options.dirty_limit_bytes) {}
     static format::heap_header* header_at(std::byte* base) { return reinterpret_cast<format::heap_header*>(base); }
 
     result<void> open_store(const std::string& path, open_mode mode, std::string_view abi,
@@ -331,6 +331,7 @@ private:
     mutable std::mutex allocation_; // guards allocator_ and the view's growth
     std::atomic<bool> has_grown_ = false;
     std::atomic<bool> is_declared_ = false; // written with allocation_ held
+    bool may_write_ = true;                 // guarded by allocation_; false: the allocator, too, would be caught
     bool has_other_changes_ = false; // guarded by allocation_; changes in no announcement, as far as the engine notices
     std::uint64_t version_ = 0;
     std::uint64_t chain_ = 0; // checksum of the last record

@@ -181,6 +181,7 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents f
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);
+    allocator_->flush(); // first: what it writes is announced
     if (!knows_all_changes())
         scope = commit_scope::everything;
     if (scope == commit_scope::everything)

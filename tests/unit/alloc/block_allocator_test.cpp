@@ -134,9 +134,15 @@ TEST(block_allocator, random_sequences_keep_blocks_aligned_and_apart) {
             const live_block gone = expected.take(random_below(random, std::min<std::size_t>(expected.count(), 500)));
             heap->deallocate(gone.address, gone.bytes, gone.alignment);
         }
+        if (random_below(random, 300) == 0)
+            heap->flush();
         if (step % 5'000 == 0) {
             ASSERT_TRUE(is_sound(*heap)) << step;
-            ASSERT_TRUE(heap->check_state());
+            if (step % 10'000 == 0) {
+                heap->flush();
+                ASSERT_TRUE(heap->check_state());
+                ASSERT_EQ(heap.state().allocated_bytes, expected.allocated_bytes());
+            }
             ASSERT_EQ(heap->allocated_bytes(), expected.allocated_bytes());
             ASSERT_NO_FATAL_FAILURE(expected.expect_same_blocks());
         }
@@ -338,6 +344,7 @@ TEST(block_allocator, a_page_is_free_when_no_block_lies_in_it) {
             blocks.pop_back();
         }
     }
+    heap->flush();
     const std::uint64_t page_count = heap.accessible_bytes() / k_page_bytes;
     std::vector<bool> holds_block(page_count);
     heap->for_each_block([&](block each) {
@@ -437,6 +444,7 @@ TEST(block_allocator, a_restored_snapshot_continues_as_before) {
         return trace;
     };
     churn(random, blocks);
+    heap->flush();
     const auto committed = heap.snapshot();
     const auto committed_blocks = blocks;
     random_engine again = random;

@@ -101,5 +101,16 @@ TEST(stats, begin_anew_with_each_open) {
     EXPECT_EQ(stats.written_bytes, 0U) << "opening a closed heap writes nothing";
 }
 
+TEST(stats, count_no_memory_that_was_freed_and_not_committed_yet) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    h.commit();
+    const std::uint64_t before = h.stats().allocated_bytes;
+    auto* made = h.make<std::uint64_t>(5U);
+    EXPECT_EQ(h.stats().allocated_bytes, before + 8);
+    h.destroy(made);
+    EXPECT_EQ(h.stats().allocated_bytes, before);
+}
+
 } // namespace
 } // namespace remanence::test

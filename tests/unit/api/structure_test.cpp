@@ -210,6 +210,7 @@ TEST_F(structure, of_fragile_elements_is_checked) {
     for (auto* const each : {&all.list[1], &all.list[3], &all.by_number.at(1)}) {
         auto* const link = reinterpret_cast<std::byte*>(each) + 8;
         std::vector<std::uint64_t> words = wrong_words(link);
+        words[1] = word_at(link) - 4092; // just 4096 bytes before it may lie another text of that length
         words.push_back(word_at(link) + 16);
         words.push_back(0x123456789);
         for (const std::uint64_t word : words)

@@ -303,6 +303,18 @@ TEST_F(stray_writes_no_sanitizer, allocations_are_named_as_such) {
     EXPECT_NE(said().find("It belongs to the allocator: memory was asked for, or freed."), std::string::npos) << said();
 }
 
+TEST_F(stray_writes_no_sanitizer, so_is_memory_that_is_freed_whatever_becomes_of_it) {
+    EXPECT_EQ(in_child_that_may_die([&] {
+                  heap h = heap::open(heap_, catching());
+                  int* made = nullptr;
+                  h.write([&] { made = h.make<int>(5); });
+                  h.destroy(made);
+                  return std::string("freed");
+              }),
+              killed_);
+    EXPECT_NE(said().find("It belongs to the allocator: memory was asked for, or freed."), std::string::npos) << said();
+}
+
 TEST_F(stray_writes_no_sanitizer, writes_in_sections_of_any_thread_are_none) {
     heap h = heap::open(heap_, catching());
     auto& list = *h.find_root<numbers>("numbers");

@@ -68,6 +68,140 @@ protected:
     std::uint64_t block_ = 0;
 };
 
+// What is freed and kept for the next request of its size is free in what a commit writes, and in no rolled back heap.
+class freed_blocks : public engine_on_disk {
+protected:
+    static constexpr std::uint64_t k_bytes = 96;
+    std::vector<std::uint64_t> allocate_some() {
+        std::vector<std::uint64_t> found(40);
+        for (std::uint64_t& each : found)
+            each = offset(allocate(k_bytes));
+        return found;
+    }
+    /// Every second one.
+    void deallocate(const std::vector<std::uint64_t>& blocks) {
+        for (std::size_t i = 0; i < blocks.size(); i += 2)
+            engine_->deallocate(engine_->base() + blocks[i], k_bytes, 16);
+    }
+    [[nodiscard]] std::uint64_t bytes_in_state() const { return engine_->header().allocator.allocated_bytes; }
+    void expect_freed(const std::vector<std::uint64_t>& blocks, bool freed) {
+        for (std::size_t i = 0; i < blocks.size(); ++i)
+            EXPECT_EQ(!engine_->block_of(engine_->base() + blocks[i]), freed && i % 2 == 0) << i;
+        auto report = engine_->verify();
+        ASSERT_TRUE(report);
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+        EXPECT_EQ(report->blocks_checked, 1 + blocks.size() - (freed ? blocks.size() / 2 : 0));
+    }
+};
+
+TEST_F(freed_blocks, are_free_after_a_commit_and_a_crash) {
+    open();
+    const auto blocks = allocate_some();
+    commit();
+    const std::uint64_t before = bytes_in_state();
+    deallocate(blocks);
+    expect_freed(blocks, true);
+    EXPECT_GT(bytes_in_state(), before - k_bytes * blocks.size() / 2) << "none is kept: the test shows little";
+    commit();
+    EXPECT_EQ(bytes_in_state(), before - k_bytes * blocks.size() / 2);
+    expect_freed(blocks, true);
+    open();
+    expect_freed(blocks, true);
+}
+
+TEST_F(freed_blocks, are_blocks_again_after_a_rollback) {
+    open();
+    const auto blocks = allocate_some();
+    commit();
+    deallocate(blocks);
+    ASSERT_TRUE(engine_->rollback());
+    expect_freed(blocks, false);
+    for (int i = 0; i < 40; ++i) {
+        const std::uint64_t other = offset(allocate(k_bytes));
+        EXPECT_EQ(std::ranges::count(blocks, other), 0) << "handed out twice";
+    }
+    ASSERT_TRUE(engine_->rollback());
+    deallocate(blocks); // once more
+    commit();
+    expect_freed(blocks, true);
+}
+
+TEST_F(freed_blocks, are_free_after_a_declared_commit) {
+    const auto start = disk_.now();
+    for (const bool in_an_earlier_section : {false, true}) {
+        disk_.rewind(start);
+        open();
+        const auto blocks = allocate_some();
+        commit();
+        engine_->begin_declared();
+        deallocate(blocks);
+        if (in_an_earlier_section) {
+            engine_->end_declared();
+            engine_->begin_declared();
+            ASSERT_TRUE(engine_->announce(block(), 1));
+            put(0, 7);
+        }
+        ASSERT_TRUE(engine_->commit(log::durability::durable, commit_scope::declared));
+        engine_->end_declared();
+        expect_freed(blocks, true);
+        ASSERT_TRUE(engine_->rollback());
+        expect_freed(blocks, true);
+        open();
+        expect_freed(blocks, true);
+        engine_.reset();
+    }
+}
+
+TEST_F(freed_blocks, are_free_when_a_commit_that_found_no_room_is_repeated) {
+    const auto start = disk_.now();
+    int repeated = 0;
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE("operation " + std::to_string(n));
+        disk_.rewind(start);
+        open();
+        const auto blocks = allocate_some();
+        commit();
+        ASSERT_TRUE(engine_->close());
+        open(); // so that the commit makes a log
+        deallocate(blocks);
+        disk_.fail_at(n, errc::no_space);
+        auto done = engine_->commit();
+        const bool was_enough = disk_.failure_is_ahead();
+        disk_.fail_at(~std::uint64_t{0}, errc::no_space);
+        if (!done && done.why().code == errc::no_space) {
+            deallocate({offset(allocate(k_bytes))});
+            commit();
+            done = {};
+            ++repeated;
+        }
+        engine_.reset();
+        open();
+        if (done)
+            expect_freed(blocks, true);
+        engine_.reset();
+        if (was_enough)
+            break;
+    }
+    EXPECT_GT(repeated, 0);
+}
+
+TEST_F(freed_blocks, are_not_kept_where_writes_are_not_allowed) {
+    open({.tracker = os::tracker_choice::trap, .report_stray_write = [](const void*) {}});
+    const auto blocks = allocate_some();
+    commit();
+    const std::uint64_t before = bytes_in_state();
+    engine_->allow_writes(true);
+    deallocate(blocks);
+    EXPECT_GT(bytes_in_state(), before - k_bytes * blocks.size() / 2);
+    engine_->allow_writes(false);
+    EXPECT_EQ(bytes_in_state(), before - k_bytes * blocks.size() / 2);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    open({.read_only = true});
+    EXPECT_DEATH(engine_->deallocate(engine_->base() + blocks[1], k_bytes, 16), "");
+}
+
 // Whatever fails in a commit: either nothing was written, memory keeps its changes and the commit may be repeated; or
 // the heap is poisoned, says so ever after, and the reopened heap is as of this commit or of the one before.
 class engine_failing : public engine_on_disk,
