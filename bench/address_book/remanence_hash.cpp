@@ -1,10 +1,12 @@
 // rem::hash_map in a heap, one write section per phase. With duplicates each name has a vector of its entries, in the
-// order in which they came.
+// order in which they came. Names are found one by one, as in the other systems, or all together by find_each(), in the same order.
 #include "store.hpp"
 
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 namespace {
 
@@ -68,7 +70,26 @@ void remove_first(several_each& people, several_each::iterator at) {
         people.erase(at);
 }
 
-template <class Book>
+// How the entries of all names are found: act(where, entry) for each.
+
+struct one_by_one {
+    template <class Book, class Act>
+    static void find(Book& people, const records& entries, const Act& act) {
+        for (const record& entry : entries)
+            act(people.find(std::string_view(entry.name)), entry);
+    }
+};
+struct together {
+    template <class Book, class Act>
+    static void find(Book& people, const records& entries, const Act& act) {
+        auto entry = entries.begin();
+        people.find_each(entries |
+                             std::views::transform([](const record& each) { return std::string_view(each.name); }),
+                         [&](auto at) { act(at, *entry++); });
+    }
+};
+
+template <class Book, class Way>
 class hash_store final : public store {
 public:
     explicit hash_store(const std::filesystem::path& directory)
@@ -93,11 +114,10 @@ public:
     std::uint64_t look_up(const records& entries) override {
         return heap_.read([&] {
             std::uint64_t checksum = 0;
-            for (const record& entry : entries) {
-                const auto at = people_.find(std::string_view(entry.name));
+            Way::find(std::as_const(people_), entries, [&](auto at, const record&) {
                 if (at != people_.end())
                     checksum += entry_checksum(at->first, first_of(at->second));
-            }
+            });
             return checksum;
         });
     }
@@ -105,10 +125,9 @@ public:
     std::uint64_t remove(const records& entries) override {
         return heap_.write([&] {
             std::uint64_t removed = 0;
-            for (const record& entry : entries) {
-                const auto at = people_.find(std::string_view(entry.name));
+            Way::find(people_, entries, [&](auto at, const record& entry) {
                 removed += at != people_.end() && remove_one(people_, at, entry);
-            }
+            });
             return removed;
         });
     }
@@ -116,13 +135,12 @@ public:
     std::uint64_t remove_by_name(const records& entries) override {
         return heap_.write([&] {
             std::uint64_t removed = 0;
-            for (const record& entry : entries) {
-                const auto at = people_.find(std::string_view(entry.name));
+            Way::find(people_, entries, [&](auto at, const record&) {
                 if (at == people_.end())
-                    continue;
+                    return;
                 remove_first(people_, at);
                 ++removed;
-            }
+            });
             return removed;
         });
     }
@@ -140,13 +158,17 @@ private:
     Book& people_;
 };
 
-} // namespace
-
-system_kind remanence_hash_system() {
+template <class Way>
+system_kind hash_system(const std::string& name) {
     const auto open = [](const std::filesystem::path& directory, bool duplicates) -> std::unique_ptr<store> {
         if (duplicates)
-            return std::make_unique<hash_store<several_each>>(directory);
-        return std::make_unique<hash_store<one_each>>(directory);
+            return std::make_unique<hash_store<several_each, Way>>(directory);
+        return std::make_unique<hash_store<one_each, Way>>(directory);
     };
-    return {.name = "remanence hash_map", .open = open};
+    return {.name = name, .open = open};
 }
+
+} // namespace
+
+system_kind remanence_hash_system() { return hash_system<one_by_one>("remanence hash_map"); }
+system_kind remanence_hash_together_system() { return hash_system<together>("remanence hash_map, find_each"); }

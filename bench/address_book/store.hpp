@@ -115,6 +115,7 @@ system_kind std_multimap_system();
 system_kind remanence_system();
 system_kind remanence_btree_system();
 system_kind remanence_hash_system();
+system_kind remanence_hash_together_system();
 system_kind remanence_packed_system();
 system_kind berkeley_db_system();
 system_kind berkeley_db_transaction_system();

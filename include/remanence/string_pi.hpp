@@ -4,6 +4,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/between_heaps.hpp>
+#include <remanence/detail/fetch_ahead.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/kept_allocator.hpp>
 #include <remanence/detail/position_independent.hpp>
@@ -468,6 +469,7 @@ public:
 
 private:
     friend struct detail::structure_of<basic_string_pi>;
+    friend struct detail::memory_outside<basic_string_pi>;
 
     // The layout is part of what programs store. Long: the distance from raw_ to the block; the size; the capacity,
     // which the block exceeds by one, and the highest bit set. Short: the characters; in the last byte how many more
@@ -722,6 +724,13 @@ struct detail::structure_of<basic_string_pi<Allocator>> {
         if (text.is_long() && !survey.is_block(text.data(), text.capacity() + 1))
             return structure_fault{&text, "a string_pi whose link leads to no block of its size"};
         return {};
+    }
+};
+template <class Allocator>
+struct detail::memory_outside<basic_string_pi<Allocator>> {
+    [[gnu::always_inline]] static void fetch(const basic_string_pi<Allocator>& text) noexcept {
+        if (text.is_long())
+            fetch_ahead(text.data(), text.size());
     }
 };
 template <class Allocator>

@@ -5,6 +5,7 @@
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/between_heaps.hpp>
 #include <remanence/detail/container.hpp>
+#include <remanence/detail/fetch_ahead.hpp>
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/kept_allocator.hpp>
 #include <remanence/detail/link.hpp>
@@ -586,6 +587,13 @@ struct detail::structure_of<vector_pi<T, Allocator>> {
                 found = check_structure(*each, survey);
         }
         return found;
+    }
+};
+
+template <class T, class Allocator>
+struct detail::memory_outside<vector_pi<T, Allocator>> {
+    [[gnu::always_inline]] static void fetch(const vector_pi<T, Allocator>& all) noexcept {
+        fetch_ahead(all.data(), all.size() * sizeof(T));
     }
 };
 

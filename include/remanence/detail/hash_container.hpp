@@ -8,12 +8,15 @@
 #include <remanence/detail/node_handle.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -58,6 +61,11 @@ public:
     using const_iterator = hash_iterator<value_type, true>;
     using node_type = node_handle<key_type, value_type, allocator_type, element_slot<value_type, k_hash_inline_bytes>>;
     using insert_return_type = insert_return<iterator, node_type>;
+
+    /// What find() takes without making a key of it.
+    template <class K>
+    static constexpr bool findable =
+        std::same_as<std::remove_cvref_t<K>, key_type> || transparent_hashing<hasher, key_equal>;
 
     static_assert(std::is_same_v<typename alloc_traits::value_type, value_type>,
                   "the allocator of a hash container is one of its elements");
@@ -212,6 +220,20 @@ public:
         requires transparent_hashing<hasher, key_equal>
     [[nodiscard]] std::pair<const_iterator, const_iterator> equal_range(const K& key) const {
         return range_from(find(key));
+    }
+
+    /// Looks up many keys: calls act(iterator) for each of `keys` in their order, with end() where it is not there. As find() for one
+    /// after the other, but the memory that the next ones need comes meanwhile, where find() waits for it. `act` may insert and erase,
+    /// also what is still to come; not assign, swap or move the container. Keys are read, and hashed, up to 24 ahead of it.
+    template <std::ranges::forward_range Keys, class Act>
+        requires findable<std::ranges::range_reference_t<Keys>>
+    void find_each(Keys&& keys, Act act) { // NOLINT(cppcoreguidelines-missing-std-forward): read more than once
+        find_each_ahead(keys, [&](place at) { act(iterator(at)); });
+    }
+    template <std::ranges::forward_range Keys, class Act>
+        requires findable<std::ranges::range_reference_t<Keys>>
+    void find_each(Keys&& keys, Act act) const { // NOLINT(cppcoreguidelines-missing-std-forward)
+        find_each_ahead(keys, [&](place at) { act(const_iterator(at)); });
     }
 
     // Insertion. Hints are of no use here, and are taken as the standard's containers take them.
@@ -392,6 +414,33 @@ private:
     static constexpr bool k_functions_copy_freely =
         std::is_nothrow_copy_constructible_v<hasher> && std::is_nothrow_copy_constructible_v<key_equal>;
 
+    /// Calls act(place) for each key. Others are ahead by one to three times k_apart keys, in the three steps of hash_table.hpp.
+    template <class Keys, class Act>
+    void find_each_ahead(Keys& keys, const Act& act) const {
+        constexpr std::size_t k_apart = 8;
+        std::array<std::uint64_t, 4 * k_apart> hashes{}; // of the last ones, by their numbers modulo its size
+        const auto hash_of = [&](std::size_t number) -> std::uint64_t& { return hashes[number % hashes.size()]; };
+        auto each = std::ranges::begin(keys);
+        auto ahead = each;
+        const auto end = std::ranges::end(keys);
+        std::size_t begun = 0; // keys
+        for (std::size_t step = 0; each != end; ++step) {
+            if (ahead != end) {
+                hash_of(begun) = table_.hash_of(*ahead);
+                table_.fetch_group(hash_of(begun));
+                ++ahead;
+                ++begun;
+            }
+            if (step >= k_apart && step - k_apart < begun)
+                table_.fetch_slot(hash_of(step - k_apart));
+            if (step >= 2 * k_apart && step - 2 * k_apart < begun)
+                table_.fetch_outside(hash_of(step - 2 * k_apart));
+            if (step >= 3 * k_apart) {
+                act(table_.find(*each, hash_of(step - 3 * k_apart)));
+                ++each;
+            }
+        }
+    }
     template <class Iterator>
     [[nodiscard]] std::pair<Iterator, Iterator> range_from(Iterator found) const {
         return {found, const_iterator(found) == end() ? found : std::next(found)};

@@ -20,6 +20,7 @@
 
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/element_slot.hpp>
+#include <remanence/detail/fetch_ahead.hpp>
 #include <remanence/detail/hash_bytes.hpp>
 #include <remanence/detail/hash_group.hpp>
 #include <remanence/detail/kept_allocator.hpp>
@@ -251,6 +252,28 @@ public:
         return is_decided(at(probe(*this, hash).group()), key, hash, found) ? found : find_further(key, hash);
     }
 
+    // What a look-up of a hash is going to read, in three steps, each of which reads what the one before has fetched: the control bytes
+    // of its first group; the first slot that is likely to have the element; what that has outside itself.
+
+    [[gnu::always_inline]] void fetch_group(std::uint64_t hash) const noexcept {
+        if (size_ != 0)
+            __builtin_prefetch(at(probe(*this, hash).group()).control);
+    }
+    [[gnu::always_inline]] void fetch_slot(std::uint64_t hash) const noexcept {
+        place likely;
+        if (find_likely(hash, likely))
+            fetch_ahead(likely.slot, block::slot::k_slot_bytes);
+    }
+    [[gnu::always_inline]] void fetch_outside(std::uint64_t hash) const noexcept {
+        place likely;
+        if (!find_likely(hash, likely))
+            return;
+        if constexpr (block::slot::k_is_inline)
+            memory_outside<Value>::fetch(block::value(likely));
+        else
+            fetch_ahead(std::addressof(block::value(likely)), sizeof(Value));
+    }
+
     /// Inserts an element that is not there. Returns where it is. When it throws, nothing happened.
     place put(std::uint64_t hash, detached& element) {
         return put_slot(hash, [&] { return element.release(); });
@@ -396,6 +419,17 @@ private:
         std::byte* const begin = &*block_;
         return {reinterpret_cast<unsigned char*>(begin) + group * k_hash_group,
                 begin + block::slots_offset(buckets()) + group * (k_hash_group_slots * block::slot::k_slot_bytes)};
+    }
+    /// Whether the first group for a hash has an element whose control byte says that it may be the one, and the first such.
+    [[nodiscard]] bool find_likely(std::uint64_t hash, place& found) const noexcept {
+        if (size_ == 0)
+            return false;
+        const place group = at(probe(*this, hash).group());
+        const std::uint32_t alike = hash_group::alike(group.control, hash);
+        if (alike == 0)
+            return false;
+        found = block::behind(group, first_in(alike));
+        return true;
     }
     /// Whether a group says where a key is, or that it is not there.
     template <class K>

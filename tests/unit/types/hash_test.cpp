@@ -423,6 +423,96 @@ TEST(hash_look_up, by_any_kind_of_string_makes_no_other) {
     EXPECT_FALSE(in_heaps.contains("x") || in_heaps.contains(std::string("x")) || in_heaps.contains(rem::string_pi()));
 }
 
+template <class Container, class Keys>
+void expect_as_find(const Container& all, const Keys& keys) {
+    std::vector<typename Container::const_iterator> found;
+    all.find_each(keys, [&](auto at) { found.push_back(at); });
+    std::vector<typename Container::const_iterator> expected;
+    for (const auto& key : keys)
+        expected.push_back(all.find(key));
+    EXPECT_EQ(found, expected);
+}
+
+TYPED_TEST(hash_tables, find_many_keys_as_one_after_the_other) {
+    std::mt19937 random(3);
+    set<int, TypeParam> all;
+    for (int count = 0; count != 100; ++count) { // around the 24 that are ahead
+        std::vector<int> keys(static_cast<std::size_t>(count));
+        std::ranges::generate(keys, [&] { return static_cast<int>(random() % 120); });
+        expect_as_find(all, keys);
+        all.insert(count);
+    }
+}
+
+TEST(hash_find_each, finds_elements_with_memory_of_their_own) {
+    map<rem::string_pi, rem::vector_pi<rem::string_pi>> vectors;
+    map<std::string, std::array<char, 200>> links;
+    std::vector<std::string> keys;
+    for (int i = 0; i != 300; ++i) {
+        keys.push_back((i % 3 == 0 ? k_long : "") + std::to_string(i));
+        if (i % 7 == 0)
+            continue;
+        vectors[rem::string_pi(keys.back())].resize(static_cast<std::size_t>(i % 4), rem::string_pi(k_long));
+        links[keys.back()].front() = static_cast<char>(i % 100);
+    }
+    expect_as_find(vectors, keys);
+    expect_as_find(links, keys);
+}
+
+TEST(hash_find_each, takes_keys_that_are_made_as_they_are_read) {
+    text_map all;
+    for (int i = 0; i != 50; ++i)
+        all.emplace(k_long + std::to_string(i), std::to_string(i));
+    int next = 0;
+    all.find_each(std::views::iota(0, 60) | std::views::transform([](int i) { return k_long + std::to_string(i); }),
+                  [&](text_map::iterator at) {
+                      ASSERT_EQ(at == all.end(), next >= 50);
+                      if (at != all.end())
+                          at->second += at->second == std::to_string(next) ? "!" : "?";
+                      ++next;
+                  });
+    EXPECT_EQ(next, 60);
+    EXPECT_TRUE(std::ranges::all_of(all, [](const auto& each) { return each.second.back() == '!'; }));
+}
+
+TEST(hash_find_each, finds_what_is_left_when_elements_go_and_come_meanwhile) {
+    std::mt19937 random(4);
+    for (int round = 0; round != 20; ++round) {
+        map<std::string, std::string> all;
+        std::unordered_map<std::string, std::string> model;
+        const auto put = [&](const std::string& key) {
+            all.insert_or_assign(key, k_long);
+            model.insert_or_assign(key, k_long);
+        };
+        for (int i = 0; i != 200; ++i)
+            put(std::to_string(i));
+        std::vector<std::string> keys(500);
+        std::ranges::generate(keys, [&] { return std::to_string(random() % 300); });
+        std::size_t number = 0;
+        all.find_each(keys, [&](auto at) {
+            const std::string& key = keys[number++];
+            ASSERT_EQ(at != all.end(), model.contains(key)) << key;
+            if (at != all.end()) {
+                all.erase(at);
+                model.erase(key);
+            }
+            if (random() % 3 == 0)
+                put(keys[random() % keys.size()]); // one of the next, perhaps
+            if (random() % 50 == 0)
+                all.rehash(random() % 2000);
+            if (random() % 100 == 0) {
+                all.clear();
+                model.clear();
+            }
+        });
+        ASSERT_EQ(number, keys.size());
+        ASSERT_EQ(hash_inspector::fault(all), "");
+        ASSERT_EQ(all.size(), model.size());
+        for (const auto& [key, value] : model)
+            ASSERT_TRUE(all.contains(key));
+    }
+}
+
 TEST(hash_map, has_what_std_unordered_map_has_beside_other_maps) {
     const text_map all{{"b", "2"}, {"a", "1"}};
     EXPECT_TRUE(all.key_eq()("x", std::string("x")));
