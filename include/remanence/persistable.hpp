@@ -20,7 +20,9 @@
 #include <remanence/detail/aggregate.hpp>
 #include <remanence/detail/parts.hpp>
 
+#include <algorithm>
 #include <any>
+#include <array>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
@@ -295,29 +297,34 @@ struct any_unfit {
     }
 };
 
-template <class T, unfit Why, class... Open, std::size_t... Positions>
-consteval bool has_unfit_slot(type_list<Open...>, std::index_sequence<Positions...>) {
-    return (is_of_kind_v<T, sizeof...(Positions), Positions, any_unfit<T, Why, Open...>> || ...);
+/// Where the first of T's bases or members lies that cannot be stored; how many there are if all can. Not by recursion: clang
+/// keeps the whole stack of instantiations, by their long names, for each initialiser that does not fit.
+template <class T, class... Open, std::size_t... Positions>
+consteval std::size_t first_unfit_slot(type_list<Open...> /*open*/, std::index_sequence<Positions...> /*all*/) {
+    constexpr std::array<bool, sizeof...(Positions)> unfit_slots{
+        is_of_kind_v<T, sizeof...(Positions), Positions, any_unfit<T, unfit::nothing, Open...>>...};
+    return static_cast<std::size_t>(std::ranges::find(unfit_slots, true) - unfit_slots.begin());
 }
 
-/// The first reason why one of T's bases or members cannot be stored.
-template <class T, unfit Why, class... Open, class Positions>
-consteval unfit why_of_slots(type_list<Open...> open, Positions all) {
-    if constexpr (Why == unfit::hidden || has_unfit_slot<T, Why>(open, all))
+/// The reason for what lies there.
+template <class T, std::size_t Slots, std::size_t Position, unfit Why, class... Open>
+consteval unfit why_of_slot(type_list<Open...> open) {
+    if constexpr (Why == unfit::hidden || is_of_kind_v<T, Slots, Position, any_unfit<T, Why, Open...>>)
         return Why;
     else
-        return why_of_slots<T, static_cast<unfit>(static_cast<std::uint8_t>(Why) + 1)>(open, all);
+        return why_of_slot<T, Slots, Position, static_cast<unfit>(static_cast<std::uint8_t>(Why) + 1)>(open);
 }
 
+/// The reason why the first of T's bases and members that cannot be stored cannot.
 template <class T, class... Open>
 consteval unfit why_of_slots() {
     if constexpr (std::is_aggregate_v<T>) {
         constexpr std::size_t slots = count_slots<T>();
         if constexpr (slots <= k_slots_judged_max) {
-            constexpr auto all = std::make_index_sequence<slots>();
             constexpr auto open = type_list<Open...>();
-            if constexpr (has_unfit_slot<T, unfit::nothing>(open, all))
-                return why_of_slots<T, unfit::reference>(open, all);
+            constexpr std::size_t position = first_unfit_slot<T>(open, std::make_index_sequence<slots>());
+            if constexpr (position < slots)
+                return why_of_slot<T, slots, position, unfit::reference>(open);
         }
     }
     return unfit::nothing;

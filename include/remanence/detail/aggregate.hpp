@@ -220,9 +220,12 @@ consteval std::size_t member_width() {
     }
 }
 
+/// Whether the initialiser of a slot may be of type `Probe`, and not of any type.
 template <class T, std::size_t Slots, std::size_t Position, class Probe>
-inline constexpr bool is_of_kind_v =
-    accepts_at_v<T, Probe, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>> &&
+inline constexpr bool is_of_kind_v = false;
+template <class T, std::size_t Slots, std::size_t Position, class Probe>
+    requires accepts_at_v<T, Probe, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>>
+inline constexpr bool is_of_kind_v<T, Slots, Position, Probe> =
     !accepts_at_v<T, any_greedy, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>>;
 
 /// Bases come before members.

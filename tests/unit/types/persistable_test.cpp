@@ -183,7 +183,7 @@ struct behind_a_bit_field : point {
 };
 template <class T>
 struct among_many {
-    short a[100], b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
+    short a[10], b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
     double more[5], and_more, even_more, still_more, almost, there;
     T part;
 };
