@@ -181,7 +181,7 @@ def operations_of(trace, directory):
     names = set()
     direct = {}  # descriptor → how it was opened
     operations = []
-    for line in trace:
+    for _, line in trace:
         line = line.replace(root, "//")
         if opened := OPENED_FOR_DIRECT_WRITES.match(line):
             direct[opened[2]] = opened[1]
@@ -208,7 +208,7 @@ def operations_of(trace, directory):
 
 
 def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None):
-    """Runs a workload under strace. The run, and the lines that strace wrote."""
+    """Runs a workload under strace. The run, and what strace wrote: pairs of a thread and a line."""
     output = os.path.join(directory, "strace")
     options = ["-f", "-y", "-qq", "-s", "64", "-o", output, "-e", "trace=" + calls]
     if inject:
@@ -216,8 +216,8 @@ def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None):
     if "signal" not in (inject or ""):
         options += ["--seccomp-bpf"]  # several times faster; but strace 6.1 sends no signals with it
     run = Run(directory, workload, "strace", *options, *wrapped_in).end()
-    with open(output, errors="replace") as file:  # each line begins with the process
-        return run, [re.sub(r"^\d+ +", "", line) for line in file]
+    with open(output, errors="replace") as file:
+        return run, [line.split(maxsplit=1) for line in file]
 
 
 def main():
