@@ -6,10 +6,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <thread>
 
 namespace remanence::os {
+
+namespace {
+
+// In a row, between two operations: many more than locks are taken there, each of which a few may wait for.
+constexpr std::uint64_t k_waits_of_all = 100'000;
+
+} // namespace
 
 // It runs from its turn on until it passes that on.
 struct seeded_scheduler::participant {
@@ -26,6 +35,8 @@ struct seeded_scheduler::participant {
     std::function<bool()> is_wanted{};
     std::function<void()> work{};
     std::uint64_t one_in = 1;
+    const char* last_site = "its beginning";
+    const char* waits_for = nullptr;
     bool is_under_way = false;
     bool ends = false;
     sem_t turn{}; // no lock of the standard library: those are what threads wait for
@@ -40,33 +51,33 @@ public:
     scheduled_file(seeded_scheduler& owner, std::unique_ptr<file> below) : owner_(owner), below_(std::move(below)) {}
 
     result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->write(where, offset, bytes);
     }
     result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->write_direct(where, offset, bytes);
     }
     result<void> write_durable(site where, site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->write_durable(where, durable, offset, bytes);
     }
     result<void> resize(site where, std::uint64_t bytes) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->resize(where, bytes);
     }
     result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->reserve(where, offset, bytes);
     }
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->punch(where, offset, bytes, otherwise);
     }
 
     result<void> sync(site where) override {
-        owner_.come_to_operation();
+        owner_.come_to_operation(where);
         return below_->sync(where);
     }
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
@@ -99,6 +110,7 @@ seeded_scheduler::~seeded_scheduler() { end(); }
 
 void seeded_scheduler::begin(std::uint64_t seed) {
     REM_CHECK(all_.empty() && of_this_thread_ == nullptr);
+    seed_ = seed;
     dice_.seed(seed);
     all_.push_back(std::make_unique<participant>());
     all_.front()->is_under_way = true;
@@ -127,7 +139,7 @@ void seeded_scheduler::come_by() {
         if (below(k_times_alike) == 0)
             draw_rarity(i);
     }
-    come_to_operation();
+    let_any_go_on();
 }
 
 void seeded_scheduler::end() {
@@ -147,18 +159,42 @@ void seeded_scheduler::end() {
     this_thread_ = nullptr;
 }
 
-bool seeded_scheduler::let_others_go_on() noexcept {
+bool seeded_scheduler::let_others_go_on(const char* waits_for) noexcept {
     seeded_scheduler* const scheduler = of_this_thread_;
     participant* const other = scheduler != nullptr ? scheduler->another_under_way() : nullptr;
     if (other == nullptr)
         return false;
+    participant& self = *this_thread_;
+    self.waits_for = waits_for;
+    if (++scheduler->waits_ == k_waits_of_all)
+        scheduler->tell_of_deadlock();
     scheduler->pass_to(*other);
+    self.waits_for = nullptr;
     return true;
 }
 
-void seeded_scheduler::come_to_operation() {
+void seeded_scheduler::tell_of_deadlock() const noexcept {
+    std::fprintf(stderr, "all scheduled threads wait for each other (seed %llu of the scheduler)\n",
+                 static_cast<unsigned long long>(seed_));
+    for (std::size_t i = 0; i < all_.size(); i++) {
+        const participant& each = *all_[i];
+        if (each.is_under_way)
+            std::fprintf(stderr, "  thread %zu: %s, after \"%s\"\n", i,
+                         each.waits_for != nullptr ? each.waits_for : "goes on", each.last_site);
+    }
+    std::abort();
+}
+
+void seeded_scheduler::come_to_operation(site where) {
     if (of_this_thread_ != this)
         return;
+    this_thread_->last_site = where.name();
+    waits_ = 0;
+    let_any_go_on();
+}
+
+/// Of the others: with something they are at, or with something new.
+void seeded_scheduler::let_any_go_on() {
     const std::size_t first = below(all_.size());
     for (std::size_t i = 0; i < all_.size(); i++) {
         participant& other = *all_[(first + i) % all_.size()];
@@ -198,6 +234,7 @@ void seeded_scheduler::take_turns(participant& self) {
             return;
         self.work();
         self.is_under_way = false;
+        waits_ = 0;
         ::sem_post(&another_under_way()->turn); // the thread that began is always
     }
 }

@@ -38,8 +38,9 @@ public:
     [[nodiscard]] std::uint64_t below(std::uint64_t n) { return dice_() % n; }
 
     /// For a thread that cannot go on before another one does: whether one did. If not, it is none of a scheduler, or all others
-    /// have nothing to do.
-    static bool let_others_go_on() noexcept;
+    /// have nothing to do. When all wait for each other the process is aborted, and each said to wait for what it has said, a
+    /// string literal.
+    static bool let_others_go_on(const char* waits_for) noexcept;
 
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
         return wrap(below_.open(path, mode));
@@ -63,13 +64,17 @@ private:
     class scheduled_file;
     struct participant;
     result<std::unique_ptr<file>> wrap(result<std::unique_ptr<file>> opened);
-    void come_to_operation();
+    void come_to_operation(site where);
+    void let_any_go_on();
+    [[noreturn]] void tell_of_deadlock() const noexcept;
     void pass_to(participant& next) noexcept;
     participant* another_under_way() noexcept;
     void take_turns(participant& self);
 
     file_system& below_;
+    std::uint64_t seed_ = 0;
     std::mt19937_64 dice_;
+    std::uint64_t waits_ = 0;                       // since somebody came to an operation, or got done
     std::vector<std::unique_ptr<participant>> all_; // the thread that began comes first
     static thread_local seeded_scheduler* of_this_thread_;
     static thread_local participant* this_thread_;

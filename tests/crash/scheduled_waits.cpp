@@ -19,7 +19,7 @@ extern "C" int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
         const int tried = ::pthread_mutex_trylock(mutex);
         if (tried != EBUSY)
             return tried;
-        if (!seeded_scheduler::let_others_go_on())
+        if (!seeded_scheduler::let_others_go_on("waits for a lock"))
             return __real_pthread_mutex_lock(mutex);
     }
 }
@@ -28,7 +28,7 @@ extern "C" int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
 extern "C" long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 extern "C" long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const bool waits = number == SYS_futex && (b & FUTEX_CMD_MASK) == FUTEX_WAIT;
-    if (!waits || !seeded_scheduler::let_others_go_on())
+    if (!waits || !seeded_scheduler::let_others_go_on("waits for an atomic to change"))
         return __real_syscall(number, a, b, c, d, e, f);
     errno = EAGAIN;
     return -1;
@@ -37,7 +37,7 @@ extern "C" long __wrap_syscall(long number, long a, long b, long c, long d, long
 // Who writes to memory that is being replaced, in a signal handler.
 extern "C" int __real_nanosleep(const timespec* asked, timespec* left);
 extern "C" int __wrap_nanosleep(const timespec* asked, timespec* left) {
-    return seeded_scheduler::let_others_go_on() ? 0 : __real_nanosleep(asked, left);
+    return seeded_scheduler::let_others_go_on("sleeps") ? 0 : __real_nanosleep(asked, left);
 }
 
 // NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)

@@ -120,11 +120,33 @@ TEST_F(scheduled_threads, are_waited_for) {
     EXPECT_GT(met, 10U);
 }
 
+// Each holds what the other waits for.
+TEST_F(scheduled_threads, that_all_wait_for_each_other_are_told_of) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    std::mutex first;
+    std::mutex second;
+    const auto meet = [&] {
+        scheduler_.begin(7);
+        scheduler_.add([] { return true; },
+                       [&] {
+                           const std::lock_guard holds(second);
+                           write('a');
+                           const std::lock_guard wants(first);
+                       });
+        const std::lock_guard holds(first);
+        while (order_.find('a') == std::string::npos)
+            write('p');
+        const std::lock_guard wants(second);
+    };
+    EXPECT_DEATH(meet(), "seed 7 (.|\n)*thread 0: waits for a lock, after \"test: write\""
+                         "(.|\n)*thread 1: waits for a lock, after \"test: write\"");
+}
+
 TEST_F(scheduled_threads, of_no_scheduler_wait_as_ever) {
-    EXPECT_FALSE(seeded_scheduler::let_others_go_on());
+    EXPECT_FALSE(seeded_scheduler::let_others_go_on(""));
     scheduler_.begin(1);
-    EXPECT_FALSE(seeded_scheduler::let_others_go_on()); // there are none
-    std::thread([] { EXPECT_FALSE(seeded_scheduler::let_others_go_on()); }).join();
+    EXPECT_FALSE(seeded_scheduler::let_others_go_on("")); // there are none
+    std::thread([] { EXPECT_FALSE(seeded_scheduler::let_others_go_on("")); }).join();
     write('p');
     scheduler_.end();
     write('p');
