@@ -60,6 +60,8 @@ struct engine_options {
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
     /// may use. Less than eight chunks are eight chunks.
     std::uint64_t dirty_limit_bytes = 0;
+    /// That the process may use. 0: as much as /proc and /sys tell.
+    std::uint64_t memory_bytes = 0;
     /// Exceptions of the chunk map, each of which costs mappings, before commits that move chunks bring others together.
     std::size_t scattered_max = 1024;
     /// Of stored chunks, before gaps between them are mapped from holes of the file: each costs opening a mapping.

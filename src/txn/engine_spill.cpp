@@ -66,7 +66,7 @@ private:
 // Asked for only when something is at stake: it means reading several files.
 std::uint64_t engine::memory_limit() const {
     if (!memory_limit_)
-        memory_limit_ = os::memory_limit(files_);
+        memory_limit_ = options_.memory_bytes != 0 ? options_.memory_bytes : os::memory_limit(files_);
     return *memory_limit_ != 0 ? *memory_limit_ : ~std::uint64_t{0};
 }
 

@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "os/crash_walk.hpp"
 #include "other_purposes.hpp"
+#include "workload_parts.hpp"
 #include "workloads.hpp"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,8 @@
 #include <map>
 #include <regex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace remanence::crash {
@@ -94,6 +97,24 @@ TEST(failing_growth, goes_another_way_on_each_file_system) {
     EXPECT_FALSE(ext4 == xfs);
     EXPECT_FALSE(ext4 == btrfs);
     EXPECT_FALSE(xfs == btrfs);
+}
+
+// Else the workloads would show nothing that others do not.
+TEST(short_memory, brings_checkpoints_about) {
+    const auto superblocks = [](const workload& tested) {
+        os::simulated_disk disk;
+        return std::ranges::count_if(trace_of(tested, disk), [](const auto& each) {
+            return std::string_view(each.where) == "store: superblock";
+        });
+    };
+    const auto expect_more = [&](const std::string& name, open_function with_plenty) {
+        workload tested = named(name);
+        const auto found = superblocks(tested);
+        tested.open = std::move(with_plenty);
+        EXPECT_GE(found, superblocks(tested) + 4) << name;
+    };
+    expect_more("short_memory", engine_with(k_ample));
+    expect_more("background_short_memory", background_engine(k_ample));
 }
 
 /// The names of call sites in the sources of store, log and txn, and how many calls have each. A name begins with the

@@ -13,6 +13,7 @@
 namespace remanence::crash {
 
 // Bytes of the log from which on a checkpoint is due.
+inline constexpr std::uint64_t k_ample = 64 * MiB; // never
 inline constexpr std::uint64_t k_roomy = 1 * MiB;
 inline constexpr std::uint64_t k_tight = 12 * KiB; // every few commits
 
@@ -58,6 +59,8 @@ std::vector<workload> space_workloads();
 std::vector<workload> move_workloads();
 /// Checkpoints beside commits.
 std::vector<workload> background_workloads();
+/// Checkpoints that a machine with little memory needs.
+std::vector<workload> short_memory_workloads();
 /// Heaps of which only stretches were written, with gaps mapped from holes of the file.
 std::vector<workload> stretch_workloads();
 
