@@ -248,14 +248,22 @@ void spilled_rewrites_freed(session& program) {
     program.close();
 }
 
+// Attempts to rewrite that were not cut short, and then there are no more: beside threads one that comes by little may be
+// followed by one that comes by more.
+constexpr std::uint64_t k_spared = 6;
+
 void rewriting_cut_short(session& program, session::cut how) {
     begin_to_rewrite(program);
-    for (std::uint64_t n = 0; !program.try_changes(n, how, [&] { rewrite_large(program); }); n += 3) {
-        program.open();
+    for (std::uint64_t n = 0, spared = 0; spared < k_spared; n += 3) {
+        if (program.try_changes(n, how, [&] { rewrite_large(program); })) {
+            spared++;
+            program.rollback();
+        } else {
+            program.open();
+        }
         program.change_serial();
         program.commit();
     }
-    program.rollback();
     for (std::uint64_t n = 0;; n++) {
         rewrite_large(program);
         if (program.try_commit(n, how))
@@ -271,8 +279,9 @@ void rewriting_cut_short(session& program, session::cut how) {
 
 void rewriting_on_full_disk(session& program) {
     begin_to_rewrite(program);
-    for (std::uint64_t n = 0;; n++) {
-        const bool done = program.change_on_full_disk(n, [&] { rewrite_large(program); });
+    for (std::uint64_t n = 0, spared = 0; spared < k_spared; n++) {
+        if (program.change_on_full_disk(n, [&] { rewrite_large(program); }))
+            spared++;
         if (program.is_dead())
             program.open();
         program.change_serial();
@@ -283,8 +292,6 @@ void rewriting_on_full_disk(session& program) {
         program.checkpoint();
         program.close();
         program.open();
-        if (done)
-            break;
     }
     rewrite_large(program);
     program.commit();
@@ -465,6 +472,11 @@ std::vector<workload> spill_workloads() {
          .open = spilling_engine(40 * KiB, k_beside, sections::watched),
          .phases = {failing_rewriting},
          .after_failed_sync = os::failed_sync::xfs,
+         .cuts_short = true,
+         .cost = 8},
+        {.name = "background_watched_rewriting_on_full_disk",
+         .open = spilling_engine(40 * KiB, k_beside, sections::watched),
+         .phases = {rewriting_on_full_disk},
          .cuts_short = true,
          .cost = 8},
         {.name = "killed_rewriting",

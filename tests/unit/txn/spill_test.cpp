@@ -587,6 +587,63 @@ TEST_P(spilling, stored_chunks_stay_in_memory_when_the_disk_is_full) {
     }
 }
 
+// The program writes and calls nobody, while a thread that does nothing else spills.
+TEST_P(spilling, on_the_side_ends_where_the_disk_is_full_and_goes_on_when_there_is_room) {
+    const auto stored = allocate_many(60);
+    commit();
+    ASSERT_TRUE(engine_->close());
+    engine_.reset();
+    const std::uint64_t used = disk_.space_used();
+    const auto start = disk_.now();
+    int failed_in_midst = 0;
+    bool had_room = false;
+    for (std::uint64_t left = 0; !had_room; left += 32 * k_page_bytes) {
+        SCOPED_TRACE(left);
+        open();
+        std::vector<std::byte*> blocks = stored;
+        std::byte* const fresh = allocate(30 * k_block_bytes, 100);
+        for (std::uint64_t at = 0; at < 30 * k_block_bytes; at += k_block_bytes)
+            blocks.push_back(fresh + at);
+        const auto fill_all = [&](int filling) {
+            for (std::byte* block : blocks)
+                std::memset(block, filling, k_block_bytes);
+        };
+        const auto expect_all = [&](int filling) {
+            EXPECT_TRUE(std::ranges::all_of(blocks, [&](std::byte* block) { return holds(block, filling); }));
+        };
+        const auto spill_beside = [&] {
+            (void)std::async(std::launch::async, [&] { return engine_->spill_excess(); }).get();
+            EXPECT_FALSE(engine_->is_poisoned());
+        };
+        fill_all(101);
+        disk_.limit_space(used + left);
+        spill_beside();
+        const std::uint64_t spilled = engine_->spilled_bytes();
+        auto done = engine_->commit();
+        had_room = static_cast<bool>(done);
+        if (!had_room) {
+            EXPECT_EQ(done.why().code, errc::no_space);
+            failed_in_midst += spilled > 0 ? 1 : 0;
+            expect_all(101);
+            fill_all(102);
+            spill_beside();
+            expect_all(102);
+            disk_.limit_space(GiB);
+            spill_beside();
+            EXPECT_GT(engine_->spilled_bytes(), spilled + MiB);
+            commit();
+        }
+        disk_.limit_space(GiB);
+        expect_sound();
+        open();
+        expect_all(had_room ? 101 : 102);
+        expect_sound();
+        engine_.reset();
+        disk_.rewind(start);
+    }
+    EXPECT_GT(failed_in_midst, 2);
+}
+
 // Chunks move first to homes that a superblock has to name, which must not come between.
 TEST_P(spilling, stored_chunks_are_spilled_while_a_checkpoint_is_under_way) {
     auto blocks = allocate_many(150);
