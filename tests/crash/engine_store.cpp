@@ -78,7 +78,7 @@ public:
         auto done = end(engine_->commit(how, txn::commit_scope::declared));
         if (beside_ && how == log::durability::lazy)
             beside_->want_sync();
-        return stepping(std::move(done));
+        return how == log::durability::durable ? acknowledged(std::move(done)) : stepping(std::move(done));
     }
     result<std::uint64_t> commit_async() override {
         auto version = engine_->submit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few);
@@ -88,7 +88,7 @@ public:
         return ended ? std::move(version) : ended.error();
     }
     result<void> await(std::uint64_t version) override { return engine_->await(version, log::durability::durable); }
-    result<void> sync() override { return stepping(engine_->sync()); }
+    result<void> sync() override { return acknowledged(engine_->sync()); }
     result<void> rollback() override { return stepping(end(engine_->rollback())); }
     void announce(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)
@@ -98,7 +98,7 @@ public:
         else if (kind_ != sections::ordinary && !engine_->announce(first, bytes))
             std::abort();
     }
-    result<void> checkpoint() override { return stepping(engine_->checkpoint()); }
+    result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
         std::optional<failure> why;
@@ -135,12 +135,18 @@ private:
         return done;
     }
 
-    /// Others may go on before the caller does anything else; when that fails, he need not hear of it before.
+    /// Others may go on before the caller does anything else; when that fails, what is not durable may be gone.
     result<void> stepping(result<void> done) {
         if (!beside_)
             return done;
         beside_->come_by();
         return done ? health() : std::move(done);
+    }
+    /// The same, but what is durable stays so, whatever becomes of the others.
+    result<void> acknowledged(result<void> done) {
+        if (beside_)
+            beside_->come_by();
+        return done;
     }
 
     static constexpr std::uint64_t k_alignment = 16;
