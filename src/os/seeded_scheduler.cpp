@@ -16,7 +16,7 @@ namespace remanence::os {
 namespace {
 
 // In a row, between two operations: many more than locks are taken there, each of which a few may wait for.
-constexpr std::uint64_t k_waits_of_all = 100'000;
+constexpr std::uint64_t k_waits_of_all = 20'000;
 
 } // namespace
 
