@@ -22,7 +22,7 @@ constexpr std::uint64_t k_waits_of_all = 20'000;
 
 // It runs from its turn on until it passes that on.
 struct seeded_scheduler::participant {
-    participant() { ::sem_init(&turn, 0, 0); }
+    explicit participant(seeded_scheduler& of) : owner(of) { ::sem_init(&turn, 0, 0); }
     ~participant() { ::sem_destroy(&turn); }
     participant(const participant&) = delete;
     participant& operator=(const participant&) = delete;
@@ -32,6 +32,7 @@ struct seeded_scheduler::participant {
         }
     }
 
+    seeded_scheduler& owner;
     std::function<bool()> is_wanted{};
     std::function<void()> work{};
     std::uint64_t one_in = 1;
@@ -43,8 +44,7 @@ struct seeded_scheduler::participant {
     std::thread thread{};
 };
 
-thread_local seeded_scheduler* seeded_scheduler::of_this_thread_ = nullptr;
-thread_local seeded_scheduler::participant* seeded_scheduler::this_thread_ = nullptr;
+thread_local seeded_scheduler::participant* seeded_scheduler::this_thread = nullptr;
 
 class seeded_scheduler::scheduled_file final : public file {
 public:
@@ -109,18 +109,17 @@ seeded_scheduler::seeded_scheduler(file_system& below) : below_(below) {}
 seeded_scheduler::~seeded_scheduler() { end(); }
 
 void seeded_scheduler::begin(std::uint64_t seed) {
-    REM_CHECK(all_.empty() && of_this_thread_ == nullptr);
+    REM_CHECK(all_.empty() && this_thread == nullptr);
     seed_ = seed;
     dice_.seed(seed);
-    all_.push_back(std::make_unique<participant>());
+    all_.push_back(std::make_unique<participant>(*this));
     all_.front()->is_under_way = true;
     draw_rarity(0);
-    of_this_thread_ = this;
-    this_thread_ = all_.front().get();
+    this_thread = all_.front().get();
 }
 
 std::size_t seeded_scheduler::add(std::function<bool()> is_wanted, std::function<void()> work) {
-    auto added = std::make_unique<participant>();
+    auto added = std::make_unique<participant>(*this);
     added->is_wanted = std::move(is_wanted);
     added->work = std::move(work);
     all_.push_back(std::move(added));
@@ -155,21 +154,19 @@ void seeded_scheduler::end() {
         each->thread.join();
     }
     all_.clear();
-    of_this_thread_ = nullptr;
-    this_thread_ = nullptr;
+    this_thread = nullptr;
 }
 
 bool seeded_scheduler::let_others_go_on(const char* waits_for) noexcept {
-    seeded_scheduler* const scheduler = of_this_thread_;
-    participant* const other = scheduler != nullptr ? scheduler->another_under_way() : nullptr;
+    participant* const self = this_thread;
+    participant* const other = self != nullptr ? self->owner.another_under_way() : nullptr;
     if (other == nullptr)
         return false;
-    participant& self = *this_thread_;
-    self.waits_for = waits_for;
-    if (++scheduler->waits_ == k_waits_of_all)
-        scheduler->tell_of_deadlock();
-    scheduler->pass_to(*other);
-    self.waits_for = nullptr;
+    self->waits_for = waits_for;
+    if (++self->owner.waits_ == k_waits_of_all)
+        self->owner.tell_of_deadlock();
+    self->owner.pass_to(*other);
+    self->waits_for = nullptr;
     return true;
 }
 
@@ -186,9 +183,9 @@ void seeded_scheduler::tell_of_deadlock() const noexcept {
 }
 
 void seeded_scheduler::come_to_operation(site where) {
-    if (of_this_thread_ != this)
+    if (this_thread == nullptr || &this_thread->owner != this)
         return;
-    this_thread_->last_site = where.name();
+    this_thread->last_site = where.name();
     waits_ = 0;
     let_any_go_on();
 }
@@ -198,7 +195,7 @@ void seeded_scheduler::let_any_go_on() {
     const std::size_t first = below(all_.size());
     for (std::size_t i = 0; i < all_.size(); i++) {
         participant& other = *all_[(first + i) % all_.size()];
-        if (&other == this_thread_ || below(other.one_in) != 0)
+        if (&other == this_thread || below(other.one_in) != 0)
             continue;
         if (other.is_under_way || other.is_wanted())
             return pass_to(other);
@@ -207,7 +204,7 @@ void seeded_scheduler::let_any_go_on() {
 
 /// Returns when it is this thread's turn again.
 void seeded_scheduler::pass_to(participant& next) noexcept {
-    participant& self = *this_thread_;
+    participant& self = *this_thread;
     next.is_under_way = true;
     if (&next != all_.front().get() && !next.thread.joinable())
         next.thread = std::thread([this, &next] { take_turns(next); });
@@ -217,7 +214,7 @@ void seeded_scheduler::pass_to(participant& next) noexcept {
 
 /// One of those that are at something; null: there is none.
 seeded_scheduler::participant* seeded_scheduler::another_under_way() noexcept {
-    const auto is_other = [](const auto& each) { return each->is_under_way && each.get() != this_thread_; };
+    const auto is_other = [](const auto& each) { return each->is_under_way && each.get() != this_thread; };
     const auto others = static_cast<std::uint64_t>(std::ranges::count_if(all_, is_other));
     if (others == 0)
         return nullptr;
@@ -226,8 +223,7 @@ seeded_scheduler::participant* seeded_scheduler::another_under_way() noexcept {
 }
 
 void seeded_scheduler::take_turns(participant& self) {
-    of_this_thread_ = this;
-    this_thread_ = &self;
+    this_thread = &self;
     for (;;) {
         self.wait_for_turn();
         if (self.ends)

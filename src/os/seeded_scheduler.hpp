@@ -76,8 +76,7 @@ private:
     std::mt19937_64 dice_;
     std::uint64_t waits_ = 0;                       // since somebody came to an operation, or got done
     std::vector<std::unique_ptr<participant>> all_; // the thread that began comes first
-    static thread_local seeded_scheduler* of_this_thread_;
-    static thread_local participant* this_thread_;
+    static thread_local participant* this_thread;   // of one scheduler at a time
 };
 
 } // namespace remanence::os

@@ -8,7 +8,7 @@ namespace {
 
 using log::durability;
 
-constexpr std::uint64_t k_rewritten_block = 8 * 64 * KiB; // most of its chunks move when it is rewritten
+constexpr std::uint64_t k_rewritten_block = 512 * KiB; // most of its chunks move when it is rewritten
 constexpr std::size_t k_rewritten_blocks = 10; // together more than the least that makes a checkpoint due, 4 MiB
 
 open_function small_machine(checkpointing how) {
