@@ -11,6 +11,7 @@
 
 #include <remanence/detail/announcer.hpp>
 #include <remanence/detail/between_heaps.hpp>
+#include <remanence/detail/fetch_ahead.hpp>
 #include <remanence/detail/packed_builder.hpp>
 #include <remanence/detail/packed_iterator.hpp>
 #include <remanence/detail/packed_leaf.hpp>
@@ -18,12 +19,14 @@
 #include <remanence/detail/read_ahead.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -196,7 +199,7 @@ public:
 
     insertion insert(const value_type& one) { return emplace(one.first, one.second); }
     iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
-    /// A range, which is not of this container, is sorted first, a million elements at a time with 40 bytes of memory outside
+    /// A range, which is not of this container, is sorted first, a million elements at a time with 80 bytes of memory outside
     /// the heap for each, unless it gives pairs that own their strings by value. What comes behind all elements that were
     /// there fills leaves whole.
     template <std::input_iterator Iterator>
@@ -346,6 +349,29 @@ private:
             return a.head != b.head ? a.head < b.head : a.record.key < b.record.key;
         }
     };
+    /// Stable. They are first dealt out to parts, by the beginnings of their heads, each of which takes few comparisons to sort.
+    static void sort(std::vector<coming>& some) {
+        const auto [least, most] = std::ranges::minmax(some, {}, &coming::head);
+        const std::uint64_t first_head = least.head;
+        const int bits = std::min(static_cast<int>(std::bit_width(some.size())), 16); // hardly more parts than elements
+        const int shift = std::max(static_cast<int>(std::bit_width(most.head - first_head)) - bits, 0);
+        const auto part = [&](const coming& one) { return static_cast<std::size_t>((one.head - first_head) >> shift); };
+        std::vector<std::uint32_t> ends((std::size_t{1} << bits) + 1); // at first [i + 1] counts what comes to part i
+        for (const coming& one : some)
+            ++ends[part(one) + 1];
+        std::partial_sum(ends.begin(), ends.end(), ends.begin()); // then [i] is where it begins, and moves to its end
+        std::vector<coming> dealt(some.size());
+        for (const coming& one : some)
+            dealt[ends[part(one)]++] = one;
+        auto first = dealt.begin();
+        for (const std::uint32_t end : ends) {
+            const auto last = dealt.begin() + end;
+            if (last - first > 1)
+                std::stable_sort(first, last);
+            first = last;
+        }
+        some.swap(dealt);
+    }
     /// Returns where it stopped.
     template <class Iterator>
     Iterator insert_some(Iterator first, Iterator last) {
@@ -358,7 +384,7 @@ private:
             some.push_back({packed_head_of(added.key), added});
         }
         if (!std::is_sorted(some.begin(), some.end()))
-            std::stable_sort(some.begin(), some.end());
+            sort(some);
         if constexpr (IsUnique)
             some.erase(std::unique(some.begin(), some.end(),
                                    [](const coming& a, const coming& b) { return a.record.key == b.record.key; }),
@@ -369,7 +395,7 @@ private:
                 emplace(each->record.key, each->record.value);
                 ++each;
             } else {
-                append_leaf(each, behind);
+                append_leaf(each, behind, some.cend());
                 each = behind;
             }
         }
@@ -392,14 +418,22 @@ private:
         }
         return first;
     }
-    void append_leaf(coming_iterator first, coming_iterator last) {
+    /// `behind_all`: of those that are to follow.
+    void append_leaf(coming_iterator first, coming_iterator last, coming_iterator behind_all) {
+        constexpr std::ptrdiff_t k_ahead = 16; // records: their texts lie anywhere, and come while others are copied
         std::size_t live = 0;
         for (coming_iterator each = first; each != last; ++each)
             live += packed_marked_bytes(each->record);
         block made = make().block_for(live, 0);
         packed_leaf_writer writer(made.data(), made.size());
-        for (coming_iterator each = first; each != last; ++each)
+        for (coming_iterator each = first; each != last; ++each) {
+            if (behind_all - each > k_ahead) {
+                const packed_record& later = each[k_ahead].record;
+                fetch_ahead(later.key.data(), later.key.size());
+                fetch_ahead(later.value.data(), later.value.size());
+            }
             writer.add(each->record, packed_mark_of(each->record.key));
+        }
         writer.finish();
         separator least = make().separator_of({});
         if (!tree_.empty()) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -259,6 +260,32 @@ TEST(packed_map, takes_ranges_of_all_kinds) {
     all.insert(common.begin(), common.end());
     EXPECT_EQ(all.size(), 7U);
     EXPECT_EQ(fault(all), "");
+}
+
+TEST(packed_multimap, sorts_ranges_whatever_their_keys_begin_with) {
+    std::mt19937 random(21);
+    const auto text = [&](std::size_t bytes, unsigned least, unsigned kinds) {
+        std::string made(bytes, '\0');
+        for (char& each : made)
+            each = static_cast<char>(static_cast<unsigned char>(least + random() % kinds));
+        return made;
+    };
+    constexpr std::array<std::pair<unsigned, unsigned>, 3> k_kinds{
+        {{255, 2}, {100, 50}, {0, 256}}}; // of bytes; 255 and 0
+    for (const std::string beginning : {"", "a", "seven b", "more than a head"}) {
+        for (const std::size_t many : {2U, 3U, 100U, 5000U}) {
+            for (const auto& [least, kinds] : k_kinds) {
+                std::vector<std::pair<std::string, std::string>> given;
+                for (std::size_t i = 0; i != many; ++i)
+                    given.emplace_back(beginning + text(1 + random() % 10, least, kinds), std::to_string(i));
+                const multimap all(given.begin(), given.end());
+                ASSERT_TRUE(same(all, std::multimap<std::string, std::string>(given.begin(), given.end())));
+                ASSERT_TRUE(same(map(given.begin(), given.end()),
+                                 std::map<std::string, std::string>(given.begin(), given.end())));
+                ASSERT_EQ(fault(all), "");
+            }
+        }
+    }
 }
 
 // Of a hundred thousand in random order, 40 bytes each on average.
