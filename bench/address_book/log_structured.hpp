@@ -5,10 +5,12 @@
 #include "numbered_keys.hpp"
 #include "store.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 /// `Library` has the types of one, its name, open() and close().
 template <class Library>
@@ -41,11 +43,9 @@ public:
     std::uint64_t look_up(const records& entries) override {
         std::uint64_t checksum = 0;
         if (!duplicates_) {
-            std::string value;
-            for (const record& entry : entries) {
-                check(library_.db().Get({}, entry.name, &value));
+            for_each_value(entries, [&](const record& entry, std::string_view value) {
                 checksum += entry_checksum(entry.name, value);
-            }
+            });
             return checksum;
         }
         const auto at = cursor();
@@ -133,16 +133,44 @@ private:
     std::uint64_t remove_by_key(const records& entries) {
         std::uint64_t removed = 0;
         typename Library::batch batch;
-        std::string value;
-        for (const record& entry : entries) {
-            check(library_.db().Get({}, entry.name, &value));
+        for_each_value(entries, [&](const record& entry, std::string_view value) {
             if (value != entry.value)
-                continue;
+                return;
             batch.Delete(entry.name);
             ++removed;
-        }
+        });
         write(batch);
         return removed;
+    }
+    /// `act(entry, value)` for what each name has: names are distinct. RocksDB is asked for many at once, which mostly is quicker; LevelDB
+    /// cannot be.
+    template <class Act>
+    void for_each_value(const records& entries, const Act& act) {
+        if constexpr (requires { typename Library::value; }) {
+            constexpr std::size_t k_together = 64; // 32 to 512 made no difference
+            std::vector<slice> keys(k_together);
+            std::vector<typename Library::value> values(k_together);
+            std::vector<typename Library::status> found(k_together);
+            auto& db = library_.db();
+            for (std::size_t first = 0; first < entries.size(); first += k_together) {
+                const std::size_t count = std::min(k_together, entries.size() - first);
+                for (std::size_t i = 0; i != count; ++i) {
+                    keys[i] = entries[first + i].name;
+                    values[i].Reset();
+                }
+                db.MultiGet({}, db.DefaultColumnFamily(), count, keys.data(), values.data(), found.data());
+                for (std::size_t i = 0; i != count; ++i) {
+                    check(found[i]);
+                    act(entries[first + i], view(values[i]));
+                }
+            }
+        } else {
+            std::string value;
+            for (const record& entry : entries) {
+                check(library_.db().Get({}, entry.name, &value));
+                act(entry, value);
+            }
+        }
     }
 
     bool duplicates_;

@@ -19,6 +19,7 @@ public:
     using batch = rocksdb::WriteBatch;
     using cursor = rocksdb::Iterator;
     using status = rocksdb::Status;
+    using value = rocksdb::PinnableSlice; ///< what MultiGet() gives
     using write_options = rocksdb::WriteOptions;
 
     explicit rocksdb_library(const std::filesystem::path& directory) {
