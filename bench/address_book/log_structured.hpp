@@ -142,8 +142,8 @@ private:
         write(batch);
         return removed;
     }
-    /// `act(entry, value)` for what each name has: names are distinct. RocksDB is asked for many at once, which mostly is quicker; LevelDB
-    /// cannot be.
+    /// `act(entry, value)` for what each name has: names are distinct. RocksDB is asked for many at once, which mostly
+    /// is quicker; LevelDB cannot be.
     template <class Act>
     void for_each_value(const records& entries, const Act& act) {
         if constexpr (requires { typename Library::value; }) {

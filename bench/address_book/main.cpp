@@ -30,8 +30,8 @@ constexpr std::string_view k_purpose =
   iterate reopened  cache is warm, and the opening, which is not in the time, is the key open_seconds of the JSON
 
 What bytes systems store is the same, but for the first three rows, of structs of three strings. "hash_map, find_each" gives all
-names of a look-up or a deletion to the map at once, and gets their entries in that order. RocksDB is asked for 64 distinct names at
-once (MultiGet); all others are asked name by name, Tkrzw because its ProcessMulti is no faster.
+names of a look-up or a deletion to the map at once, and gets their entries in that order. RocksDB is asked for 64
+distinct names at once (MultiGet); all others are asked name by name, Tkrzw because its ProcessMulti is no faster.
 
 Workloads: "distinct" (59,840 entries) and "duplicates" (148,397; frequent names are frequent).
 )";

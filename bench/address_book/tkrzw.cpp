@@ -1,6 +1,7 @@
 // Tkrzw's two files, a B+-tree and a hash table (no order, so no duplicates here), with a hard synchronization at a phase's
-// end: what it has for durability without a log of its own, though a crash in the midst of a phase leaves part of it. Names are
-// asked for one by one: ProcessMulti() with 16 to 1,024 of them was no faster in the tree, and slower in the hash table.
+// end: what it has for durability without a log of its own, though a crash in the midst of a phase leaves part of it.
+// Names are asked for one by one: ProcessMulti() with 16 to 1,024 of them was no faster in the tree, and slower in the
+// hash table.
 #include "numbered_keys.hpp"
 #include "store.hpp"
 

@@ -199,9 +199,9 @@ public:
 
     insertion insert(const value_type& one) { return emplace(one.first, one.second); }
     iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
-    /// A range, which is not of this container, is sorted first, a million elements at a time with 80 bytes of memory outside
-    /// the heap for each, unless it gives pairs that own their strings by value. What comes behind all elements that were
-    /// there fills leaves whole.
+    /// A range, which is not of this container, is sorted first, a million elements at a time with 80 bytes of memory
+    /// outside the heap for each, unless it gives pairs that own their strings by value. What comes behind all elements
+    /// that were there fills leaves whole.
     template <std::input_iterator Iterator>
     void insert(Iterator first, Iterator last) {
         if constexpr (views_stay<Iterator>()) {
@@ -349,7 +349,7 @@ private:
             return a.head != b.head ? a.head < b.head : a.record.key < b.record.key;
         }
     };
-    /// Stable. They are first dealt out to parts, by the beginnings of their heads, each of which takes few comparisons to sort.
+    /// Stable. They are first dealt out to parts, by the beginnings of their heads; each takes few comparisons to sort.
     static void sort(std::vector<coming>& some) {
         const auto [least, most] = std::ranges::minmax(some, {}, &coming::head);
         const std::uint64_t first_head = least.head;
