@@ -7,9 +7,9 @@
 // elements to be thirteen sixteenths of bucket_count() grows the table: it moves all elements to one of twice the size,
 // or of the same where erasures have made it look full. reserve() does it ahead. max_load_factor() is thirteen
 // sixteenths, and cannot be changed. An iteration, begin() and erase_if also look at all groups: O(bucket_count() / 16).
-// So do not take elements out by erase(begin()) until none is left. A table beyond the processor's caches makes each find() wait for
-// memory, once for the slot and once for what its element has elsewhere; find_each(), which is told many keys, lets those waits overlap. Erasure does not make the table smaller; rehash(0)
-// does, and clear() frees it.
+// So do not take elements out by erase(begin()) until none is left. A table beyond the processor's caches makes each
+// find() wait for memory, once for the slot and once for what its element has elsewhere; find_each(), which is told
+// many keys, lets those waits overlap. Erasure does not make the table smaller; rehash(0) does, and clear() frees it.
 //
 // Order. It depends on the seed that each container takes from a random source when it is made, and stores. It stays
 // the same until the next insertion that grows the table, also over reopening. A copy has another seed and another
