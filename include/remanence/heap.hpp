@@ -103,10 +103,11 @@ struct heap_options {
     std::uint64_t log_limit_bytes = 0;
     /// Bytes that may be written and not committed before chunks of them are written to the heap file, early and invisibly, and
     /// their memory goes back to the kernel: so that one commit may build, or change, more than memory holds. 0: a quarter of the
-    /// memory that the process may use, by the limits of its control groups, too. At least 8 chunks. It is done when memory is
-    /// allocated, freed or touched, and by a thread of the heap's, if the heap is larger than that, which lets all who write to the
-    /// heap wait meanwhile: in a handler of SIGSEGV, so that a thread which blocks that signal is killed if it writes then. System
-    /// calls that write into the heap then fail with EFAULT, whatever the tracker, unless heap::touch named their memory.
+    /// memory that the process may use, by the limits of its control groups, too; never more than half of that, nor less than 8
+    /// chunks. It is done when memory is allocated, freed or touched, and by a thread of the heap's, if the heap is larger than
+    /// that, which lets all who write to the heap wait meanwhile: in a handler of SIGSEGV, so that a thread which blocks that signal
+    /// is killed if it writes then. System calls that write into the heap then fail with EFAULT, whatever the tracker, unless
+    /// heap::touch named their memory.
     std::uint64_t dirty_limit_bytes = 0;
     /// Called now and then during long operations, on the thread that runs them: for a checkpoint that commits go on beside
     /// this is a thread of the heap's, or that of a commit, verify() or close() that has to wait for it. Must not throw or

@@ -58,7 +58,7 @@ struct engine_options {
     std::uint64_t log_limit_bytes = 64 * MiB;
     std::uint64_t twin_limit_bytes = 256 * MiB;
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
-    /// may use. Less than eight chunks are eight chunks.
+    /// may use; more than half of that is half. Less than eight chunks are eight chunks.
     std::uint64_t dirty_limit_bytes = 0;
     /// That the process may use. 0: as much as /proc and /sys tell.
     std::uint64_t memory_bytes = 0;

@@ -19,7 +19,8 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::uint64_t k_part_for_dirty = 4; // of memory
+constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
+constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever is asked for: with more the process would be killed first
 // Of memory, for twins and for homes that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
 // twice as much while a checkpoint is waited for: half of memory at worst.
 constexpr std::uint64_t k_part_until_checkpoint = 16;
@@ -71,8 +72,9 @@ std::uint64_t engine::memory_limit() const {
 }
 
 std::uint64_t engine::dirty_limit_bytes() const {
-    const std::uint64_t wanted =
-        options_.dirty_limit_bytes != 0 ? options_.dirty_limit_bytes : memory_limit() / k_part_for_dirty;
+    const std::uint64_t wanted = options_.dirty_limit_bytes != 0
+                                     ? std::min(options_.dirty_limit_bytes, memory_limit() / k_part_for_dirty_max)
+                                     : memory_limit() / k_part_for_dirty;
     return std::max(wanted, k_dirty_chunks_min * store_->chunk_bytes());
 }
 

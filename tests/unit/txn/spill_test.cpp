@@ -33,7 +33,8 @@ protected:
         engine_options options{.reserve_bytes = 64 * MiB,
                                .chunk_bytes = k_spill_chunk_bytes,
                                .log_limit_bytes = log_limit_bytes_,
-                               .dirty_limit_bytes = k_budget,
+                               .dirty_limit_bytes = budget_,
+                               .memory_bytes = memory_bytes_,
                                .tracker = GetParam(),
                                .on_progress = [this](auto...) { ++reports_; }};
         if (checks) {
@@ -102,6 +103,8 @@ protected:
     os::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
     std::uint64_t log_limit_bytes_ = 256 * MiB;
+    std::uint64_t budget_ = k_budget;
+    std::uint64_t memory_bytes_ = 0; // unknown
     bool begins_checkpoints_ = false;
     int reports_ = 0; // of progress
 };
@@ -169,6 +172,18 @@ TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
 }
 
 // There is nothing to be written, and yet memory is full of it.
+TEST_P(spilling, a_budget_that_memory_is_too_small_for_is_half_of_the_memory) {
+    budget_ = GiB;
+    memory_bytes_ = 8 * MiB;
+    open();
+    const auto blocks = allocate_many(400);
+    EXPECT_GT(engine_->spilled_bytes(), 8 * MiB);
+    EXPECT_LT(bytes_in_memory(blocks.front(), 400 * k_block_bytes), 6 * MiB);
+    commit();
+    expect_numbers_in(blocks);
+    expect_sound();
+}
+
 TEST_P(spilling, zeros_give_their_memory_back) {
     constexpr std::uint64_t k_bytes = 6 * MiB;
     std::byte* const block = allocate(k_bytes, 0);
