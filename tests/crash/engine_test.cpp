@@ -145,7 +145,7 @@ TEST(call_sites, have_names_of_their_own) {
         EXPECT_EQ(calls, 1) << "calls of \"" << site << "\" are left out together";
 }
 
-TEST(other_purposes, are_those_of_call_sites_and_fulfilled_when_nothing_is_left_out) {
+TEST(other_purposes_no_sanitizer, are_those_of_call_sites_and_fulfilled_when_nothing_is_left_out) {
     const auto sites = sites_in_sources();
     for (const auto& [site, other] : other_purposes()) {
         EXPECT_TRUE(sites.contains(site)) << "there is no call site \"" << site << '"';
