@@ -72,9 +72,11 @@ std::uint64_t engine::memory_limit() const {
 }
 
 std::uint64_t engine::dirty_limit_bytes() const {
-    const std::uint64_t wanted = options_.dirty_limit_bytes != 0
-                                     ? std::min(options_.dirty_limit_bytes, memory_limit() / k_part_for_dirty_max)
-                                     : memory_limit() / k_part_for_dirty;
+    std::uint64_t wanted = options_.dirty_limit_bytes;
+    if (wanted == 0)
+        wanted = memory_limit() / k_part_for_dirty;
+    else if (wanted > k_small_bytes)
+        wanted = std::min(wanted, memory_limit() / k_part_for_dirty_max);
     return std::max(wanted, k_dirty_chunks_min * store_->chunk_bytes());
 }
 

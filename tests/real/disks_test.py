@@ -267,7 +267,7 @@ class Xfs(OnDisk, RealTest):
 
 
 class Btrfs(OnDisk, RealTest):
-    KIND = "btrfs", 256, "mkfs.btrfs", "-q"
+    KIND = "btrfs", 512, "mkfs.btrfs", "-q"
 
     def work_where_space_is_granted(self):
         """Space that was reserved is enough for the first write only, unless copy-on-write is off."""
