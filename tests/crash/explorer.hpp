@@ -37,7 +37,7 @@ struct workload {
     bool cuts_short = false;
     /// On a disk that knows durable writes; else they are writes and syncs.
     bool durable_writes = true;
-    /// What a state costs, about, compared with one of most workloads: so many times fewer are tried, if that leaves some.
+    /// What a state costs, about, compared with one of most workloads: so many times fewer are tried, but a few dozen.
     std::uint64_t cost = 1;
 
     // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name

@@ -171,7 +171,7 @@ TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
     expect_numbers_in(blocks);
 }
 
-// There is nothing to be written, and yet memory is full of it.
+// Else the process would be killed before the budget is used up.
 TEST_P(spilling, a_budget_that_memory_is_too_small_for_is_half_of_the_memory) {
     budget_ = GiB;
     memory_bytes_ = 8 * MiB;
@@ -184,6 +184,7 @@ TEST_P(spilling, a_budget_that_memory_is_too_small_for_is_half_of_the_memory) {
     expect_sound();
 }
 
+// There is nothing to be written, and yet memory is full of it.
 TEST_P(spilling, zeros_give_their_memory_back) {
     constexpr std::uint64_t k_bytes = 6 * MiB;
     std::byte* const block = allocate(k_bytes, 0);
