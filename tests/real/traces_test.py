@@ -124,7 +124,7 @@ class FailingCalls(TracedTest):
                 self.at(workload, n, call, what, expected)
             tried += len(which)
         self.assertGreater(tried, 0)
-        print(f"{call}: {what} at {tried} of {total} calls in {len(WORKLOADS)} workloads")
+        print(f"{call}: {what} at {tried} of {total} calls, of one thread each, in {len(WORKLOADS)} workloads")
 
     def at(self, workload, n, call, what, expected):
         directory = self.work(workload)
