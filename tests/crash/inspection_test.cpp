@@ -79,12 +79,14 @@ open_function inspected(open_function open, counts& count) {
 
 TEST(inspection_after_power_loss, tells_what_the_next_open_finds) {
     counts count;
-    const std::uint64_t states = std::max<std::uint64_t>(options().states / 20, 50); // each is read three times
+    const std::uint64_t states_max = options().states / 80; // each is read three times
+    constexpr std::uint64_t k_states_min = 20;
     for (workload each : engine_workloads()) {
         if (each.name == "replaced") // opening it may put another heap there first
             continue;
         SCOPED_TRACE(each.name);
         each.open = inspected(std::move(each.open), count);
+        const std::uint64_t states = std::max(states_max / each.cost, k_states_min);
         const auto report = explore(each, {.seed = options().seed, .states = states});
         EXPECT_EQ(report.violation, "");
         if (HasFailure())

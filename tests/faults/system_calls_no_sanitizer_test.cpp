@@ -1,6 +1,6 @@
 // Every system call that the library makes in a program's life fails, one after the other, once and from then on, with
-// each error that such calls have; reads and writes also do half of what they are asked for. Whatever the program does not
-// hear of is on a list here, with its reason.
+// each error that such calls have; reads and writes also do half of what they are asked for. Of EDQUOT, with which the library
+// does what it does with ENOSPC, it is every fifth. Whatever the program does not hear of is on a list here, with its reason.
 //
 // Not under the sanitizers, which put functions of their own in the place of these.
 #include "program.hpp"
@@ -291,7 +291,9 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     std::uint64_t repeated = 0;
     std::uint64_t opened_again = 0;
     std::uint64_t n = 0;
-    for (;; n++) {
+    std::uint64_t tried = 0;
+    const std::uint64_t stride = given.code == EDQUOT ? 5 : 1;
+    for (;; n += stride, tried++) {
         SCOPED_TRACE(std::string(given.name) + ", call " + std::to_string(n));
         const auto dir = test::temp_dir::in_memory();
         plan = {.armed = true, .from_then_on = given.from_then_on, .code = given.code, .left = n};
@@ -315,8 +317,10 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
         }
     }
     EXPECT_GT(n, 20U);
-    EXPECT_EQ(opened_again > 0, !given.from_then_on && given.code != k_short);
-    std::cout << given.name << ": " << n << " calls failed; " << repeated
+    if (stride == 1) { // else they may all have been left out
+        EXPECT_EQ(opened_again > 0, !given.from_then_on && given.code != k_short);
+    }
+    std::cout << given.name << ": " << tried << " of " << n << " calls failed; " << repeated
               << " commits succeeded when repeated; unheard:";
     for (const auto& [call, times] : unheard)
         std::cout << ' ' << call << " ×" << times;

@@ -86,13 +86,13 @@ class WithoutSyncs(ComparedTest):
 class FailingCalls(TracedTest):
     """At one call of a run something goes wrong: nothing acknowledged is lost.
 
-    It is each call in turn of some workloads, and one at random of each of the others; REMANENCE_FAILING_CALLS=all asks
-    for each call of all.
+    It is each call in turn of some workloads, and one at random of some of the others, drawn for each kind of call and of
+    failure; REMANENCE_FAILING_CALLS=all asks for each call of all.
     """
 
     PARENT = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where the syncs that do not fail cost nothing
     EACH_OF = ("create", "checkpoints")
-    OF_OTHERS = 1
+    OTHERS = 20
     CALLS = ("pwrite64", "fdatasync", "fsync", "fallocate", "ftruncate", "renameat2", "rename", "unlink")
 
     @classmethod
@@ -115,16 +115,19 @@ class FailingCalls(TracedTest):
 
     def at_calls(self, call, what, expected):
         tried = total = 0
-        for workload in WORKLOADS:
+        with_call = [workload for workload in WORKLOADS if self.count(call, workload)]
+        others = [workload for workload in with_call if workload not in self.EACH_OF]
+        drawn = self.random.sample(others, min(len(others), self.OTHERS))
+        for workload in with_call:
             which = range(1, self.count(call, workload) + 1)
             total += len(which)
-            if workload not in self.EACH_OF and os.environ.get("REMANENCE_FAILING_CALLS") != "all":
-                which = self.random.sample(which, min(len(which), self.OF_OTHERS))
+            if workload in others and os.environ.get("REMANENCE_FAILING_CALLS") != "all":
+                which = self.random.sample(which, 1 if workload in drawn else 0)
             for n in which:
                 self.at(workload, n, call, what, expected)
             tried += len(which)
         self.assertGreater(tried, 0)
-        print(f"{call}: {what} at {tried} of {total} calls, of one thread each, in {len(WORKLOADS)} workloads")
+        print(f"{call}: {what} at {tried} of {total} calls, of one thread each, in {len(with_call)} workloads")
 
     def at(self, workload, n, call, what, expected):
         directory = self.work(workload)
