@@ -140,6 +140,13 @@ void report(const char* what, const std::vector<request>& blocks, std::size_t ro
 int main(int argc, char** argv) {
     using namespace remanence; // NOLINT(google-build-using-namespace): the benchmark stands in it
     const std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 5;
+    if (rounds == 0) {
+        const bool asked = std::strcmp(argv[1], "--help") == 0;
+        std::fputs("usage: micro_alloc [rounds (5) [ours | glibc]]\nMeasures allocation and freeing of blocks, in ns each, best "
+                   "of the rounds, beside glibc's malloc.\n",
+                   asked ? stdout : stderr);
+        return asked ? 0 : 2;
+    }
     const char* const only = argc > 2 ? argv[2] : nullptr;
     mallopt(M_TRIM_THRESHOLD, 1 << 30); // keeps what it has, as a heap does
     mallopt(M_TOP_PAD, 64 << 20);

@@ -112,6 +112,7 @@ public:
 
     void add(const std::string& system, const std::string& workload, std::uint64_t entries, const measurement& result);
     /// A table per workload: medians, and below them how many times the reference's each is, where it has one.
+    /// Throws when nothing was measured.
     void print(const std::string& reference) const;
     /// {"benchmark": …, "rows": [{"system", "workload", "entries", "op", "seconds", …}]}
     void write_json(const std::string& path) const;

@@ -81,6 +81,8 @@ void report::add(const std::string& system, const std::string& workload, std::ui
 }
 
 void report::print(const std::string& reference) const {
+    if (rows_.empty())
+        throw std::runtime_error("nothing was measured: no workload and system have these names (--workload, --only)");
     std::vector<std::string> workloads;
     for (const row& one : rows_)
         add_once(workloads, one.workload);
