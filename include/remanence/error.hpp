@@ -36,10 +36,10 @@ enum class errc : int {
     invalid_argument = 23,      ///< an argument or option is out of its range
     io = 24,                    ///< the device or the operating system reported a failure
     unnameable_type = 25,       ///< a type local to a function or file cannot be stored as a root
-    foreign_pointer = 26,       ///< debug builds: the heap would hold a pointer that leaves it
+    foreign_pointer = 26,       ///< a library that checks commits: the heap would hold a pointer that leaves it
     recovery_needed = 27,       ///< opened read-only, but the heap must be recovered first
     rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
-    undeclared_change = 29,     ///< debug builds: a declared section changed what it did not announce
+    undeclared_change = 29,     ///< a library that checks commits: a declared section changed what it did not announce
 };
 
 /// The category of `errc`; its messages are one general sentence per code.

@@ -186,7 +186,8 @@ void heap::close() {
     }
     if (!alone) {
         detail::raise(failure{errc::section_open,
-                              path().string() + " cannot be closed while a section is open. End every section first.",
+                              path().string() + " cannot be closed while a section is open, or another thread commits. "
+                              "End every section first.",
                               path().string()});
     }
     result<void> committed;

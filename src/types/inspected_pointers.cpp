@@ -20,22 +20,22 @@ struct address_range {
     std::uint64_t begin;
     std::uint64_t end;
     const char* what;
+    bool has_objects_at_pages; // P4 of pointer_check.hpp
 };
 
 constexpr std::array<address_range, 3> k_elsewhere = {{
-    {0x1000'8000'0000, 0x2000'0000'0000, "where other heaps lie"},
-    {0x5500'0000'0000, 0x5700'0000'0000, "where programs, their static objects and malloc's memory lie"},
-    {0x7e00'0000'0000, 0x8000'0000'0000, "where libraries, stacks and malloc's memory lie"},
+    {0x1000'8000'0000, 0x2000'0000'0000, "where other heaps lie", true},
+    {0x5500'0000'0000, 0x5700'0000'0000, "where programs, their static objects and malloc's memory lie", false},
+    {0x7e00'0000'0000, 0x8000'0000'0000, "where libraries, stacks and malloc's memory lie", false},
 }};
 
 /// Null: the word is no address out of this heap.
 const char* elsewhere(std::uint64_t value, std::uint64_t base, std::uint64_t heap_bytes) {
-    if (is_aligned(value, k_page_bytes) ||
-        value - base <= heap_bytes) // P4 of pointer_check.hpp; one past the end is ours
+    if (value - base <= heap_bytes) // one past the end is ours
         return nullptr;
     for (const address_range& range : k_elsewhere) {
         if (range.begin <= value && value < range.end)
-            return range.what;
+            return range.has_objects_at_pages || !is_aligned(value, k_page_bytes) ? range.what : nullptr;
     }
     return nullptr;
 }

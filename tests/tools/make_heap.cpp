@@ -4,7 +4,7 @@
 // an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
-// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap. same: opens such a heap, prints its number.
+// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -113,6 +113,8 @@ int main(int argc, char** argv) {
         auto& stray = heap.root<rem::vector<const int*>>("stray", std::size_t{3});
         stray[1] = &somewhere_else[1];
         *heap.make<const int*>() = &somewhere_else[1];
+        // As of a heap that is closed, where its first root lies, at the beginning of a page.
+        stray[2] = reinterpret_cast<const int*>(static_cast<char*>(heap.base()) + (std::ptrdiff_t{1} << 40));
         heap.commit();
         std::printf("{\"word\": %ju}\n", std::uintmax_t{offset(heap, &stray[1])});
         heap.close();
