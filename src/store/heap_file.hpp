@@ -255,6 +255,7 @@ private:
     [[nodiscard]] const chunk_map& map_with_early() const;
     result<void> publish_layout(const format::superblock& next);
     result<void> extend_to(std::uint64_t end);
+    result<void> write_pages(os::site where, std::uint64_t offset, std::span<const std::byte> pages);
     [[nodiscard]] result<void> check_reaches(std::uint64_t needed) const;
     /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.
     [[nodiscard]] std::uint64_t stored_end() const;

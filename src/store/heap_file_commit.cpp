@@ -14,6 +14,7 @@ using format::superblock;
 
 namespace {
 
+constexpr std::uint64_t k_direct_bytes_min = 64 * KiB;
 constexpr std::size_t k_exceptions_to_move = 8192; // two mappings each at worst; a process has 65,530
 
 } // namespace
@@ -118,7 +119,13 @@ result<void> heap_file::write_fresh(std::uint64_t first_page, std::span<const st
     // The whole chunk will be mapped, so the file must extend to its end.
     std::uint64_t last = first_page * k_page_bytes + pages.size() - 1;
     REM_TRY(extend_to(home_of(align_down(last, super_.chunk_bytes)) + super_.chunk_bytes));
-    return file_->write_direct("store: fresh pages", home_of(first_page * k_page_bytes), pages);
+    return write_pages("store: fresh pages", home_of(first_page * k_page_bytes), pages);
+}
+
+// What is long goes straight to the device. The kernel gathers short ones, of which each would be waited for alone.
+result<void> heap_file::write_pages(os::site where, std::uint64_t offset, std::span<const std::byte> pages) {
+    return pages.size() < k_direct_bytes_min ? file_->write(where, offset, pages)
+                                             : file_->write_direct(where, offset, pages);
 }
 
 result<void> heap_file::extend_to_fresh(std::uint64_t chunk) {
@@ -290,7 +297,7 @@ result<void> heap_file::write_moved(std::uint64_t first_page, std::span<const st
     const std::uint64_t in_chunk = first_page % chunk_pages() * k_page_bytes;
     const std::uint64_t home = other_home_of(first_chunk);
     REM_TRY(extend_to(home + align_up(in_chunk + pages.size(), super_.chunk_bytes)));
-    return file_->write_direct("store: moved chunks", home + in_chunk, pages);
+    return write_pages("store: moved chunks", home + in_chunk, pages);
 }
 
 void heap_file::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,

@@ -228,8 +228,18 @@ result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<os:
     if (store_->needs_regions(end))
         REM_TRY(finish_run()); // a superblock of another kind would come between
     REM_TRY(store_->add_regions(end));
-    for (const os::page_run& run : pages)
-        REM_TRY(store_->reserve_pages(run.offset / k_page_bytes, run.bytes / k_page_bytes));
+    for (const os::page_run& run : pages) {
+        const std::uint64_t behind = run.end() / k_page_bytes;
+        for (std::uint64_t page = run.offset / k_page_bytes; page < behind;) {
+            const std::uint64_t first = page;
+            while (page < behind && !view_->has_spilled(page))
+                ++page;
+            if (first < page)
+                REM_TRY(store_->reserve_pages(first, page - first));
+            while (page < behind && view_->has_spilled(page))
+                ++page;
+        }
+    }
     return {};
 }
 

@@ -202,6 +202,8 @@ public:
     /// writes; others may be reading. A limited number of those that hold pages which the image lacks.
     result<void> map_unmapped();
     [[nodiscard]] bool has_spilled() const { return !spilled_.is_empty(); }
+    /// Whether the page's home has bytes that were spilled, so that there is room for others.
+    [[nodiscard]] bool has_spilled(std::uint64_t page) const;
     [[nodiscard]] std::vector<std::uint64_t> spilled() const { return spilled_.chunks(); }
     /// Homes of what was spilled may have bytes that are of no use any more: asked once.
     [[nodiscard]] bool has_left_homes() { return std::exchange(has_left_homes_, false); }

@@ -308,6 +308,11 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
     return true;
 }
 
+bool memory_view::has_spilled(std::uint64_t page) const {
+    const spilled_chunks::checksums* const spilled = spilled_.find(page / store_.chunk_pages());
+    return spilled != nullptr && (*spilled)[static_cast<std::size_t>(page % store_.chunk_pages())] != 0;
+}
+
 whole_chunk memory_view::as_spilled(std::uint64_t chunk) const {
     const spilled_chunks::checksums* const spilled = spilled_.find(chunk);
     if (spilled == nullptr)
