@@ -51,9 +51,9 @@ protected:
             engine_->let_checkpoints_be_carried_out([] { return true; }); // by the test
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         void* const got = engine_->allocate(bytes, 16, why);
-        EXPECT_NE(got, nullptr) << why->message;
+        EXPECT_NE(got, nullptr) << why->why().message;
         std::memset(got, filling, bytes);
         return static_cast<std::byte*>(got);
     }
@@ -793,7 +793,7 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
         disk_.allow_mappings(what >= 85 || now.empty() || random() % 5 != 0);
         if (what < 45) {
             const auto bytes = 1 + random() % (random() % 20 == 0 ? 300 * KiB : 50 * KiB);
-            std::optional<failure> why;
+            std::optional<unexpected> why;
             auto* const at = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
             ASSERT_NE(at, nullptr);
             std::vector<std::byte> filling(bytes, static_cast<std::byte>(random() % 3));
