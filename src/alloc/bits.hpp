@@ -10,18 +10,6 @@ namespace remanence::alloc {
 
 inline constexpr std::uint32_t k_word_bits = 64;
 
-namespace detail {
-
-/// The bits of [begin, end) that lie in the word of `begin`; the range is not empty.
-constexpr std::uint64_t bits_in_word(std::uint32_t begin, std::uint32_t end) {
-    const std::uint32_t first = begin % k_word_bits;
-    const std::uint32_t count = std::min(end - begin, k_word_bits - first);
-    return (~std::uint64_t{0} >> (k_word_bits - count)) << first;
-}
-constexpr std::uint32_t next_word(std::uint32_t position) { return (position / k_word_bits + 1) * k_word_bits; }
-
-} // namespace detail
-
 [[nodiscard]] inline bool is_set(const std::uint64_t* words, std::uint32_t at) {
     return (words[at / k_word_bits] >> (at % k_word_bits) & 1) != 0;
 }
@@ -34,14 +22,36 @@ constexpr std::uint32_t next_word(std::uint32_t position) { return (position / k
     return next == end / k_word_bits ? low : low | words[next] << 1 << (k_word_bits - 1 - shift);
 }
 
+namespace detail {
+
+/// Calls change(word, bits) with each word that bits of [begin, end) lie in, and these.
+template <class Change>
+void change_words(std::uint64_t* words, std::uint32_t begin, std::uint32_t end, const Change& change) {
+    if (begin == end)
+        return;
+    std::uint64_t bits = ~std::uint64_t{0} << (begin % k_word_bits);
+    std::uint32_t word = begin / k_word_bits;
+    for (; word != (end - 1) / k_word_bits; ++word, bits = ~std::uint64_t{0})
+        change(words[word], bits);
+    change(words[word], bits & (~std::uint64_t{0} >> (k_word_bits - 1 - (end - 1) % k_word_bits)));
+}
+
+} // namespace detail
+
 inline void set_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
-    for (; begin < end; begin = detail::next_word(begin))
-        words[begin / k_word_bits] |= detail::bits_in_word(begin, end);
+    detail::change_words(words, begin, end, [](std::uint64_t& word, std::uint64_t bits) { word |= bits; });
 }
 
 inline void clear_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
-    for (; begin < end; begin = detail::next_word(begin))
-        words[begin / k_word_bits] &= ~detail::bits_in_word(begin, end);
+    detail::change_words(words, begin, end, [](std::uint64_t& word, std::uint64_t bits) { word &= ~bits; });
+}
+
+inline void set_bit(std::uint64_t* words, std::uint32_t at) {
+    words[at / k_word_bits] |= std::uint64_t{1} << (at % k_word_bits);
+}
+
+inline void clear_bit(std::uint64_t* words, std::uint32_t at) {
+    words[at / k_word_bits] &= ~(std::uint64_t{1} << (at % k_word_bits));
 }
 
 namespace detail {

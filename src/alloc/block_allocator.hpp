@@ -104,6 +104,7 @@ public:
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 
 private:
+    [[nodiscard, gnu::noinline]] void* allocate_other(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] bool deallocate_large(const void* address, std::size_t bytes);
     [[nodiscard]] bool is_in_slab(const void* address) const;

@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace remanence::alloc {
 
@@ -33,7 +34,7 @@ public:
         if (granules > k_granules_max)
             return nullptr;
         stack& from = all_[granules - 1];
-        return from.count == 0 ? nullptr : from.blocks[--from.count];
+        return from.count == 0 ? nullptr : std::exchange(from.blocks[--from.count], nullptr);
     }
     /// False when there is no room. It must not lie here already.
     [[nodiscard]] bool put(void* block, std::uint32_t granules) {
@@ -50,8 +51,7 @@ public:
         if (granules > k_granules_max)
             return false;
         const stack& in = all_[granules - 1];
-        const auto end = in.blocks.begin() + in.count;
-        return std::find(in.blocks.begin(), end, block) != end;
+        return std::find(in.blocks.begin(), in.blocks.end(), block) != in.blocks.end();
     }
     /// False: perhaps it is.
     [[nodiscard]] bool is_surely_empty() const { return sizes_ == 0; }
@@ -73,7 +73,7 @@ public:
             const auto granules = static_cast<std::uint32_t>(std::countr_zero(sizes_)) + 1;
             stack& from = all_[granules - 1];
             for (std::uint64_t i = 0; i < from.count; ++i)
-                f(from.blocks[i], granules);
+                f(std::exchange(from.blocks[i], nullptr), granules);
             from.count = 0;
         }
     }
@@ -81,7 +81,7 @@ public:
 private:
     struct alignas(64) stack {
         std::uint64_t count = 0;
-        std::array<void*, k_capacity> blocks; // the last in is the first out
+        std::array<void*, k_capacity> blocks{}; // the last in is the first out; null behind them
     };
     static_assert(sizeof(stack) == 128);
 

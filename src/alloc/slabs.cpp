@@ -70,7 +70,7 @@ void* slabs::allocate_in_hole(std::uint32_t count, std::uint32_t alignment) {
     if (d.count < count || find_set(used, begin, begin + count) != begin + count) [[unlikely]]
         return no_hole(slab);
     set_bits(changing_bits(used), begin, begin + count);
-    set_bits(changing_bits(pages_.start_bits(home, slab)), begin, begin + 1);
+    set_bit(changing_bits(pages_.start_bits(home, slab)), begin);
     pages_.changing(&d)->count -= count;
     alloc_state& state = pages_.changing_state();
     state.hole_begin = begin + count;
@@ -186,14 +186,16 @@ bool slabs::retire_current() {
 /// Whether the granules are a block.
 [[gnu::always_inline]] static inline bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place) {
     const std::uint32_t count = place.length();
-    if (place.end < k_slab_granules && is_set(used, place.end) && !is_set(starts, place.end)) [[unlikely]]
-        return false;           // it is longer
-    if (count <= k_word_bits) { // as nearly all are: without loops
-        const std::uint64_t all = ~std::uint64_t{0} >> (k_word_bits - count);
-        return (~bits_from(used, place.begin, k_slab_granules) & all) == 0 &&
-               (bits_from(starts, place.begin, k_slab_granules) & all) == 1;
+    if (count < k_word_bits) { // as nearly all are: without loops, and without branches that nobody can foresee
+        const std::uint64_t in_use = bits_from(used, place.begin, k_slab_granules);
+        const std::uint64_t begun = bits_from(starts, place.begin, k_slab_granules);
+        const std::uint64_t inside = in_use & ~begun; // a block, behind its first granule
+        const std::uint64_t first = 1;
+        const std::uint64_t behind = first << count;
+        return (in_use & first) != 0 && (inside & (behind | (behind - 1))) == behind - 1 - first;
     }
-    return is_set(starts, place.begin) && find_set(starts, place.begin + 1, place.end) == place.end &&
+    const bool is_longer = place.end < k_slab_granules && is_set(used, place.end) && !is_set(starts, place.end);
+    return !is_longer && is_set(starts, place.begin) && find_set(starts, place.begin + 1, place.end) == place.end &&
            find_clear(used, place.begin, place.end) == place.end;
 }
 
@@ -223,6 +225,36 @@ struct slabs::place {
     return {slab, begin, end, &pages_.descriptor(home, slab), used, starts};
 }
 
+// The slab, not the current one, is about to get a hole by granules that are still in use.
+[[gnu::always_inline]] inline bool slabs::move_to_bin(const place& freed) {
+    const page_descriptor& d = *freed.descriptor;
+    if (d.count != 0 && d.bin == k_bin_count - 1)
+        return true; // that of the longest holes
+    const std::uint32_t from = freed.begin - std::min(freed.begin, k_small_granules_max);
+    const std::uint32_t to = std::min(freed.end + k_small_granules_max, k_slab_granules);
+    const hole around{behind_last_set(freed.used, from, freed.begin), find_set(freed.used, freed.end, to)};
+    if (d.count == 0)
+        return link(freed.slab, around);
+    return bin_of(around.length()) <= d.bin || (unlink(freed.slab) && link(freed.slab, around));
+}
+
+[[gnu::always_inline]] inline void slabs::free_block(const place& at) {
+    const std::uint32_t count = at.end - at.begin;
+    const bool is_current = at.slab == pages_.state().current_slab;
+    const bool becomes_empty = at.descriptor->count + count == k_slab_granules;
+    if (!is_current && !(becomes_empty ? unlink(at.slab) : move_to_bin(at))) [[unlikely]]
+        return; // B4: it leaks
+    clear_bits(changing_bits(at.used), at.begin, at.end);
+    clear_bit(changing_bits(at.starts), at.begin);
+    pages_.changing(at.descriptor)->count += count;
+    alloc_state& state = pages_.changing_state();
+    state.allocated_bytes -= count * k_granule_bytes;
+    if (is_current && at.end == state.hole_begin)
+        state.hole_begin = at.begin; // the last in is the first out
+    if (!is_current && becomes_empty)
+        static_cast<void>(release(at.slab)); // damage is noted
+}
+
 bool slabs::deallocate(void* address, std::uint32_t count) {
     if (kept_.holds(address, count)) [[unlikely]]
         return false;
@@ -246,36 +278,6 @@ bool slabs::flush() {
             pages_.note_damage(pages_.offset_of(address), "what was freed is no block any more");
     });
     return !pages_.found_damage();
-}
-
-void slabs::free_block(const place& at) {
-    const std::uint32_t count = at.end - at.begin;
-    const bool is_current = at.slab == pages_.state().current_slab;
-    const bool becomes_empty = at.descriptor->count + count == k_slab_granules;
-    if (!is_current && !(becomes_empty ? unlink(at.slab) : move_to_bin(at))) [[unlikely]]
-        return; // B4: it leaks
-    clear_bits(changing_bits(at.used), at.begin, at.end);
-    clear_bits(changing_bits(at.starts), at.begin, at.begin + 1);
-    pages_.changing(at.descriptor)->count += count;
-    alloc_state& state = pages_.changing_state();
-    state.allocated_bytes -= count * k_granule_bytes;
-    if (is_current && at.end == state.hole_begin)
-        state.hole_begin = at.begin; // the last in is the first out
-    if (!is_current && becomes_empty)
-        static_cast<void>(release(at.slab)); // damage is noted
-}
-
-// The slab, not the current one, is about to get a hole by granules that are still in use.
-bool slabs::move_to_bin(const place& freed) {
-    const page_descriptor& d = *freed.descriptor;
-    if (d.count != 0 && d.bin == k_bin_count - 1)
-        return true; // that of the longest holes
-    const std::uint32_t from = freed.begin - std::min(freed.begin, k_small_granules_max);
-    const std::uint32_t to = std::min(freed.end + k_small_granules_max, k_slab_granules);
-    const hole around{behind_last_set(freed.used, from, freed.begin), find_set(freed.used, freed.end, to)};
-    if (d.count == 0)
-        return link(freed.slab, around);
-    return bin_of(around.length()) <= d.bin || (unlink(freed.slab) && link(freed.slab, around));
 }
 
 // The slab is empty and has no links.

@@ -106,7 +106,7 @@ private:
 
     struct place;
     [[nodiscard]] place place_of(const void* address, std::uint32_t count) const;
-    [[gnu::noinline]] void free_block(const place& at);
+    void free_block(const place& at);
     [[nodiscard]] bool move_to_bin(const place& freed);
     [[nodiscard]] bool link(std::uint32_t slab, hole longest);
     [[nodiscard]] bool unlink(std::uint32_t slab);

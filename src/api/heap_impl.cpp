@@ -393,10 +393,10 @@ void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
     impl->check_process();
     if (impl->options.read_only)
         raise_read_only(*impl);
-    std::optional<failure> why;
+    std::optional<unexpected> why; // small: it is zeroed each time
     void* block = impl->engine->allocate(bytes, alignment, why);
     if (block == nullptr)
-        raise(*why);
+        raise(why->why());
     if (impl->engine->reserved_bytes() != impl->registered_bytes)
         registry::extend(*impl);
     if (impl->engine->has_grown()) [[unlikely]] {

@@ -58,39 +58,47 @@ unexpected engine::name_file(const std::string& before, const std::string& path,
     return unexpected(std::move(why));
 }
 
-void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why) {
+void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
     std::lock_guard allocation(allocation_);
     has_other_changes_ = has_other_changes_ || !is_declared_;
     void* block = allocator_->allocate(bytes, alignment);
-    if (block != nullptr) {
+    if (block != nullptr)
         spill_if_due(block, bytes);
-        return block;
+    else
+        why = why_no_memory(bytes);
+    return block;
+}
+
+unexpected engine::why_no_memory(std::uint64_t bytes) const {
+    unexpected found = allocator_->failure();
+    failure& why = found.why();
+    if (why.path.empty()) { // the allocator knows no files
+        why.path = path();
+        why.message = "no " + std::to_string(bytes) + " bytes of memory in the heap " + path() + ": " + why.message;
+        if (why.code == errc::exhausted)
+            why.message += ". Free memory in it, or split the data over several heaps.";
     }
-    why = allocator_->failure().why();
-    if (why->path.empty()) { // the allocator knows no files
-        why->path = path();
-        why->message = "no " + std::to_string(bytes) + " bytes of memory in the heap " + path() + ": " + why->message;
-        if (why->code == errc::exhausted)
-            why->message += ". Free memory in it, or split the data over several heaps.";
-    }
-    return nullptr;
+    return found;
 }
 
 void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     std::lock_guard allocation(allocation_);
     has_other_changes_ = has_other_changes_ || !is_declared_;
-    if (options_.inspect) {
-        auto freed = allocator_->block_of(block);
-        if (freed && freed->start == block) {
-            if (is_declared_)
-                (void)view_->announce(offset_of(freed->start), freed->bytes);
-            std::memset(freed->start, 0, freed->bytes);
-        }
-    }
+    if (options_.inspect) [[unlikely]]
+        wipe(block);
     allocator_->deallocate(block, bytes, alignment);
     if (!may_write_)
         allocator_->flush(); // where it is caught, and not by a later commit
     spill_if_due(base(), 0);
+}
+
+void engine::wipe(void* block) {
+    const auto freed = allocator_->block_of(block);
+    if (!freed || freed->start != block)
+        return;
+    if (is_declared_)
+        (void)view_->announce(offset_of(freed->start), freed->bytes);
+    std::memset(freed->start, 0, freed->bytes);
 }
 
 std::optional<alloc::block> engine::block_of(const void* address) const {

@@ -175,7 +175,7 @@ public:
     [[nodiscard]] bool is_checkpoint_ahead() const;
 
     /// Memory in the heap; null, with the reason in `why`, when the heap cannot grow.
-    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<failure>& why);
+    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why);
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
     /// Calls f with the allocator, which nobody uses meanwhile.
@@ -245,6 +245,9 @@ public:
 private:
     engine(os::file_system& files, const engine_options& options)
         : files_(files), options_(options), may_write_(!options.read_only), spill_pace_(options.dirty_limit_bytes) {}
+    // Both with allocation_ held, and apart from what is done each time.
+    [[nodiscard, gnu::cold]] unexpected why_no_memory(std::uint64_t bytes) const;
+    [[gnu::noinline]] void wipe(void* block);
     static format::heap_header* header_at(std::byte* base) { return reinterpret_cast<format::heap_header*>(base); }
 
     result<void> open_store(const std::string& path, open_mode mode, std::string_view abi,
@@ -303,11 +306,15 @@ private:
     /// For the homes that chunks moved out of.
     [[nodiscard]] bool is_memory_short() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
-    void spill_if_due(const void* block, std::uint64_t bytes) noexcept;
     /// Somebody who calls the engine anyway, or a thread that does nothing else.
     enum class spilled_by { a_caller, the_side };
     /// Whether it could: nobody else was at the store.
     [[nodiscard]] bool try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
+    /// With allocation_ held. Whatever comes of it, the block is handed out.
+    void spill_if_due(const void* block, std::uint64_t bytes) noexcept {
+        if (spill_pace_.is_look_due(bytes)) [[unlikely]]
+            (void)try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
+    }
     result<void> spill(byte_range handed_out, spilled_by whom);
     result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);

@@ -117,12 +117,6 @@ bool engine::spill_excess() noexcept {
     return allocation.owns_lock() && try_to_spill({}, spilled_by::the_side) && spilled_bytes_ == before;
 }
 
-// With allocation_ held. Whatever comes of it, the block is handed out.
-void engine::spill_if_due(const void* block, std::uint64_t bytes) noexcept {
-    if (spill_pace_.is_look_due(bytes))
-        (void)try_to_spill({offset_of(block), bytes}, spilled_by::a_caller);
-}
-
 bool engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(at_store_, std::try_to_lock); // else another thread commits, or asks for statistics
     if (!alone.owns_lock())

@@ -89,10 +89,10 @@ result<void*> root_directory::find(std::string_view name, const detail::type_fin
 }
 
 result<void*> root_directory::allocate(std::uint64_t bytes) {
-    std::optional<failure> why;
+    std::optional<unexpected> why;
     void* block = engine_.allocate(bytes, alignof(std::uint64_t), why);
     if (block == nullptr)
-        return unexpected(std::move(*why));
+        return std::move(*why);
     return block;
 }
 

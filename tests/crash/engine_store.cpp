@@ -101,7 +101,7 @@ public:
     result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         return engine_->allocate(bytes, k_alignment, why);
     }
     void deallocate(void* block, std::uint64_t bytes) override { engine_->deallocate(block, bytes, k_alignment); }

@@ -257,11 +257,11 @@ subject::comparison subject::compare(const contents& expected, const contents& a
 
 // A program goes on: it takes memory, in chunks that are stored and in others, and commits and closes.
 std::string subject::use(txn::engine& opened, const contents& holds, contents& added) {
-    std::optional<failure> why;
+    std::optional<unexpected> why;
     for (const std::uint64_t bytes : {std::uint64_t{40}, 5000 + k_page_bytes, 72 * KiB}) {
         auto* taken = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
         if (taken == nullptr)
-            return "no memory: " + why->message;
+            return "no memory: " + why->why().message;
         const auto offset = static_cast<std::uint64_t>(taken - opened.base());
         const auto is_in_its_way = [&](const block& other) {
             return offset < other.offset + other.bytes.size() && other.offset < offset + bytes;

@@ -34,11 +34,11 @@ bool is_sound(txn::engine& opened) {
 }
 
 result<void> use(txn::engine& opened) {
-    std::optional<failure> why;
+    std::optional<unexpected> why;
     for (const std::uint64_t bytes : {std::uint64_t{48}, 100 * KiB, 300 * KiB}) {
         auto* block = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
         if (block == nullptr)
-            return unexpected(std::move(*why));
+            return std::move(*why);
         require(block >= opened.base() && block + bytes <= opened.base() + opened.accessible_bytes(),
                 "a block outside the heap");
         std::fill_n(block, std::min<std::uint64_t>(bytes, 5000), std::byte{1});

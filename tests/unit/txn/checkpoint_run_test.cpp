@@ -44,7 +44,7 @@ protected:
         });
     }
     std::uint64_t allocate(std::uint64_t bytes) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         auto* got = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
         EXPECT_NE(got, nullptr);
         return static_cast<std::uint64_t>(got - engine_->base());

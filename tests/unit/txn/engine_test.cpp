@@ -34,9 +34,9 @@ protected:
             block_ = offset(allocate(k_block));
     }
     std::byte* allocate(std::uint64_t bytes) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         auto* got = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
-        EXPECT_NE(got, nullptr) << why->message;
+        EXPECT_NE(got, nullptr) << why->why().message;
         return got;
     }
     [[nodiscard]] std::uint64_t offset(const void* p) const {
@@ -409,7 +409,7 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
                                    {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB}, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine& heap = **opened;
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         auto* block = static_cast<std::byte*>(heap.allocate(k_block, 16, why));
         std::memset(block, 7, k_block);
         const std::vector<std::byte> before(heap.base(), heap.base() + heap.accessible_bytes());
@@ -631,7 +631,7 @@ TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_siz
                     heap->deallocate(blocks.back().first, blocks.back().second, 16);
                     blocks.pop_back();
                 } else {
-                    std::optional<failure> why;
+                    std::optional<unexpected> why;
                     const std::uint64_t bytes = random() % 15 == 0 ? random() % (300 * KiB) + 1 : random() % 300 + 1;
                     void* got = heap->allocate(bytes, 16, why);
                     ASSERT_NE(got, nullptr);

@@ -46,11 +46,11 @@ result<void> check(engine& opened) {
 
 /// Changes pages that are stored, and takes memory in chunks that are not, skipping some.
 result<void> change(engine& opened) {
-    std::optional<failure> why;
+    std::optional<unexpected> why;
     for (const std::uint64_t bytes : {std::uint64_t{100}, 400 * KiB}) {
         auto* block = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
         if (block == nullptr)
-            return unexpected(std::move(*why));
+            return std::move(*why);
         block[0] = block[bytes - 1] = std::byte{7};
     }
     return {};
@@ -96,7 +96,7 @@ const scenario k_scenarios[] = {
          REM_TRY(check(heap));
          REM_TRY(change_and_commit(heap, version));
          REM_TRY(heap.checkpoint());
-         std::optional<failure> why;
+         std::optional<unexpected> why;
          auto* block = static_cast<std::byte*>(heap.allocate(100, 16, why));
          block[0] = std::byte{1};
          REM_TRY(heap.rollback());

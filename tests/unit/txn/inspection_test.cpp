@@ -31,7 +31,7 @@ protected:
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
         if (engine_->version() == 0) {
-            std::optional<failure> why;
+            std::optional<unexpected> why;
             block_ = static_cast<std::byte*>(engine_->allocate(k_block, 16, why)) - engine_->base();
         }
     }

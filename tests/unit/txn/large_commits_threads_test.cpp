@@ -21,7 +21,7 @@ class large_commits_threads : public testing::Test {
 protected:
     void SetUp() override {
         open();
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         block_ = static_cast<std::byte*>(engine_->allocate(k_large_bytes, 16, why));
         ASSERT_NE(block_, nullptr);
     }

@@ -28,9 +28,9 @@ protected:
     }
     void allocate_all() {
         for (int i = 0; i < k_blocks; ++i) {
-            std::optional<failure> why;
+            std::optional<unexpected> why;
             auto* const block = static_cast<std::byte*>(engine_->allocate(k_block_bytes, 16, why));
-            ASSERT_NE(block, nullptr) << why->message;
+            ASSERT_NE(block, nullptr) << why->why().message;
             block[0] = block[k_block_bytes - 1] = std::byte{1};
             blocks_.push_back(block);
         }

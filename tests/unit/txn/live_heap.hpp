@@ -101,7 +101,7 @@ public:
 
 private:
     std::uint64_t allocate(std::uint64_t bytes) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         auto* block = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
         EXPECT_NE(block, nullptr);
         return static_cast<std::uint64_t>(block - engine_->base());

@@ -45,7 +45,7 @@ protected:
             engine_->let_checkpoints_be_carried_out([] { return true; });
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         void* const got = engine_->allocate(bytes, 16, why);
         EXPECT_NE(got, nullptr);
         std::memset(got, filling, bytes);

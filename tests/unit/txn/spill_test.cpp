@@ -420,7 +420,7 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
         disk_.allow_mappings(what >= 85 || now.empty() || random() % 5 != 0);
         if (what < 45) {
             const auto bytes = 1 + random() % (random() % 20 == 0 ? 300 * KiB : 50 * KiB);
-            std::optional<failure> why;
+            std::optional<unexpected> why;
             auto* const at = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
             ASSERT_NE(at, nullptr);
             std::vector<std::byte> filling(bytes, static_cast<std::byte>(random() % 3));

@@ -40,7 +40,7 @@ protected:
         engine_ = std::move(*opened);
     }
     std::uint64_t* allocate(std::uint64_t bytes) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         return static_cast<std::uint64_t*>(engine_->allocate(bytes, 16, why));
     }
 

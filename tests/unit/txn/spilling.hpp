@@ -50,9 +50,9 @@ protected:
             engine_->let_checkpoints_be_carried_out([] { return true; }); // by the test
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
-        std::optional<failure> why;
+        std::optional<unexpected> why;
         void* const got = engine_->allocate(bytes, 16, why);
-        EXPECT_NE(got, nullptr) << why->message;
+        EXPECT_NE(got, nullptr) << why->why().message;
         std::memset(got, filling, bytes);
         return static_cast<std::byte*>(got);
     }
