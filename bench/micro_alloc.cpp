@@ -142,7 +142,8 @@ int main(int argc, char** argv) {
     const std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 5;
     if (rounds == 0) {
         const bool asked = std::strcmp(argv[1], "--help") == 0;
-        std::fputs("usage: micro_alloc [rounds (5) [ours | glibc]]\nMeasures allocation and freeing of blocks, in ns each, best "
+        std::fputs("usage: micro_alloc [rounds (5) [ours | glibc]]\nMeasures allocation and freeing of blocks, in ns "
+                   "each, best "
                    "of the rounds, beside glibc's malloc.\n",
                    asked ? stdout : stderr);
         return asked ? 0 : 2;
