@@ -302,6 +302,7 @@ private:
     [[nodiscard]] std::uint64_t memory_limit() const;
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
+    [[nodiscard]] std::uint64_t twin_limit_of_memory() const;
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
     /// For the homes that chunks moved out of.
     [[nodiscard]] bool is_memory_short() const;
@@ -327,6 +328,7 @@ private:
     result<void> carry_out_run();
     /// The same, and adopts it.
     result<void> finish_run();
+    result<void> make_room_for_twins();
     void adopt_run() noexcept;
     void adopt_run_if_done() noexcept;
 

@@ -83,7 +83,11 @@ std::uint64_t engine::dirty_limit_bytes() const {
 std::uint64_t engine::twin_limit_bytes() const {
     if (view_->twin_bytes() < k_small_bytes)
         return options_.twin_limit_bytes;
-    return std::min(options_.twin_limit_bytes, std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes));
+    return std::min(options_.twin_limit_bytes, twin_limit_of_memory());
+}
+
+std::uint64_t engine::twin_limit_of_memory() const {
+    return std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes);
 }
 
 std::uint64_t engine::retired_limit_bytes() const {

@@ -170,6 +170,8 @@ public:
     [[nodiscard]] std::uint64_t twin_bytes() const {
         return twins_.bytes() + (frozen_is_in_image_ ? 0 : frozen_.bytes());
     }
+    /// Held for what the image has, until it is settled.
+    [[nodiscard]] std::uint64_t unsettled_bytes() const { return frozen_is_in_image_ ? frozen_.bytes() : 0; }
     /// The image holds every twin now.
     void drop_twins();
 

@@ -1,5 +1,5 @@
 // Builds, or changes, more of a heap than memory may hold, in ways that call the library seldom or not at all meanwhile.
-// usage: memory_program build|build_async|build_zeros|in_section|in_lock|in_tried_lock|outside|async|in_parts|in_thin_parts|check PATH MEBIBYTES
+// usage: memory_program build|build_async|build_zeros|in_section|in_lock|in_tried_lock|outside|async|in_parts|in_thin_parts|at_random|check PATH MEBIBYTES
 
 #include <remanence/remanence.hpp>
 
@@ -28,6 +28,18 @@ void change_in_parts(remanence::heap& heap, numbers& all, std::size_t step, std:
         for (std::size_t i = from; i < std::min(from + k_part, all.size()); i += step)
             all[i] = i + by;
         heap.commit();
+    }
+}
+
+/// In one section, a word of every eighth page, in no order; and back again.
+void change_at_random(remanence::heap& heap, numbers& all) {
+    constexpr std::size_t k_stride = 8 * 4096 / sizeof(std::uint64_t);
+    const std::size_t count = all.size() / k_stride; // a power of two, so that an odd factor leads to each once
+    for (const std::uint64_t change : {std::uint64_t{1}, ~std::uint64_t{0}}) {
+        heap.write([&] {
+            for (std::size_t i = 0; i < count; ++i)
+                all[i * 40'503 % count * k_stride] += change;
+        });
     }
 }
 
@@ -86,6 +98,8 @@ void run(std::string_view what, remanence::heap& heap, std::size_t words) {
         const std::uint64_t before = all[0];
         for (const std::uint64_t by : {before + 1, before})
             change_in_parts(heap, all, k_page, by);
+    } else if (what == "at_random") {
+        change_at_random(heap, all);
     } else if (what != "check" && !what.starts_with("build")) {
         throw std::runtime_error("there is no such thing to do");
     }

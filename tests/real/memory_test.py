@@ -70,7 +70,7 @@ class BeyondMemory(unittest.TestCase):
 
     def test_built_and_changed(self):
         for what in ("build_zeros", "in_section", "in_lock", "in_tried_lock", "outside", "async", "in_parts", "in_thin_parts",
-                     "check"):
+                     "at_random", "check"):
             self.run_in_group(what)
         self.remove_heap()
 
