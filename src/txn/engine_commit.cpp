@@ -180,8 +180,8 @@ result<std::uint64_t> engine::submit(commit_scope scope, fresh_contents fresh) {
 result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents fresh) {
     REM_TRY(usable());
     adopt_run_if_done();
-    REM_TRY(make_room_for_twins());
     std::lock_guard allocation(allocation_);
+    REM_TRY(make_room_for_twins());
     allocator_->flush(); // first: what it writes is announced
     if (!knows_all_changes())
         scope = commit_scope::everything;
