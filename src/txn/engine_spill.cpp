@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
 constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever is asked for: with more the process would be killed first
 // Of memory, for twins and for homes that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
-// twice as much while a checkpoint is waited for: half of memory at worst.
+// twice as much while a checkpoint is waited for: half of memory at worst, but for a commit that alone makes more.
 constexpr std::uint64_t k_part_until_checkpoint = 16;
 constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
