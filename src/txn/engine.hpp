@@ -306,6 +306,7 @@ private:
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
     /// For the homes that chunks moved out of.
     [[nodiscard]] bool is_memory_short() const;
+    [[nodiscard]] bool holds_too_many_unsettled() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
     /// Somebody who calls the engine anyway, or a thread that does nothing else.
     enum class spilled_by { a_caller, the_side };

@@ -15,7 +15,6 @@ namespace {
 
 constexpr double k_limits_waited_for = 2;         // so many times its limit, and a commit waits for the checkpoint
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
-constexpr std::uint64_t k_unsettled_bytes_min = 4 * MiB; // not worth a look at how much memory there is
 
 } // namespace
 
@@ -144,8 +143,7 @@ result<void> engine::checkpoint_if_due(commit_scope scope, std::uint64_t pages_c
 result<void> engine::make_room_for_twins() {
     if (run_ && limits_reached() >= k_limits_waited_for)
         REM_TRY(finish_run());
-    const bool is_little = view_->unsettled_bytes() < k_unsettled_bytes_min;
-    return is_little || twin_limit_of_memory() >= options_.twin_limit_bytes ? result<void>() : view_->settle_rest();
+    return holds_too_many_unsettled() ? view_->settle_rest() : result<void>();
 }
 
 result<void> engine::make_or_begin_checkpoint(commit_scope scope) {

@@ -98,6 +98,10 @@ std::uint64_t engine::retired_limit_bytes() const {
 
 bool engine::is_memory_short() const { return retired_limit_bytes() < k_retired_bytes_max; }
 
+bool engine::holds_too_many_unsettled() const {
+    return view_->unsettled_bytes() >= k_small_bytes && twin_limit_of_memory() < options_.twin_limit_bytes;
+}
+
 // Fresh chunks stay anonymous memory when they are committed.
 bool engine::holds_too_many_unmapped() const {
     const std::uint64_t bytes = view_->unmapped_bytes();
