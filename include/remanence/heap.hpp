@@ -73,7 +73,8 @@ struct progress {
 /// errc::invalid_argument.
 struct heap_options {
     sharing access = sharing::exclusive;
-    /// Address space to reserve, in bytes, up to 14 TiB, with a `base` below 64 TiB; it extends while the addresses behind it are free. 0: 16 GiB.
+    /// Address space to reserve, in bytes, up to 14 TiB, with a `base` below 64 TiB; it extends while the addresses behind
+    /// it are free. 0: 16 GiB.
     std::uint64_t reserve_bytes = 0;
     /// Creation: unit of placement, a power of two from 64 KiB to 4 MiB. 0: 256 KiB.
     std::uint64_t chunk_bytes = 0;
@@ -291,8 +292,8 @@ public:
     /// its changes, call it again when there is space. errc::io: the heap is poisoned, every later commit says
     /// errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
-    /// errc::foreign_pointer (builds of the library that check), errc::read_only, errc::section_conflict: nothing was done. It takes every
-    /// change, in a declared section, too.
+    /// errc::foreign_pointer (builds of the library that check), errc::read_only, errc::section_conflict: nothing was
+    /// done. It takes every change, in a declared section, too.
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
     /// The same, as durable as this says.
@@ -344,7 +345,8 @@ public:
     /// Pages of 4 KiB are committed whole. A change that is not announced, or was made outside sections before and never
     /// committed, stays in memory and is not committed: the next commit that is not declared finds it, and a crash before
     /// loses it, alone. Builds of the library without NDEBUG, or with REMANENCE_CHECK_POINTERS, look for such changes,
-    /// and throw errc::undeclared_change; everything is rolled back then. When `f` throws, everything is rolled back, whether announced or not.
+    /// and throw errc::undeclared_change; everything is rolled back then. When `f` throws, everything is rolled back,
+    /// whether announced or not.
     ///
     /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
     /// is a declared one for which memory was allocated or freed outside of it and not committed.
