@@ -80,15 +80,26 @@ public:
     [[nodiscard]] Container& operator*() { return *checked(); }
     [[nodiscard]] const Container& operator*() const { return *checked(); }
 
-    /// Makes every change since the last commit durable, atomically. As heap::commit().
+    /// Makes every change since the last commit durable, atomically, or as durable as `until` says. As heap::commit().
     void commit() { file_.commit(); }
+    void commit(durability until) { file_.commit(until); }
+    /// A persistence point: the ticket waits for the device, or tells whether it is done. As heap::commit_async().
+    [[nodiscard]] commit_ticket commit_async() { return file_.commit_async(); }
+    /// Makes durable what was committed before. As heap::sync().
+    void sync() { file_.sync(); }
     /// Takes back every change since the last commit: pointers and iterators to what was created since dangle. As
     /// heap::rollback().
     void rollback() { file_.rollback(); }
-    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. As heap::write().
-    template <class F>
-    decltype(auto) write(F&& f) {
-        return file_.write(std::forward<F>(f));
+    /// write(f) runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. May begin
+    /// with `declared`, with a durability, or with both. As heap::write() of the same arguments.
+    template <class... Args>
+    decltype(auto) write(Args&&... args) {
+        return file_.write(std::forward<Args>(args)...);
+    }
+    /// write_async(f) or write_async(declared, f): a write section whose end is a persistence point. As heap::write_async().
+    template <class... Args>
+    [[nodiscard]] commit_ticket write_async(Args&&... args) {
+        return file_.write_async(std::forward<Args>(args)...);
     }
     /// Runs `f` in a read section and returns its result. As heap::read().
     template <class F>
@@ -103,7 +114,7 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
     /// As it was given.
     [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
-    /// The file as a heap, for stats(), verify() and check_pointers(). Nothing else may be put into it.
+    /// The file as a heap, for touch(), stats(), verify() and check_pointers(). Nothing else may be put into it.
     [[nodiscard]] const heap& get_heap() const {
         (void)checked();
         return file_;

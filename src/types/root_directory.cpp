@@ -84,7 +84,7 @@ result<void*> root_directory::find(std::string_view name, const detail::type_fin
                 "the root \"" + std::string(name) + "\" of " + engine_.path() + " is stored as " +
                     std::string(root->type) + " (" + std::to_string(root->bytes) + " bytes), not as " + type.name +
                     " (" + std::to_string(type.size) + " bytes)." + advice +
-                    " Ask for the stored type, or use another name.",
+                    " Ask for the stored type, or keep this one under another name or in another file.",
                 engine_.path());
 }
 

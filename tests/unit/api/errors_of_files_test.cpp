@@ -179,7 +179,7 @@ TEST(type_mismatch, names_both_types_and_leaves_the_root_alone) {
                            std::function<void()>([&] { h.root<names>("numbers"); }),
                            std::function<void()>([&] { h.remove_root<names>("numbers"); })}) {
         auto got = error_of(attempt);
-        EXPECT_TRUE(is_error(got, errc::type_mismatch, dir / "h", "use another name"));
+        EXPECT_TRUE(is_error(got, errc::type_mismatch, dir / "h", "under another name"));
         EXPECT_NE(got->what.find("vector<"), std::string::npos) << got->what;
         EXPECT_NE(got->what.find("map<"), std::string::npos) << got->what;
         EXPECT_NE(got->what.find("\"numbers\""), std::string::npos) << got->what;

@@ -143,6 +143,31 @@ TEST_F(file_backed_container, takes_back_what_is_not_committed) {
     EXPECT_EQ(opened.read([&] { return opened->find(k_name)->second; }), 2);
 }
 
+TEST_F(file_backed_container, commits_by_all_means_that_a_heap_has) {
+    groups opened(file_);
+    opened->emplace(k_name, 1);
+    opened.commit(durability::none);
+    EXPECT_EQ(opened.write(durability::lazy, [&] { return ++opened->find(k_name)->second; }), 2);
+    opened.sync();
+    opened->find(k_name)->second = 3;
+    opened.commit_async().wait();
+    opened.write_async([&] { ++opened->find(k_name)->second; }).wait();
+    const auto add_one = [&] {
+        auto& number = opened->find(k_name)->second;
+        opened.get_heap().touch(&number, sizeof number);
+        ++number;
+    };
+    opened.write(declared, add_one);
+    opened.write(declared, durability::lazy, add_one);
+    opened.write_async(declared, add_one).wait();
+    fs::copy_file(file_, dir_ / "copy.rem"); // as a crash leaves it
+    fs::copy_file(log_of(file_), log_of(dir_ / "copy.rem"));
+    opened.rollback();
+    EXPECT_EQ(opened->find(k_name)->second, 7);
+    opened.close();
+    EXPECT_EQ(number_in(dir_ / "copy.rem"), 7);
+}
+
 TEST_F(file_backed_container, is_still_there_when_its_first_change_is_taken_back) {
     groups made(file_);
     made->emplace(k_name, 1);
@@ -154,12 +179,21 @@ TEST_F(file_backed_container, is_still_there_when_its_first_change_is_taken_back
 }
 
 std::vector<std::function<void(groups&)>> all_uses() {
-    return {[](groups& g) { (void)g->size(); },   [](groups& g) { (void)std::as_const(g)->size(); },
-            [](groups& g) { (void)(*g).size(); }, [](groups& g) { (void)(*std::as_const(g)).size(); },
-            [](groups& g) { g.commit(); },        [](groups& g) { g.rollback(); },
-            [](groups& g) { g.write([] {}); },    [](groups& g) { g.read([] {}); },
-            [](groups& g) { g.close(); },         [](groups& g) { (void)g.path(); },
-            [](groups& g) { (void)g.get_heap(); }};
+    return {[](groups& g) { (void)g->size(); },
+            [](groups& g) { (void)std::as_const(g)->size(); },
+            [](groups& g) { (void)(*g).size(); },
+            [](groups& g) { (void)(*std::as_const(g)).size(); },
+            [](groups& g) { g.commit(); },
+            [](groups& g) { g.rollback(); },
+            [](groups& g) { g.write([] {}); },
+            [](groups& g) { g.read([] {}); },
+            [](groups& g) { g.close(); },
+            [](groups& g) { (void)g.path(); },
+            [](groups& g) { (void)g.get_heap(); },
+            [](groups& g) { g.commit(durability::none); },
+            [](groups& g) { g.sync(); },
+            [](groups& g) { (void)g.commit_async(); },
+            [](groups& g) { (void)g.write_async([] {}); }};
 }
 
 TEST_F(file_backed_container, throws_closed_from_every_use_once_it_is_closed_or_moved_from) {
