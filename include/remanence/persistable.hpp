@@ -3,7 +3,7 @@
 // What lies in a heap is found by another process, perhaps of another program: so nothing in it may lead out of it, to
 // malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
 // templates of the standard library, with all that they are made of. A container is judged by its allocator and its
-// elements. Other classes hide their members; they are taken when their bytes are all there is to them (trivially
+// elements, and if that is one of the standard library, of Boost or of ours, that is all. Other classes hide their members; they are taken when their bytes are all there is to them (trivially
 // copyable, and assignable), and else refused until you vouch for them. Aggregates that cannot be taken apart (bases with
 // members, unions, more than 32 members) are such classes, but what each initialiser of theirs stands for is judged, if
 // there are no more than 256: so bases and members are, but of a union the first member only.
@@ -197,6 +197,17 @@ constexpr bool is_lock_of_c() {
     return false;
 }
 
+/// Whether its members are what its interface says: of a standard or Boost container, or one of ours, and not of a class that
+/// only has their names, by inheritance for instance.
+template <class T>
+constexpr bool is_of_known_library() {
+    constexpr std::string_view k_ours = "remanence::";
+    const std::string_view name = name_of_class<T>();
+    return name.starts_with("std::") || name.starts_with("boost::") ||
+           (name.starts_with(k_ours) && name.find("::", k_ours.size()) == name.npos &&
+            requires { typename T::allocator_type; });
+}
+
 /// Containers that point at a static of the program when they are empty.
 template <class T>
 constexpr bool is_empty_a_static() {
@@ -264,6 +275,22 @@ auto judge_container() {
         return decltype(judge_all(type_list<typename T::hasher, typename T::key_equal>(), type_list<Open...>()))();
     else
         return fit();
+}
+
+template <class T>
+concept has_container_interface = requires {
+    typename T::allocator_type;
+    typename T::value_type;
+} || requires { typename T::container_type; }; // std::stack and its kin
+
+template <class T, class... Open>
+auto judge_interface() {
+    if constexpr (requires { typename T::container_type; })
+        return decltype(judge<typename T::container_type, Open...>())();
+    else if constexpr (has_container_interface<T>)
+        return decltype(judge_container<T, Open...>())();
+    else
+        return verdict<unfit::hidden, T>();
 }
 
 /// Members of a class that can be looked into.
@@ -362,13 +389,9 @@ auto judge_class() {
         return verdict<unfit::stream, T>();
     else if constexpr (std::is_polymorphic_v<T>)
         return verdict<unfit::virtual_functions, T>();
-    else if constexpr (requires {
-                           typename T::allocator_type;
-                           typename T::value_type;
-                       })
-        return decltype(judge_container<T, Open...>())();
-    else if constexpr (requires { typename T::container_type; }) // std::stack and its kin
-        return decltype(judge<typename T::container_type, Open...>())();
+    else if constexpr (has_container_interface<T> &&
+                       (is_of_known_library<T>() || decltype(judge_interface<T, Open...>())::k_why != unfit::nothing))
+        return decltype(judge_interface<T, Open...>())();
     else if constexpr (can_lock<T> || can_notify<T> || can_release<T> || can_count_down<T> || is_lock_of_c<T>())
         return verdict<unfit::lock, T>();
     else if constexpr (can_join<T>)

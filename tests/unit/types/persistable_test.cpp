@@ -138,6 +138,22 @@ public:
 private:
     int& number_;
 };
+class hides_beside_elements : public rem::vector<int> { // has the names of a container
+public:
+    [[nodiscard]] std::string_view text() const { return text_; }
+
+private:
+    std::string text_;
+};
+template <class Container>
+class hides_beside_container {
+public:
+    using container_type = Container;
+    [[nodiscard]] std::string_view text() const { return text_; }
+
+private:
+    std::string text_;
+};
 class account { // whose author vouches for it
 public:
     [[nodiscard]] std::string_view text() const { return text_; }
@@ -349,6 +365,11 @@ TEST(persistable, is_nothing_that_leads_out_of_the_heap) {
 
 TEST(persistable, are_classes_that_hide_more_than_bytes_only_when_vouched_for) {
     EXPECT_EQ(why<hides_string>, unfit::hidden);
+    EXPECT_EQ(why<hides_beside_elements>, unfit::hidden);
+    EXPECT_EQ(why<hides_beside_container<rem::vector<int>>>, unfit::hidden);
+    EXPECT_EQ(why<hides_beside_container<std::vector<int>>>, unfit::other_memory);
+    EXPECT_EQ((why<std::stack<int, rem::deque<int>>>), unfit::nothing);
+    EXPECT_EQ(why<rem::file_backed<rem::vector<int>>>, unfit::hidden);
     EXPECT_EQ(why<hides_reference>, unfit::hidden);
     EXPECT_EQ(why<with_base>, unfit::hidden);
     EXPECT_EQ(why<std::once_flag>, unfit::hidden);
