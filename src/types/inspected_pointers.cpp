@@ -83,15 +83,17 @@ result<pointer_survey> survey_pointers(txn::inspection& heap, const std::vector<
         if (progress)
             progress(page, end);
     }
-    for (const surveyed_root& root : roots) {
-        if (std::all_of(suspects.begin(), suspects.end(), [](const suspect& each) { return each.root != nullptr; }))
-            break;
-        root_walk walk(heap);
-        if (auto done = walk.run(root.object); !done)
-            return done.error();
-        for (suspect& each : suspects) {
-            if (each.root == nullptr && walk.has_reached(each.block.offset))
-                each.root = &root;
+    for (const links followed : {links::addresses, links::addresses_and_distances}) { // the surer ones first
+        for (const surveyed_root& root : roots) {
+            if (std::all_of(suspects.begin(), suspects.end(), [](const suspect& each) { return each.root != nullptr; }))
+                break;
+            root_walk walk(heap, followed);
+            if (auto done = walk.run(root.object); !done)
+                return done.error();
+            for (suspect& each : suspects) {
+                if (each.root == nullptr && walk.has_reached(each.block.offset))
+                    each.root = &root;
+            }
         }
     }
     for (const suspect& each : suspects) {

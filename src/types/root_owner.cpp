@@ -27,21 +27,56 @@ void owner_walk::reach(const void* address, std::size_t root) {
         pending_.push_back(*block);
 }
 
-std::optional<owner> owner_walk::owner_of(const void* wanted) {
+namespace {
+
+template <class Visit>
+void for_each_word(const alloc::block& block, const Visit& visit) {
+    const auto first = reinterpret_cast<std::uint64_t>(block.start);
+    for (std::size_t i = 0; i + sizeof(std::uint64_t) <= block.bytes; i += sizeof(std::uint64_t)) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, static_cast<const std::byte*>(block.start) + i, sizeof value);
+        visit(first + i, value);
+    }
+}
+
+} // namespace
+
+void owner_walk::follow_addresses(const alloc::block& from) {
     const auto base = reinterpret_cast<std::uint64_t>(engine_.base());
-    for (; !pending_.empty() && !owner_of_.contains(wanted); pending_.pop_front()) {
+    const std::size_t root = owner_of_.at(from.start);
+    for_each_word(from, [&](std::uint64_t /*place*/, std::uint64_t value) {
+        if (value - base < engine_.reserved_bytes())
+            reach(reinterpret_cast<const void*>(value), root);
+    });
+}
+
+void owner_walk::follow_distances(const alloc::block& from) {
+    const auto base = reinterpret_cast<std::uint64_t>(engine_.base());
+    const std::size_t root = owner_of_.at(from.start);
+    for_each_word(from, [&](std::uint64_t place, std::uint64_t value) {
+        for (const std::uint64_t to : {place + value, reinterpret_cast<std::uint64_t>(from.start) + value}) {
+            if (value == 0 || to - base >= engine_.reserved_bytes())
+                continue;
+            const auto* const address = reinterpret_cast<const void*>(to);
+            if (const auto block = blocks_.block_of(address); block && block->start == address)
+                reach(address, root);
+        }
+    });
+}
+
+std::optional<owner> owner_walk::owner_of(const void* wanted) {
+    while (!owner_of_.contains(wanted) && !(pending_.empty() && distances_pending_.empty())) {
         if (owner_of_.size() > k_blocks_walked_max) {
             is_complete_ = false;
             break;
         }
-        const alloc::block block = pending_.front();
-        const std::size_t root = owner_of_.at(block.start);
-        const auto* bytes = static_cast<const std::byte*>(block.start);
-        for (std::size_t i = 0; i + sizeof(std::uint64_t) <= block.bytes; i += sizeof(std::uint64_t)) {
-            std::uint64_t value = 0;
-            std::memcpy(&value, bytes + i, sizeof value);
-            if (value - base < engine_.reserved_bytes())
-                reach(reinterpret_cast<const void*>(value), root);
+        if (!pending_.empty()) {
+            follow_addresses(pending_.front());
+            distances_pending_.push_back(pending_.front());
+            pending_.pop_front();
+        } else {
+            follow_distances(distances_pending_.front());
+            distances_pending_.pop_front();
         }
     }
     auto found = owner_of_.find(wanted);

@@ -19,7 +19,8 @@ struct owner {
 };
 
 /// A walk from the roots, as far as it is asked for. Conservative: whatever has the value of an address in a block is taken
-/// for a pointer to it. Memory must not change meanwhile.
+/// for a pointer to it; when these lead no further, so is what has the distance to where a block begins, from its own place or
+/// from where its block begins, as our containers have them. Memory must not change meanwhile.
 class owner_walk {
 public:
     /// Both must outlive it.
@@ -32,12 +33,15 @@ public:
 
 private:
     void reach(const void* address, std::size_t root);
+    void follow_addresses(const alloc::block& from);
+    void follow_distances(const alloc::block& from);
 
     txn::engine& engine_;
     const alloc::block_allocator& blocks_;
     std::vector<owner> owners_;
     std::unordered_map<const void*, std::size_t> owner_of_; // by block
     std::deque<alloc::block> pending_;
+    std::deque<alloc::block> distances_pending_; // of those whose addresses have been followed
     bool is_complete_ = true;
 };
 

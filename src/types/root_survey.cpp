@@ -23,7 +23,7 @@ result<void> survey(txn::inspection& heap, surveyed_root& root) {
         root.state = root_state::object_whole;
         return {};
     }
-    auto damage = root_walk(heap).run(root.object);
+    auto damage = root_walk(heap, links::addresses_and_distances).run(root.object);
     if (!damage)
         return damage.error();
     if (*damage) {

@@ -30,13 +30,17 @@ result<std::optional<std::uint64_t>> root_walk::run(std::uint64_t object) {
     while (!pending_.empty()) {
         const byte_range block = pending_.back();
         pending_.pop_back();
-        auto done = heap_.read(block, [&](std::uint64_t, std::span<const std::byte> bytes) {
+        auto done = heap_.read(block, [&](std::uint64_t at, std::span<const std::byte> bytes) {
             // Pieces begin where blocks and pages do, so words are aligned in them.
             for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
                 std::uint64_t value = 0;
                 std::memcpy(&value, bytes.data() + i, sizeof value);
-                if (value - base_ < heap_.heap_bytes_end())
+                if (value - base_ < heap_.heap_bytes_end()) {
                     reach(value - base_);
+                } else if (value != 0 && followed_ == links::addresses_and_distances) {
+                    reach_beginning(at + i + value);
+                    reach_beginning(block.offset + value);
+                }
             }
         });
         if (!done && !is_damage(done.why().code))
@@ -50,6 +54,14 @@ result<std::optional<std::uint64_t>> root_walk::run(std::uint64_t object) {
 void root_walk::reach(std::uint64_t offset) {
     const auto block = heap_.block_of(offset);
     if (block && seen_.insert(block->offset))
+        pending_.push_back(*block);
+}
+
+void root_walk::reach_beginning(std::uint64_t offset) {
+    if (offset >= heap_.heap_bytes_end())
+        return;
+    const auto block = heap_.block_of(offset);
+    if (block && block->offset == offset && seen_.insert(offset))
         pending_.push_back(*block);
 }
 

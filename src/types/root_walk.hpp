@@ -1,8 +1,9 @@
 // Follows a root of an inspected heap to all that it may reach. May use: base, format, txn.
 //
 // What a root reaches is not known from its type. It is guessed, generously: every aligned word of the root's object, and
-// of the blocks found so, that has the value of an address in a block of the heap is taken for a pointer there. Pointers
-// that are packed, tagged or not aligned are not followed.
+// of the blocks found so, that has the value of an address in a block of the heap is taken for a pointer there. So, if asked for,
+// is one that has the distance to where a block begins from its own place, or from where its own block begins, as our containers
+// have them. Pointers that are packed, tagged or not aligned are not followed.
 #pragma once
 
 #include "base/result.hpp"
@@ -29,10 +30,13 @@ private:
     std::unordered_map<std::uint64_t, std::bitset<k_part>> parts_;
 };
 
+/// What is followed. Small numbers look like distances now and then.
+enum class links { addresses, addresses_and_distances };
+
 /// Only after inspection::check_all(), and if that could check the allocator.
 class root_walk {
 public:
-    explicit root_walk(txn::inspection& heap) : heap_(heap), base_(heap.super().base) {}
+    root_walk(txn::inspection& heap, links followed) : heap_(heap), followed_(followed), base_(heap.super().base) {}
 
     /// The first damage that the root's object reaches; an error is one of the system. O(heap).
     result<std::optional<std::uint64_t>> run(std::uint64_t object);
@@ -41,8 +45,11 @@ public:
 
 private:
     void reach(std::uint64_t offset);
+    /// If a block begins there.
+    void reach_beginning(std::uint64_t offset);
 
     txn::inspection& heap_;
+    links followed_;
     std::uint64_t base_;
     block_set seen_;
     std::vector<byte_range> pending_;

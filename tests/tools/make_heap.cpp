@@ -1,10 +1,10 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same|forged_header|forged_roots|forged_allocator|stray
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same|forged_header|forged_roots|forged_allocator|stray|distances
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
-// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. same: opens such a heap, prints its number.
+// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -117,6 +117,25 @@ int main(int argc, char** argv) {
         stray[2] = reinterpret_cast<const int*>(static_cast<char*>(heap.base()) + (std::ptrdiff_t{1} << 40));
         heap.commit();
         std::printf("{\"word\": %ju}\n", std::uintmax_t{offset(heap, &stray[1])});
+        heap.close();
+        return 0;
+    }
+    if (end == "distances") {
+        auto& hash = heap.root<rem::hash_map<std::uint64_t, rem::string_pi>>("hash");
+        auto& tree = heap.root<rem::btree_map<std::uint64_t, rem::vector_pi<std::uint64_t>>>("tree");
+        auto& packed = heap.root<rem::packed_map>("packed");
+        auto& beside = heap.root<rem::vector<std::uint64_t>>("beside", 10'000U, ~std::uint64_t{0} / 3);
+        heap.write([&] {
+            for (std::uint64_t i = 0; i < 5000; ++i) {
+                hash.emplace(i, std::string(200, 'h'));
+                tree[i].resize(20, i);
+                packed.emplace(std::to_string(i), std::string(200, 'p'));
+            }
+        });
+        std::printf(
+            "{\"hash\": %ju, \"tree\": %ju, \"packed\": %ju, \"beside\": %ju}\n",
+            std::uintmax_t{offset(heap, hash.at(2500).data())}, std::uintmax_t{offset(heap, tree.at(2500).data())},
+            std::uintmax_t{offset(heap, packed.at("2500").data())}, std::uintmax_t{offset(heap, &beside[5000])});
         heap.close();
         return 0;
     }

@@ -107,6 +107,17 @@ class damage(RemTest):
                 self.assertEqual(set(states.values()), {"whole"})
                 self.assertEqual(len(got["problems"]), 1)
 
+    def test_of_a_page_that_a_container_without_addresses_reaches_is_told_of_that_root(self):
+        for name in ("hash", "tree", "packed", "beside"):
+            with self.subTest(name):
+                for old in os.listdir(self.directory):
+                    os.remove(self.path(old))
+                at = self.place_in_file(self.make("distances")[name])
+                self.flip(at)
+                states = self.states(self.check(at // 4096 * 4096))
+                self.assertEqual(states[name], "reaches_damage")
+                self.assertEqual(states["hash" if name == "beside" else "beside"], "whole")
+
     def test_of_a_root_object_damages_that_root(self):
         places = self.make()
         at = self.place_in_file(places["table"] + 1999 * 8)  # the one that is not zero, in a build that zeroes what is freed

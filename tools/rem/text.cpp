@@ -89,9 +89,22 @@ std::string visible_lines(std::string_view text) {
 
 void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stdout); }
 
+namespace {
+
+/// Whether a message says where, as the library's do.
+bool names_byte(std::string_view message, std::uint64_t offset) {
+    const std::string place = "at byte " + std::to_string(offset);
+    const std::size_t at = message.find(place);
+    if (at == std::string_view::npos)
+        return false;
+    message.remove_prefix(at + place.size());
+    return message.empty() || message.front() < '0' || message.front() > '9';
+}
+
+} // namespace
+
 std::string problem_text(const txn::problem& problem) {
-    if (problem.offset == error::k_no_offset ||
-        problem.message.find(std::to_string(problem.offset)) != std::string::npos)
+    if (problem.offset == error::k_no_offset || names_byte(problem.message, problem.offset))
         return visible(problem.message);
     const std::string place = problem.bytes <= k_page_bytes
                                   ? fmt::format("byte {}", problem.offset)

@@ -392,6 +392,22 @@ TEST_F(check_pointers, tells_of_objects_that_no_root_leads_to) {
     EXPECT_TRUE(heap_.check_pointers().clean());
 }
 
+TEST_F(check_pointers, names_the_root_that_leads_there_by_distances) {
+    auto& numbers = heap_.root<rem::hash_map<std::uint64_t, rem::btree_map<int, const int*>>>("numbers");
+    heap_.write([&] {
+        for (int i = 0; i < 2000; ++i)
+            numbers[static_cast<std::uint64_t>(i % 20)][i] = nullptr;
+    });
+    for (const int at : {0, 7, 1999}) {
+        const int*& pointer = numbers.at(static_cast<std::uint64_t>(at % 20)).at(at);
+        pointer = &static_object;
+        const rem::pointer_report::pointer found = only();
+        EXPECT_EQ(found.root, "numbers");
+        EXPECT_EQ(found.offset, offset_of(&pointer));
+        pointer = nullptr;
+    }
+}
+
 TEST_F(check_pointers, finds_a_broken_promise) {
     auto& text = heap_.root<with_std_string>("text").text;
     EXPECT_TRUE(heap_.check_pointers().clean()); // a short string lies in itself
