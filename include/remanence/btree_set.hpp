@@ -24,8 +24,8 @@
 // nowhere else (numbers, strings, vectors, unique_ptr, these containers; pairs, tuples, optionals, variants, arrays and
 // aggregates of such, without a destructor of their own) and it is of at most 256 bytes; else in a block of its own.
 //
-// Allocators. Of any kind with plain pointers. Swapping, merge() and node handles need equal ones, as with the
-// standard's. With remanence::allocator the containers lie in a heap and announce what they write, so that they work in
+// Allocators. Of any kind with plain pointers. Between different ones swapping, merge() and node handles make elements anew:
+// copied or, if that is not possible, moved. With remanence::allocator the containers lie in a heap and announce what they write, so that they work in
 // declared sections (heap::write(declared, f)). What a program changes through references and iterators it must touch()
 // there; operator[] and insert_or_assign() announce the value that they hand out or assign to, but not what that owns.
 //

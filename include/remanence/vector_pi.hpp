@@ -37,7 +37,7 @@ namespace remanence {
 /// other insertions neither unless elements move by a constructor that may throw and cannot be copied. erase() and
 /// resize() throw what elements throw.
 ///
-/// Invalidation. As std::vector's.
+/// Invalidation. As std::vector's; but where moving an element may throw, an insertion before another one takes a new block.
 ///
 /// Sections. It announces what it writes itself, elements and all, so it may be changed in declared sections; what a
 /// program writes through references and iterators it must touch() there, and so must it what elements write elsewhere
@@ -457,12 +457,30 @@ private:
             size_ += count;
             return;
         }
+        if (at == size_ && count <= capacity() - size())
+            return append_all(added);
         fresh larger(*this, count <= capacity() - size() ? capacity() : grown(count));
         larger.take(at, added);
         const size_type before = size();
         larger.fill_from(0, at, 0);
         larger.fill_from(at, before - at, at + count);
         larger.become(before + count);
+    }
+    /// The same behind the last, where there is room.
+    void append_all(vector_pi& added) {
+        const announce_to announce(get_allocator());
+        announce(this, sizeof *this);
+        announce(end(), added.size() * k_element_bytes);
+        Allocator alloc = get_allocator();
+        size_type made = 0;
+        try {
+            for (; made != added.size(); ++made)
+                alloc_traits::construct(alloc, end() + made, std::move_if_noexcept(added[made]));
+        } catch (...) {
+            destroy(size_, size_ + made);
+            throw;
+        }
+        size_ += made;
     }
     /// Between two elements a gap of raw places, while some are erased; closed at the end, whatever the predicate
     /// throws.
@@ -495,6 +513,9 @@ private:
                 closed.begin += is_erased ? 0 : 1;
             }
         } else {
+            const announce_to announce(get_allocator());
+            if (!empty())
+                announce(data(), size() * k_element_bytes);
             erase(std::remove_if(begin(), end(), std::ref(predicate)), end());
         }
     }
@@ -537,11 +558,12 @@ private:
         capacity_ = std::exchange(other.capacity_, 0);
         other.first_.set(nullptr);
     }
-    /// The same in place of what this one had, and with the other's allocator.
+    /// The same in place of what this one had, which may own the other, and with the other's allocator.
     void adopt(vector_pi& other) noexcept {
         const announce_to announce(get_allocator());
         announce(this, sizeof *this);
-        free_all();
+        vector_pi had(get_allocator());
+        had.take(*this);
         alloc_.set(other.get_allocator());
         take(other);
     }

@@ -2,6 +2,7 @@
 // another. Depends on the standard library only.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <stdexcept>
 #include <tuple>
@@ -21,6 +22,21 @@ template <class Key, class Mapped>
 inline constexpr bool can_be_made_anew_v<std::pair<const Key, Mapped>> =
     std::is_move_constructible_v<Key> && std::is_move_constructible_v<Mapped>;
 
+/// Whether a copy compiles: containers say so whatever their elements are.
+template <class T>
+inline constexpr bool can_be_copied_v = std::is_copy_constructible_v<T>;
+template <class T>
+    requires requires {
+        typename T::allocator_type;
+        typename T::value_type;
+    } && (!std::same_as<typename T::value_type, T>)
+inline constexpr bool can_be_copied_v<T> = std::is_copy_constructible_v<T> && can_be_copied_v<typename T::value_type>;
+template <class First, class Second>
+inline constexpr bool can_be_copied_v<std::pair<First, Second>> =
+    can_be_copied_v<std::remove_cv_t<First>> && can_be_copied_v<std::remove_cv_t<Second>>;
+template <class... Parts>
+inline constexpr bool can_be_copied_v<std::tuple<Parts...>> = (can_be_copied_v<std::remove_cv_t<Parts>> && ...);
+
 [[noreturn]] inline void refuse_to_make_anew() {
     throw std::invalid_argument("remanence: elements that cannot be moved cannot go to another heap");
 }
@@ -31,7 +47,7 @@ template <class Container>
 void swap_by_value(Container& a, Container& b) {
     using value = typename Container::value_type;
     if constexpr (can_be_made_anew_v<value>) {
-        using given = std::conditional_t<std::is_copy_constructible_v<value>, const Container&, Container&&>;
+        using given = std::conditional_t<can_be_copied_v<value>, const Container&, Container&&>;
         Container of_a(static_cast<given>(a), b.get_allocator());
         Container of_b(static_cast<given>(b), a.get_allocator());
         a = std::move(of_b);
@@ -41,27 +57,26 @@ void swap_by_value(Container& a, Container& b) {
     }
 }
 
-/// The key as what makes another one: copied if that is possible, so that the container it is in keeps its order when the
-/// other one cannot be made.
-template <class Key>
-[[nodiscard]] auto key_to_give(const Key& key) noexcept {
-    if constexpr (std::is_copy_constructible_v<Key>)
-        return std::forward_as_tuple(key);
+/// A part of an element as what makes another one: copied if that is possible, so that the container it is in keeps it when
+/// the other one cannot be made. It has to be made anew there in any case.
+template <class Part>
+[[nodiscard]] auto part_to_give(const Part& part) noexcept {
+    if constexpr (can_be_copied_v<Part>)
+        return std::forward_as_tuple(part);
     else
-        return std::forward_as_tuple(std::move(const_cast<Key&>(key))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        return std::forward_as_tuple(
+            std::move(const_cast<Part&>(part))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
-/// Calls `make` with the arguments that make such an element elsewhere; what is not its key is moved from.
+/// Calls `make` with the arguments that make such an element elsewhere.
 template <class Key, class Result, class Value, class Make>
 Result give_by_value(const Value& one, Make&& make) {
     if constexpr (!can_be_made_anew_v<Value>) {
         refuse_to_make_anew();
     } else if constexpr (std::is_same_v<Key, Value>) {
-        return std::apply(std::forward<Make>(make), key_to_give<Key>(one));
+        return std::apply(std::forward<Make>(make), part_to_give(one));
     } else {
-        auto& rest = const_cast<Value&>(one).second; // NOLINT(cppcoreguidelines-pro-type-const-cast): of a container
-        return std::forward<Make>(make)(std::piecewise_construct, key_to_give<Key>(one.first),
-                                        std::forward_as_tuple(std::move(rest)));
+        return std::forward<Make>(make)(std::piecewise_construct, part_to_give(one.first), part_to_give(one.second));
     }
 }
 

@@ -178,7 +178,7 @@ public:
     }
     [[nodiscard]] float max_load_factor() const noexcept { return 0.8125F; }
     /// For so many buckets at least; with 0 as few as the elements need.
-    void rehash(size_type buckets) { table_.rehash_for(table::elements_max(buckets)); }
+    void rehash(size_type buckets) { table_.rehash_for(table::elements_max(table::buckets_at_least(buckets))); }
     void reserve(size_type elements) { table_.reserve(elements); }
 
     // Look-up. By a key, or by whatever a transparent hash and equality take.

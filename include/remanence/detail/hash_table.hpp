@@ -225,11 +225,17 @@ public:
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
         return buckets / 16 * 13 + buckets % 16 * 13 / 16;
     }
+    /// The least number of buckets that a table may have, and not less than this, or 0. Throws std::length_error.
+    [[nodiscard]] static std::size_t buckets_at_least(std::size_t buckets) {
+        if (buckets > block::k_buckets_max)
+            throw std::length_error("too many buckets for a hash table");
+        return buckets == 0 ? 0 : std::max(std::bit_ceil(buckets), k_hash_buckets_least);
+    }
     /// The least number of buckets for so many elements. Throws std::length_error.
     [[nodiscard]] static std::size_t buckets_for(std::size_t elements) {
         if (elements > elements_max(block::k_buckets_max))
             throw std::length_error("too many elements for a hash table");
-        const std::size_t buckets = std::max(std::bit_ceil(elements), k_hash_buckets_least);
+        const std::size_t buckets = buckets_at_least(std::max(elements, std::size_t{1}));
         return elements_max(buckets) >= elements ? buckets : 2 * buckets;
     }
 

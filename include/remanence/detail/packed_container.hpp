@@ -74,8 +74,11 @@ public:
         : tree_(other.tree_, typename tree::allocator_type(alloc)), size_(other.size_) {}
     packed_container(packed_container&& other) noexcept : tree_(std::move(other.tree_)), size_(other.take_size()) {}
     /// Copies between different allocators; the other is then empty, too.
-    packed_container(packed_container&& other, const Alloc& alloc)
-        : tree_(std::move(other.tree_), typename tree::allocator_type(alloc)), size_(other.take_size()) {}
+    packed_container(packed_container&& other, const Alloc& alloc) : packed_container(alloc) {
+        const emptied_at_the_end<packed_container> at_the_end(other); // whatever is thrown
+        tree_ = tree(std::move(other.tree_), tree_.get_allocator());
+        size_ = other.size_;
+    }
     ~packed_container() = default;
 
     packed_container& operator=(const packed_container& other) {
@@ -88,9 +91,9 @@ public:
     packed_container& operator=(packed_container&& other) noexcept(std::is_nothrow_move_assignable_v<tree>) {
         if (this == &other)
             return *this;
+        const emptied_at_the_end<packed_container> at_the_end(other); // whatever is thrown
         tree_ = std::move(other.tree_);
-        other.tree_.clear();
-        set_size(other.take_size());
+        set_size(other.size_);
         return *this;
     }
     packed_container& operator=(std::initializer_list<value_type> all) {

@@ -45,7 +45,7 @@ struct packed_structure {
 
 private:
     static constexpr bool k_is_unique = // insertion says whether it happened
-        requires(Container& c) { c.insert({}).second; };
+        requires(Container& c, const typename Container::value_type& value) { c.insert(value).second; };
 
     static structure_result fault(const void* where, const char* what) { return structure_fault{where, what}; }
 

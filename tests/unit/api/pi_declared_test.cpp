@@ -161,5 +161,22 @@ TEST(declared_pi, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {
     }
 }
 
+TEST(declared_pi, commit_erasures_of_elements_whose_move_may_throw) {
+    using element = deque<std::uint64_t>;
+    static_assert(!std::is_nothrow_move_constructible_v<element>);
+    const temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& all = h.root<vector_pi<element>>("all");
+    h.write([&] {
+        for (std::uint64_t i = 0; i < 500; ++i)
+            all.emplace_back().push_back(i);
+    });
+    h.write(declared, [&] { erase_if(all, [](const element& each) { return each.front() == 7; }); });
+    h.rollback(); // to what was committed
+    ASSERT_EQ(all.size(), 499U);
+    for (std::uint64_t i = 0; i < 499; ++i)
+        EXPECT_EQ(all[i].front(), i < 7 ? i : i + 1);
+}
+
 } // namespace
 } // namespace remanence::test

@@ -180,6 +180,11 @@ TEST(hash_tables_of_one_size, have_the_room_that_was_reserved_also_after_erasure
     EXPECT_EQ(all.bucket_count(), 1024U);
     all.erase(-1);
     all.erase(-2);
+    for (std::size_t buckets = 1; buckets < 100; ++buckets) {
+        rem::hash_set<std::uint64_t> none;
+        none.rehash(buckets);
+        EXPECT_GE(none.bucket_count(), buckets);
+    }
     all.rehash(1024);
     EXPECT_EQ(hash_inspector::lost_in(all), 0U);
     EXPECT_EQ(hash_inspector::fault(all), "");

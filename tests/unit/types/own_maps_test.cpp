@@ -252,6 +252,59 @@ TYPED_TEST(own_maps, exchange_values_between_allocators) {
     EXPECT_EQ(tagged_test::elsewhere.live, elsewhere);
 }
 
+TYPED_TEST(own_maps, keep_an_element_whole_that_another_allocator_has_no_memory_for) {
+    using numbers = tagged_test::vector<int>; // empty once it has been moved there
+    using map = typename TypeParam::template map<int, numbers, tagged_pairs<int, numbers>>;
+    tagged_test::arena here;
+    tagged_test::arena there;
+    map a{tagged_pairs<int, numbers>(here)};
+    map b{tagged_pairs<int, numbers>(there)};
+    for (int i = 0; i < 300; ++i)
+        a.try_emplace(i, 3U, i);
+    const auto are_whole = [&] {
+        for (const map* const each : {&a, &b}) {
+            for (const auto& [number, stored] : *each)
+                EXPECT_EQ(stored.size(), 3U) << number;
+        }
+        EXPECT_EQ(a.size() + b.size(), 300U);
+        EXPECT_EQ(this->fault(a) + this->fault(b), "");
+    };
+    std::size_t failures = 0;
+    for (bool done = false; !done; ++failures) {
+        there.fail_after = failures % 20; // so that it goes on from where it was
+        try {
+            b.merge(a);
+            done = true;
+        } catch (const std::bad_alloc&) {
+            are_whole();
+        }
+        there.fail_after = failures % 20;
+        if (auto one = a.extract(static_cast<int>(failures % 300)); !one.empty()) {
+            try {
+                b.insert(std::move(one));
+            } catch (const std::bad_alloc&) {
+                EXPECT_EQ(one.mapped().size(), 3U);
+                a.insert(std::move(one));
+            }
+        }
+        there.fail_after = ~std::size_t{0};
+    }
+    EXPECT_GT(failures, 20U);
+    are_whole();
+    EXPECT_TRUE(a.empty());
+}
+
+TYPED_TEST(own_maps, of_containers_whose_elements_cannot_be_copied_are_swapped_and_merged) {
+    using owners = rem::vector<std::unique_ptr<int>>;
+    typename TypeParam::template map<int, owners> a;
+    typename TypeParam::template map<int, owners> b;
+    a[1].push_back(std::make_unique<int>(3));
+    swap(a, b);
+    EXPECT_EQ(*b.at(1).front(), 3);
+    a.merge(b);
+    EXPECT_EQ(*a.at(1).front(), 3);
+}
+
 TYPED_TEST(own_maps, refuse_to_take_what_cannot_move_from_another_allocator) {
     using counters = typename TypeParam::template map<int, std::atomic<int>, tagged_pairs<int, std::atomic<int>>>;
     tagged_test::arena here;

@@ -243,6 +243,44 @@ TEST(packed_map, swaps_entries_and_not_memory_between_allocators) {
     EXPECT_EQ(here.live + there.live, 0U);
 }
 
+TEST(packed_map, is_empty_when_its_move_to_another_allocator_has_no_memory) {
+    using tagged_map = rem::basic_packed_map<tagged_test::tagged<char>>;
+    tagged_test::arena here;
+    tagged_test::arena there;
+    const auto moves = [&](const auto& move) {
+        for (std::size_t failures = 0;; ++failures) {
+            tagged_map from{tagged_test::tagged<char>(here)};
+            for (int i = 0; i < 2000; ++i)
+                from.insert({std::to_string(i), "a value"});
+            there.fail_after = failures;
+            try {
+                move(from);
+                there.fail_after = ~std::size_t{0};
+                EXPECT_TRUE(from.empty());
+                EXPECT_GT(failures, 1U);
+                return;
+            } catch (const std::bad_alloc&) {
+                there.fail_after = ~std::size_t{0};
+                EXPECT_TRUE(from.empty());
+                EXPECT_EQ(from.begin(), from.end());
+                EXPECT_EQ(fault(from), "");
+            }
+        }
+    };
+    moves([&](tagged_map& from) {
+        const tagged_map made(std::move(from), tagged_test::tagged<char>(there));
+        EXPECT_EQ(made.size(), 2000U);
+    });
+    tagged_map assigned{tagged_test::tagged<char>(there)};
+    assigned.insert({"kept", ""});
+    moves([&](tagged_map& from) {
+        EXPECT_TRUE(assigned.contains("kept"));
+        assigned = std::move(from);
+        EXPECT_EQ(assigned.size(), 2000U);
+    });
+    EXPECT_EQ(fault(assigned), "");
+}
+
 TEST(packed_map, takes_ranges_of_all_kinds) {
     const std::vector<std::string> words{"three", "one", "two", "one"};
     const auto views = words | std::views::transform([](const std::string& each) { return pair(each, each); });
@@ -631,6 +669,27 @@ TEST(packed_leaf, that_is_damaged_is_found) {
         }
     }
     EXPECT_EQ(fault(all), "");
+}
+
+/// What is said of three keys of which the program has overwritten one with another.
+template <class Packed>
+std::string fault_of_a_key_twice() {
+    Packed all;
+    for (const char* key : {"a key 15", "a key 16", "a key 17"})
+        all.emplace(key, "value");
+    const auto& [block, bytes] = leaf_blocks::all.back();
+    const rem::detail::packed_leaf leaf(block, bytes);
+    const std::uint32_t mark = (leaf.mark(1) & 0xffff0000U) | (leaf.mark(2) & 0xffffU);
+    std::memcpy(block + bytes - 3 * sizeof mark, &mark, sizeof mark);
+    block[std::string_view(reinterpret_cast<const char*>(block), bytes).find("a key 17") + 7] = std::byte{'6'};
+    EXPECT_EQ(all.begin()->first, "a key 15");
+    EXPECT_EQ(all.rbegin()->first, "a key 16");
+    return fault(all);
+}
+
+TEST(packed_leaf, that_has_a_key_twice_is_damaged_if_keys_are_unique) {
+    EXPECT_NE(fault_of_a_key_twice<rem::basic_packed_map<noting<char>>>(), "");
+    EXPECT_EQ(fault_of_a_key_twice<rem::basic_packed_multimap<noting<char>>>(), "");
 }
 
 } // namespace packed_map_test

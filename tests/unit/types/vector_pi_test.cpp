@@ -169,6 +169,57 @@ struct throwing {
     friend bool operator==(const throwing& a, const throwing& b) { return *a.number == *b.number; }
 };
 
+TEST(vector_pi, may_become_what_one_of_its_elements_has) {
+    directory root;
+    root.below.resize(3);
+    root.below[1].below.resize(2);
+    root.below[1].below[1].below.emplace_back().number = 3;
+    root.below = std::move(root.below[1].below);
+    ASSERT_EQ(root.below.size(), 2U);
+    EXPECT_EQ(root.below[1].below.front().number, 3);
+    swap(root.below, root.below[1].below);
+    ASSERT_EQ(root.below.size(), 1U);
+    EXPECT_EQ(root.below.front().number, 3);
+}
+
+/// Its move may throw, as that of libstdc++'s deque.
+struct throwing_move {
+    throwing_move(int n) : number(n) {} // NOLINT(google-explicit-constructor)
+    throwing_move(const throwing_move& other) : number(other.number) {
+        if (copies_left-- == 0)
+            throw std::runtime_error("injected");
+    }
+    throwing_move& operator=(const throwing_move& other) = default;
+    ~throwing_move() = default;
+    int number;
+    static inline int copies_left = -1; // never
+};
+
+TEST(vector_pi, appends_where_there_is_room_whatever_its_elements) {
+    rem::vector_pi<throwing_move, std::allocator<throwing_move>> some;
+    some.reserve(10);
+    some.push_back(1);
+    const auto* const first = some.data();
+    some.insert(some.end(), 3, 2);
+    some.resize(6, 3);
+    const std::vector<throwing_move> more{4, 5};
+    some.insert(some.end(), more.begin(), more.end());
+    throwing_move::copies_left = 4; // two come from `more`, two more come in
+    EXPECT_NO_THROW(some.insert(some.end(), more.begin(), more.end()));
+    throwing_move::copies_left = -1;
+    EXPECT_EQ(some.data(), first);
+    ASSERT_EQ(some.size(), 10U);
+    some.erase(some.end() - 2, some.end());
+    throwing_move::copies_left = 3;
+    EXPECT_THROW(some.insert(some.end(), more.begin(), more.end()), std::runtime_error);
+    throwing_move::copies_left = -1;
+    std::vector<int> numbers;
+    for (const throwing_move& each : some)
+        numbers.push_back(each.number);
+    EXPECT_EQ(numbers, (std::vector<int>{1, 2, 2, 2, 3, 3, 4, 5}));
+    EXPECT_EQ(some.data(), first);
+}
+
 TEST(vector_pi, has_no_effect_when_elements_throw_as_they_come_in) {
     using vector_type = rem::vector_pi<throwing, std::allocator<throwing>>;
     const auto fails_in_each_place = [](const vector_type& before, auto&& change) {
