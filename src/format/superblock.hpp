@@ -84,7 +84,7 @@ struct chunk_exception {
     std::uint64_t chunk;         // index of the first one
     std::uint64_t run_length;    // chunks
     std::uint64_t location;      // in the file; 0 for zero chunks
-    std::uint64_t birth_version; // R3: ranges of records not younger than this are never applied
+    std::uint64_t birth_version; // commit that made the entry; R3 takes the births from the log's records
     chunk_encoding encoding;
     std::uint32_t zero;
     std::uint64_t stored_bytes; // 0 for zero chunks

@@ -150,6 +150,8 @@ public:
                 end += k_page_bytes;
             if (end > i)
                 REM_TRY(file_.write("store: copy", at + i, pages.subspan(i, end - i)));
+            for (; i < end; i += k_page_bytes)
+                held_[index(at + i)] = page_checksum_or_zero(pages.subspan(i, k_page_bytes));
             i = end + k_page_bytes;
         }
         return {};
@@ -157,10 +159,9 @@ public:
 
 private:
     static std::size_t index(std::uint64_t at) { return static_cast<std::size_t>(at / k_page_bytes); }
-    /// Whether it is one already, and may stay one; notes what is about to be written, else.
-    bool is_hole(std::uint64_t at, std::span<const std::byte> page) {
-        const std::uint32_t checksum = page_checksum_or_zero(page);
-        return std::exchange(held_[index(at)], checksum) == 0 && checksum == 0;
+    /// Whether it is one already, and may stay one.
+    [[nodiscard]] bool is_hole(std::uint64_t at, std::span<const std::byte> page) const {
+        return held_[index(at)] == 0 && page_checksum_or_zero(page) == 0;
     }
 
     os::file& file_;

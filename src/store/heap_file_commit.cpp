@@ -67,11 +67,10 @@ result<void> heap_file::reserve_pages(std::uint64_t first_page, std::uint64_t co
     std::uint64_t home = home_of(first_page * k_page_bytes);
     REM_TRY(file_->reserve("store: reserve pages", home, count * k_page_bytes));
     file_bytes_ = std::max(file_bytes_, home + count * k_page_bytes);
-    std::size_t index = region_index(first_page * k_page_bytes);
-    std::uint64_t first = first_page - super_.regions[index].heap_offset / k_page_bytes;
-    for (std::uint64_t page = first; page < first + count; page += format::k_leaf_pages)
-        REM_TRY(tables_[index].reserve(page));
-    return tables_[index].reserve(first + count - 1);
+    // Second homes of two regions may follow each other; leaves do not go beyond a region.
+    for (std::uint64_t page = first_page; page < first_page + count; page += format::k_leaf_pages)
+        REM_TRY(reserve_checksums(page));
+    return reserve_checksums(first_page + count - 1);
 }
 
 result<void> heap_file::reserve_places() {

@@ -45,7 +45,7 @@ result<std::vector<byte_range>> heap_file::forget(byte_range stretch, std::uint6
 }
 
 result<void> heap_file::reserve_to_forget(std::uint64_t first, std::uint64_t end) {
-    REM_TRY(reserve_map(1));
+    REM_TRY(reserve_map(2)); // in the middle of a run one becomes three
     for (std::uint64_t chunk = first; chunk < end; ++chunk)
         REM_TRY(reserve_checksums(chunk * chunk_pages())); // one node has those of all its pages
     return {};
@@ -67,13 +67,13 @@ result<void> heap_file::clear_checksums(std::uint64_t chunk) {
 
 result<void> heap_file::discard_unstored() {
     has_new_holes_ = true;
+    REM_TRY(discard_retired());
     // I5: also since a longer file may be so in the page cache only, when the sync after an extension failed. A commit
     // that relied on it would be lost.
     if (const std::uint64_t end = needed_end(); file_bytes_ > end) {
         REM_TRY(file_->resize("store: cut off unstored", end));
         file_bytes_ = end;
     }
-    REM_TRY(discard_retired());
     REM_TRY(discard_dead_homes());
     for (const extent& e : extents()) {
         if (!e.stored)

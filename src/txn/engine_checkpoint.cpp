@@ -103,7 +103,8 @@ double engine::limits_reached() const {
         return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
     };
     return std::max({part(log_->used_bytes(), options_.log_limit_bytes), part(view_->twin_bytes(), twin_limit_bytes()),
-                     part(store_->retired_bytes(), retired_limit_bytes())});
+                     part(store_->retired_bytes(), retired_limit_bytes()),
+                     part(view_->chunks_mapped_with_newer(), view::memory_view::k_chunks_mapped_with_newer_max)});
 }
 
 // As PostgreSQL spreads its checkpoints: done when half of the log that is there meanwhile is full.

@@ -226,6 +226,7 @@ void memory_view::accept_announced(const change_set& changes) {
     renew_twins(changes);
     count_unmapped(changes);
     announced_.clear();
+    kept_in_memory_.clear();
 }
 
 void memory_view::renew_twins(const change_set& changes) {
@@ -423,7 +424,7 @@ result<void> memory_view::forget(byte_range chunks) {
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
     for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk) {
         twins_.forget(chunk);
-        if (!maps_home(chunk))
+        if (maps(chunk, mapping::anonymous))
             note_mapped(1);
         mappings_.at(chunk) = mapping::anonymous;
     }

@@ -4,7 +4,8 @@
 //
 // R1 is kept here: committed content is the twin if there is one, else the frozen twin, else the image; never the view
 // itself.
-// R4: only commit, rollback and what settles, called with the write lock held, drop or remap pages.
+// R4: only commit, rollback and what settles, called with the write lock held, drop or remap pages that are committed; spilling,
+// with the store locked and writers paused, those that are not.
 //
 // A checkpoint that commits go on beside takes the twins that there are: they are *frozen*, and the next commit of such a
 // page makes another one. While they are written, nobody reads these pages from the image.
@@ -167,6 +168,10 @@ public:
 
     /// Committed content that the image does not have. None may be frozen.
     [[nodiscard]] std::vector<store::folded_page> twin_pages() const;
+    /// How many chunks have been mapped although they have newer pages, since the last checkpoint: each is a mapping of its own,
+    /// of the 65,530 that a process may have. At the limit no more are, and a checkpoint is due.
+    [[nodiscard]] std::uint64_t chunks_mapped_with_newer() const { return mapped_with_newer_; }
+    static constexpr std::uint64_t k_chunks_mapped_with_newer_max = 4096;
     [[nodiscard]] std::uint64_t twin_bytes() const {
         return twins_.bytes() + (frozen_is_in_image_ ? 0 : frozen_.bytes());
     }

@@ -19,8 +19,6 @@ namespace remanence::view {
 
 namespace {
 
-constexpr std::uint64_t k_mapped_with_newer_max = 4096; // of the 65,530 mappings that a process may have
-
 // Another thread may be about to write the page, or waits in a trap to do it. The thread sanitizer must not see this, since it
 // takes a write that waits for done, nor a call of memcpy.
 [[gnu::no_sanitize_thread]] void copy_page(std::byte* into, const std::byte* page) noexcept {
@@ -411,7 +409,7 @@ result<void> memory_view::map_unmapped() {
              ++chunk) {
             if (!maps(chunk, mapping::anonymous))
                 continue;
-            if (mapped_with_newer_ == k_mapped_with_newer_max)
+            if (mapped_with_newer_ == k_chunks_mapped_with_newer_max)
                 return {};
             REM_TRY(map_with_newer_pages(chunk));
         }

@@ -202,6 +202,65 @@ TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_are_read_at_on
     EXPECT_TRUE(std::equal(pages.begin() + k_page_bytes, pages.end(), page_bytes(2).span().begin()));
 }
 
+TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_have_room_for_their_checksums) {
+    ASSERT_TRUE(store_->add_regions(k_chunk));
+    const std::uint64_t border = store_->region_bytes() / k_chunk;
+    commit_fresh(border - 1, 1);
+    commit_fresh(border, 2);
+    publish();
+    ASSERT_TRUE(store_->add_second_homes({{border - 1, border}}));
+    move(border - 1, 3);
+    move(border, 4);
+    publish();
+    ASSERT_TRUE(reopen());
+    const std::uint64_t page = border * k_chunk_pages - 1;
+    ASSERT_EQ(store_->home_of((page + 1) * k_page_bytes), store_->home_of(page * k_page_bytes) + k_page_bytes);
+    std::size_t reserved = 0;
+    (void)disk_.take_trace();
+    ASSERT_TRUE(store_->reserve_pages(page, 2));
+    for (const auto& each : disk_.trace())
+        reserved += std::string_view(each.where) == "store: reserve checksums" ? 1U : 0U;
+    EXPECT_EQ(reserved, 2U); // a table of one leaf for each of these regions
+    fold(page, 5);
+    fold(page + 1, 6);
+    publish();
+    ASSERT_TRUE(reopen());
+    expect_model();
+}
+
+TEST_F(heap_file_contents, chunks_are_forgotten_in_the_middle_of_runs_that_moved_until_the_chunk_map_is_full) {
+    constexpr std::uint64_t k_chunks = 300;
+    ASSERT_TRUE(store_->add_regions(k_chunks * k_chunk));
+    for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
+        store_->accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
+    publish();
+    for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
+        ASSERT_NO_FATAL_FAILURE(move(chunk, chunk));
+    publish();
+    for (std::uint64_t chunk = 1; chunk + 1 < k_chunks; chunk += 2) { // each makes two exceptions more of one run
+        ASSERT_TRUE(store_->forget({chunk * k_chunk, k_chunk}, ++version_));
+        ASSERT_NO_FATAL_FAILURE(publish());
+    }
+    ASSERT_TRUE(reopen());
+    EXPECT_TRUE(store_->is_stored(k_chunks - 2));
+    EXPECT_FALSE(store_->is_stored(k_chunks - 3));
+}
+
+TEST_F(heap_file_contents, the_file_ends_before_homes_that_chunks_have_left) {
+    commit_fresh(0, 1);
+    publish();
+    const std::uint64_t first_home = store_->home_of(0);
+    move(0, 2);
+    publish();
+    move(0, 3); // back
+    ASSERT_EQ(store_->home_of(0), first_home);
+    publish();
+    store_->left_all_former_homes();
+    ASSERT_TRUE(store_->discard_unstored());
+    EXPECT_EQ(*store_->file().size(), first_home + k_chunk);
+    expect_model();
+}
+
 TEST_F(heap_file_contents, a_heap_with_all_the_regions_of_its_format_is_exhausted) {
     ASSERT_TRUE(store_->add_regions(k_chunk));
     edit_superblock(store_->super().sequence % 2, [](format::superblock& s) {

@@ -129,6 +129,21 @@ TEST_P(announced_changes, behind_the_accessible_memory_are_none) {
     EXPECT_TRUE(collect_announced().empty());
 }
 
+TEST_P(announced_changes, end_the_promise_that_their_pages_stay_in_memory) {
+    const auto is_spillable = [&] {
+        auto found = view_->find_spillable({});
+        EXPECT_TRUE(found);
+        return std::ranges::count(found->chunks, 3U) != 0;
+    };
+    ASSERT_TRUE(store_->add_regions(k_bytes));
+    put(3 * k_chunk_pages, 0, 1);
+    view_->keep_in_memory(3 * k_chunk, 8);
+    EXPECT_FALSE(is_spillable());
+    put_announced(1, 0, 1);
+    ASSERT_NO_FATAL_FAILURE(commit_announced());
+    EXPECT_TRUE(is_spillable());
+}
+
 TEST_P(announced_changes, are_told_from_others) {
     put(1, 0, 1);
     put(70, 0, 1);
