@@ -178,16 +178,15 @@ heap& heap::operator=(heap&& other) noexcept {
 
 void heap::close() {
     detail::heap_impl* impl = checked(impl_);
-    bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 &&
-                 impl->lock.enter_write(false) == txn::section_lock::outcome::outermost;
+    bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 && impl->try_enter_write();
     if (alone && impl->commits_in_flight != 0) { // of a section that has not returned yet; no other one begins now
-        impl->lock.leave_write();
+        impl->leave_write();
         alone = false;
     }
     if (!alone) {
         detail::raise(failure{errc::section_open,
                               path().string() + " cannot be closed while a section is open, or another thread commits. "
-                              "End every section first.",
+                                                "End every section first.",
                               path().string()});
     }
     result<void> committed;
@@ -197,7 +196,7 @@ void heap::close() {
         if (impl->options.commit_at_close && !impl->options.read_only)
             committed = impl->engine->commit();
         if (!committed && committed.why().code == errc::no_space) {
-            impl->lock.leave_write();
+            impl->leave_write();
             detail::raise(committed.why());
         }
         impl->end_threads(); // not before: the heap may stay open, and the threads are still needed

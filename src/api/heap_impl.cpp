@@ -42,12 +42,12 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
 }
 
 heap_impl::~heap_impl() {
-    forget_live_values();
     if (guard.same_process()) {
+        forget_live_values();
         end_threads();
         progress->bring(*engine);
     } else {
-        // A child of a fork has not the threads, and cannot end them.
+        // A child of a fork has not the threads, and cannot end them, nor wait for a lock that one of them held.
         (void)checkpointer.release(); // NOLINT(bugprone-unused-return-value)
         (void)syncer.release();       // NOLINT(bugprone-unused-return-value)
         (void)spiller.release();      // NOLINT(bugprone-unused-return-value)
@@ -286,6 +286,7 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
         try {
+            impl->engine->allow_writes(true);
             if (impl->options.commit_at_close && !impl->options.read_only)
                 (void)impl->engine->commit();
             impl->end_threads();

@@ -13,8 +13,7 @@ constexpr std::size_t k_slots = os::k_address_end / os::k_base_alignment; // hea
 // 1 MiB of zeros that costs memory only where heaps are.
 std::array<std::atomic<heap_impl*>, k_slots> slots{}; // NOLINT: see heap_impl.hpp
 std::mutex changing;
-std::size_t exclusive_count = 0;     // guarded by `changing`
-heap_impl* last_exclusive = nullptr; // guarded by `changing`
+std::size_t exclusive_count = 0; // guarded by `changing`
 std::atomic<heap_impl*> only{nullptr};
 
 std::size_t slot_of(const void* address) { return reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; }
@@ -49,7 +48,6 @@ void add(heap_impl& impl) {
     if (!is_default_candidate(impl))
         return;
     ++exclusive_count;
-    last_exclusive = &impl;
     only.store(exclusive_count == 1 ? &impl : nullptr, std::memory_order_release);
 }
 

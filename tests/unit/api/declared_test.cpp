@@ -416,5 +416,36 @@ TEST(declared_sections_with_traps, catch_stray_writes_all_the_same) {
     EXPECT_EQ(h.find_root<numbers>("list")->at(10'000), 19U);
 }
 
+// What is left of it in memory, of builds that do not look for it, is taken back by the library.
+TEST(declared_sections_with_traps, are_closed_after_an_undeclared_change_whether_or_not_stray_writes_are_caught) {
+    if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
+        GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker";
+    for (const bool by_destructor : {false, true}) {
+        const temp_dir dir;
+        heap_options options = small_heap();
+        options.tracker = tracking::trap;
+        options.catch_stray_writes = true;
+        {
+            heap h = heap::create(dir / "h", options);
+            auto& list = h.root<numbers>("list", k_number_count);
+            auto* freed = h.write([&] { return h.make<std::array<std::uint64_t, 100'000>>(); });
+            h.write(declared, [&] { h.destroy(freed); }); // chunks that no block uses: to be given back
+            (void)error_of([&] {
+                h.write(declared, [&] {
+                    h.touch(&list[0], 8);
+                    list[0] = 1;
+                    list[20'000] = 2; // not announced
+                });
+            });
+            if (!by_destructor)
+                h.close();
+        }
+        heap again = heap::open_existing(dir / "h", options);
+        EXPECT_LE(again.find_root<numbers>("list")->at(0), 1U);
+        EXPECT_EQ(again.find_root<numbers>("list")->at(20'000), 0U);
+        EXPECT_EQ(again.stats().recovered_commits, 0U);
+    }
+}
+
 } // namespace
 } // namespace remanence::test
