@@ -80,10 +80,9 @@ public:
     /// system cannot tell.
     virtual result<bool> is_hole(byte_range /*range*/) { return false; }
 
-    /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by unlock(),
-    /// by the destructor, and by the death of the process.
+    /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by the
+    /// destructor, and by the death of the process.
     virtual result<bool> try_lock(lock_kind kind) = 0;
-    virtual void unlock() = 0;
 
     /// Lays a private (copy-on-write) mapping of [offset, offset+bytes) over the address range at `where`, which the
     /// caller has reserved. Multiples of the page size. The mapping may outlive the file object.

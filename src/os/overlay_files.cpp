@@ -116,7 +116,6 @@ public:
         size_ = visible_ = *size;
         return true;
     }
-    void unlock() override { below_->unlock(); }
     result<void> map_private(void*, std::size_t, std::uint64_t, access) override {
         return fail(errc::not_supported, "cannot map " + path() + ": its changes are in memory only.", path());
     }

@@ -173,7 +173,11 @@ public:
 
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
         int flags = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-        if (::fallocate(descriptor_, flags, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
+        int code = 0;
+        do
+            code = ::fallocate(descriptor_, flags, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+        while (code != 0 && errno == EINTR);
+        if (code == 0)
             return {};
         if (errno != EOPNOTSUPP)
             return system_failure(errno, "cannot free space in", path_, offset);
@@ -201,15 +205,6 @@ public:
         if (errno == EAGAIN || errno == EACCES)
             return false;
         return system_failure(errno, "cannot lock", path_);
-    }
-
-    void unlock() override {
-        struct flock lock{};
-        lock.l_type = F_UNLCK;
-        lock.l_whence = SEEK_SET;
-        lock.l_start = k_lock_offset;
-        lock.l_len = 1;
-        ::fcntl(descriptor_, F_OFD_SETLK, &lock); // closing the descriptor would do it as well
     }
 
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
@@ -385,7 +380,10 @@ public:
         int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (descriptor < 0)
             return system_failure(errno, "cannot open the directory", directory);
-        int code = ::fsync(descriptor) == 0 ? 0 : errno;
+        int code = 0;
+        do
+            code = ::fsync(descriptor) == 0 ? 0 : errno;
+        while (code == EINTR);
         ::close(descriptor);
         if (code != 0)
             return system_failure(code, "cannot sync the directory", directory);

@@ -24,9 +24,9 @@ test_options& options() {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_states_default = 8'000; // of each workload; dearer ones less
+constexpr std::uint64_t k_states_default = 2'000; // of each workload; dearer ones less
 #else
-constexpr std::uint64_t k_states_default = 400; // sanitizers and debug builds are slow
+constexpr std::uint64_t k_states_default = 200; // sanitizers and debug builds are slow
 #endif
 
 void say(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }

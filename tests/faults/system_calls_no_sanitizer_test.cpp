@@ -263,6 +263,7 @@ constexpr silence k_silent[] = {
     {"ftruncate to cut off", ENOSPC, "the same"},
     {"ftruncate to cut off", EDQUOT, "the same"},
     {"fdatasync", EINTR, "repeated: it was interrupted, and has reported no write as failed yet"},
+    {"fsync", EINTR, "of a directory: likewise"},
     {"pread", k_short, "the rest is read"},
     {"pwrite", k_short, "the rest is written"},
 };

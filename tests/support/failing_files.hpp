@@ -93,7 +93,6 @@ private:
         result<bool> try_lock(os::lock_kind kind) override {
             return call<bool>("try_lock", [&] { return below_->try_lock(kind); });
         }
-        void unlock() override { below_->unlock(); }
         result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
             return call<void>("map_private", [&] { return below_->map_private(where, bytes, offset, protection); });
         }
