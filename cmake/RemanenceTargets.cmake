@@ -82,8 +82,11 @@ function(remanence_add_test_program target sources libraries)
     elseif(NOT unoptimized)
         target_precompile_headers(${target} REUSE_FROM support)
     endif()
-    # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests.
-    if(REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
+    # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests. So are those that
+    # no sanitizer runs.
+    if((REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
+       OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize=" AND target MATCHES "_no_sanitizer$")
+    )
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
         return()
     endif()
