@@ -113,8 +113,9 @@ result<reservation> reservation::at(std::uint64_t base, std::uint64_t bytes) {
 result<reservation> reservation::at_random(std::uint64_t bytes) {
     if (k_elsewhere_begin - k_bases_begin < bytes) {
         return fail(errc::invalid_argument,
-                    "reserve_bytes (" + std::to_string(bytes) + ") is larger than the range for heaps. "
-                    "Reserve less, or name an address where so much is free (heap_options::base).");
+                    "reserve_bytes (" + std::to_string(bytes) +
+                        ") is larger than the range for heaps. "
+                        "Reserve less, or name an address where so much is free (heap_options::base).");
     }
     auto taken = try_to_reserve_within(k_bases_begin, k_elsewhere_begin, bytes, k_random_tries);
     if (!taken)

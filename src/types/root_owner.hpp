@@ -26,8 +26,8 @@ public:
     /// Both must outlive it.
     owner_walk(txn::engine& engine, const alloc::block_allocator& blocks);
 
-    /// The first root found to reach the block that begins there. All calls together: O(blocks).
-    std::optional<owner> owner_of(const void* block);
+    /// The first root found to reach the block that begins at `wanted`. All calls together: O(blocks).
+    std::optional<owner> owner_of(const void* wanted);
     /// False when the walk was given up: then nothing is known of a block without an owner.
     [[nodiscard]] bool is_complete() const { return is_complete_; }
 

@@ -26,7 +26,7 @@ std::string counted(std::uint64_t number, std::string_view noun) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-    if (bytes < 10 * 1024)
+    if (bytes < 10 * KiB)
         return grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
     constexpr std::array<const char*, 4> k_units = {"KiB", "MiB", "GiB", "TiB"};
     double value = static_cast<double>(bytes) / 1024;
