@@ -2,11 +2,12 @@
 //
 // What lies in a heap is found by another process, perhaps of another program: so nothing in it may lead out of it, to
 // malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
-// templates of the standard library, with all that they are made of. A container is judged by its allocator and its
-// elements, and if that is one of the standard library, of Boost or of ours, that is all. Other classes hide their members; they are taken when their bytes are all there is to them (trivially
-// copyable, and assignable), and else refused until you vouch for them. Aggregates that cannot be taken apart (bases with
-// members, unions, more than 32 members) are such classes, but what each initialiser of theirs stands for is judged, if
-// there are no more than 256: so bases and members are, but of a union the first member only.
+// templates of the standard library, with all that they are made of. A container is judged by its allocator and its elements,
+// and if that is one of the standard library, of Boost or of ours, that is all. Other classes hide their members; they are
+// taken when their bytes are all there is to them (trivially copyable, and assignable), and else refused until you vouch for
+// them. Aggregates that cannot be taken apart (bases with members, unions, more than 32 members) are such classes, but what
+// each initialiser of theirs stands for is judged, if there are no more than 256: so bases and members are, but of a union
+// the first member only.
 //
 //
 //     template <>
@@ -283,6 +284,7 @@ concept has_container_interface = requires {
     typename T::value_type;
 } || requires { typename T::container_type; }; // std::stack and its kin
 
+/// By what such an interface says; unfit::hidden if there is none.
 template <class T, class... Open>
 auto judge_interface() {
     if constexpr (requires { typename T::container_type; })

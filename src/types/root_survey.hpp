@@ -1,8 +1,8 @@
 // Which roots of an inspected heap are whole: for a heap that is damaged in parts. May use: base, format, txn.
 //
-// What a root reaches is guessed (root_walk.hpp), generously. So a root that is called whole is whole with all that it reaches
-// by plain pointers and by our containers' distances. Words that only look like either make the answer too dark, never too bright; pointers that are packed,
-// tagged or not aligned are not followed.
+// What a root reaches is guessed (root_walk.hpp), generously. So a root that is called whole is whole with all that it
+// reaches by plain pointers and by our containers' distances. Words that only look like either make the answer too dark,
+// never too bright; pointers that are packed, tagged or not aligned are not followed.
 #pragma once
 
 #include "base/result.hpp"
