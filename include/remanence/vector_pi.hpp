@@ -468,19 +468,14 @@ private:
     }
     /// The same behind the last, where there is room.
     void append_all(vector_pi& added) {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(end(), added.size() * k_element_bytes);
-        Allocator alloc = get_allocator();
-        size_type made = 0;
+        const size_type before = size();
         try {
-            for (; made != added.size(); ++made)
-                alloc_traits::construct(alloc, end() + made, std::move_if_noexcept(added[made]));
+            for (T& each : added)
+                emplace_back(std::move_if_noexcept(each));
         } catch (...) {
-            destroy(size_, size_ + made);
+            cut(before);
             throw;
         }
-        size_ += made;
     }
     /// Between two elements a gap of raw places, while some are erased; closed at the end, whatever the predicate
     /// throws.
