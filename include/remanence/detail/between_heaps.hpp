@@ -31,11 +31,10 @@ template <class T>
         typename T::value_type;
     } && (!std::same_as<typename T::value_type, T>)
 inline constexpr bool can_be_copied_v<T> = std::is_copy_constructible_v<T> && can_be_copied_v<typename T::value_type>;
-template <class First, class Second>
-inline constexpr bool can_be_copied_v<std::pair<First, Second>> =
-    can_be_copied_v<std::remove_cv_t<First>> && can_be_copied_v<std::remove_cv_t<Second>>;
 template <class... Parts>
 inline constexpr bool can_be_copied_v<std::tuple<Parts...>> = (can_be_copied_v<std::remove_cv_t<Parts>> && ...);
+template <class First, class Second>
+inline constexpr bool can_be_copied_v<std::pair<First, Second>> = can_be_copied_v<std::tuple<First, Second>>;
 
 [[noreturn]] inline void refuse_to_make_anew() {
     throw std::invalid_argument("remanence: elements that cannot be moved cannot go to another heap");
