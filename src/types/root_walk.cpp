@@ -60,9 +60,8 @@ void root_walk::reach(std::uint64_t offset) {
 void root_walk::reach_beginning(std::uint64_t offset) {
     if (offset >= heap_.heap_bytes_end())
         return;
-    const auto block = heap_.block_of(offset);
-    if (block && block->offset == offset && seen_.insert(offset))
-        pending_.push_back(*block);
+    if (const auto block = heap_.block_of(offset); block && block->offset == offset)
+        reach(offset);
 }
 
 } // namespace remanence::types
