@@ -394,14 +394,21 @@ INSTANTIATE_TEST_SUITE_P(trackers, declared_sections,
                                                                    : "fallback";
                          });
 
-TEST(declared_sections_with_traps, catch_stray_writes_all_the_same) {
-    if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
-        GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker";
-    const temp_dir dir;
-    heap_options options = small_heap();
-    options.tracker = tracking::trap;
-    options.catch_stray_writes = true;
-    heap h = heap::create(dir / "h", options);
+class declared_sections_with_traps : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
+            GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker";
+        options_.tracker = tracking::trap;
+        options_.catch_stray_writes = true;
+    }
+
+    temp_dir dir_;
+    heap_options options_ = small_heap();
+};
+
+TEST_F(declared_sections_with_traps, catch_stray_writes_all_the_same) {
+    heap h = heap::create(dir_ / "h", options_);
     auto& list = h.root<numbers>("list", k_number_count);
     for (std::uint64_t i = 0; i < 20; ++i) {
         h.write(declared, [&] {
@@ -410,23 +417,18 @@ TEST(declared_sections_with_traps, catch_stray_writes_all_the_same) {
         });
     }
     EXPECT_TRUE(
-        is_error(error_of([&] { h.touch(&list[0], 8); }), errc::section_conflict, dir / "h", "Call it within one"));
+        is_error(error_of([&] { h.touch(&list[0], 8); }), errc::section_conflict, dir_ / "h", "Call it within one"));
     h.close();
-    h = heap::open_existing(dir / "h", options);
+    h = heap::open_existing(dir_ / "h", options_);
     EXPECT_EQ(h.find_root<numbers>("list")->at(10'000), 19U);
 }
 
 // What is left of it in memory, of builds that do not look for it, is taken back by the library.
-TEST(declared_sections_with_traps, are_closed_after_an_undeclared_change_whether_or_not_stray_writes_are_caught) {
-    if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
-        GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker";
+TEST_F(declared_sections_with_traps, are_closed_after_a_change_that_nobody_announced) {
     for (const bool by_destructor : {false, true}) {
-        const temp_dir dir;
-        heap_options options = small_heap();
-        options.tracker = tracking::trap;
-        options.catch_stray_writes = true;
+        const fs::path file = dir_ / (by_destructor ? "destroyed" : "closed");
         {
-            heap h = heap::create(dir / "h", options);
+            heap h = heap::create(file, options_);
             auto& list = h.root<numbers>("list", k_number_count);
             auto* freed = h.write([&] { return h.make<std::array<std::uint64_t, 100'000>>(); });
             h.write(declared, [&] { h.destroy(freed); }); // chunks that no block uses: to be given back
@@ -440,7 +442,7 @@ TEST(declared_sections_with_traps, are_closed_after_an_undeclared_change_whether
             if (!by_destructor)
                 h.close();
         }
-        heap again = heap::open_existing(dir / "h", options);
+        heap again = heap::open_existing(file, options_);
         EXPECT_LE(again.find_root<numbers>("list")->at(0), 1U);
         EXPECT_EQ(again.find_root<numbers>("list")->at(20'000), 0U);
         EXPECT_EQ(again.stats().recovered_commits, 0U);
