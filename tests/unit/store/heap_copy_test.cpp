@@ -141,6 +141,26 @@ TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
     EXPECT_TRUE(contents("dir/copy") == contents(k_path));
 }
 
+TEST_F(heap_copy, that_could_not_be_written_in_part_is_completed_by_another_update) {
+    for (std::uint64_t n = 0;; ++n) {
+        auto copied = copy_in_progress::begin(disk_, "dir/copy", 0600);
+        ASSERT_TRUE(copied);
+        disk_.fail_at(n, errc::no_space);
+        const bool failed = !(*copied)->update(*store_, {});
+        disk_.work_again();
+        if (failed) {
+            ASSERT_TRUE((*copied)->update(*store_, {}));
+        }
+        ASSERT_TRUE((*copied)->finish(existing::refused));
+        EXPECT_TRUE(contents("dir/copy") == contents(k_path));
+        ASSERT_TRUE(disk_.remove("test", "dir/copy"));
+        if (!failed) {
+            EXPECT_GT(n, 2U);
+            return;
+        }
+    }
+}
+
 TEST_F(heap_copy, is_gone_when_it_was_not_finished) {
     auto copied = copy_in_progress::begin(disk_, "dir/copy", 0600);
     ASSERT_TRUE(copied);
