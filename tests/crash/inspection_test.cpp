@@ -80,13 +80,13 @@ open_function inspected(open_function open, counts& count) {
 TEST(inspection_after_power_loss, tells_what_the_next_open_finds) {
     counts count;
     const std::uint64_t states_max = options().states / 80; // each is read three times
-    constexpr std::uint64_t k_states_min = 20;
+    const std::uint64_t states_min = options().states / 100;
     for (workload each : engine_workloads()) {
         if (each.name == "replaced") // opening it may put another heap there first
             continue;
         SCOPED_TRACE(each.name);
         each.open = inspected(std::move(each.open), count);
-        const std::uint64_t states = std::max(states_max / each.cost, k_states_min);
+        const std::uint64_t states = std::max(states_max / each.cost, states_min);
         const auto report = explore(each, {.seed = options().seed, .states = states});
         EXPECT_EQ(report.violation, "");
         if (HasFailure())
@@ -95,7 +95,7 @@ TEST(inspection_after_power_loss, tells_what_the_next_open_finds) {
     std::cout << count.inspected << " heaps inspected and then opened, " << count.to_be_recovered
               << " of them to be recovered, " << count.torn_superblocks << " with a torn superblock, and "
               << count.torn_before_the_log << " with one torn before there was a log, which counts as damage\n";
-    EXPECT_GT(count.to_be_recovered, 500U);
+    EXPECT_GT(count.to_be_recovered, 25 * states_min);
 }
 
 } // namespace
