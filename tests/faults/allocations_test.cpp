@@ -12,9 +12,9 @@ namespace remanence::faults {
 namespace {
 
 #if defined(NDEBUG)
-constexpr std::uint64_t k_stride = 1;
+constexpr bool k_is_slow = false;
 #else
-constexpr std::uint64_t k_stride = 7; // sanitizers and debug builds are slow
+constexpr bool k_is_slow = true; // sanitizers and debug builds are
 #endif
 
 class failing_allocations : public testing::TestWithParam<bool> {};
@@ -29,7 +29,8 @@ TEST_P(failing_allocations, lose_nothing_that_was_acknowledged) {
     std::uint64_t repeated = 0;
     std::uint64_t n = 0;
     std::uint64_t tried = 0;
-    for (;; n += k_stride, tried++) {
+    const std::uint64_t stride = stride_of_faults(k_is_slow ? 7 : from_then_on ? 3 : 1);
+    for (;; n += stride, tried++) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         const auto dir = test::temp_dir::in_memory();
         const std::filesystem::path where = dir.path();

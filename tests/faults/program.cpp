@@ -6,6 +6,8 @@
 #include "store/heap_copy.hpp"
 #include "txn/inspection.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
@@ -278,6 +280,11 @@ std::string check_what_is_left(const std::filesystem::path& where, const story& 
         if (auto wrong = check_heap(where / "copy", {5, k_on_copy}); !wrong.empty())
             return "the copy: " + wrong;
     return {};
+}
+
+std::uint64_t stride_of_faults(std::uint64_t usual) {
+    const char* const wanted = std::getenv("REMANENCE_FAULT_STRIDE");
+    return wanted != nullptr ? std::max<std::uint64_t>(std::strtoull(wanted, nullptr, 10), 1) : usual;
 }
 
 } // namespace remanence::faults

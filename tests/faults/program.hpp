@@ -31,4 +31,7 @@ story run_program(const std::filesystem::path& where, bool once, bool replaces =
 /// Opens what the program left, heap and copy, and uses it. Returns what is wrong; empty: nothing.
 std::string check_what_is_left(const std::filesystem::path& where, const story& told);
 
+/// Every how many calls one fails: REMANENCE_FAULT_STRIDE, or else this.
+std::uint64_t stride_of_faults(std::uint64_t usual);
+
 } // namespace remanence::faults
