@@ -1,6 +1,7 @@
 // The compiled half of fragile elements: the table of the objects that references to them share, and errors.
 
 #include "api/heap_impl.hpp"
+#include "os/held_across_fork.hpp"
 
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/fragile.hpp>
@@ -12,13 +13,12 @@ namespace remanence::detail {
 
 namespace {
 
-struct live_values {
-    std::mutex mutex;
-    std::unordered_map<const void*, live_value*> by_element;
-};
+using live_values = std::unordered_map<const void*, live_value*>;
+std::mutex using_live; // guards all_live(); trivial to destroy
 
 /// Never destroyed, so that references may live as long as the process.
 live_values& all_live() {
+    os::hold_across_fork<using_live>();
     static auto* const all = new live_values;
     return *all;
 }
@@ -27,9 +27,9 @@ live_values& all_live() {
 
 live_value* share_live_value(const void* element) noexcept {
     live_values& all = all_live();
-    const std::scoped_lock lock(all.mutex);
-    const auto found = all.by_element.find(element);
-    if (found == all.by_element.end())
+    const std::scoped_lock lock(using_live);
+    const auto found = all.find(element);
+    if (found == all.end())
         return nullptr;
     ++found->second->references_;
     return found->second;
@@ -37,24 +37,24 @@ live_value* share_live_value(const void* element) noexcept {
 
 void add_live_value(live_value& value) {
     live_values& all = all_live();
-    const std::scoped_lock lock(all.mutex);
-    all.by_element.emplace(value.element(), &value);
+    const std::scoped_lock lock(using_live);
+    all.emplace(value.element(), &value);
 }
 
 bool release_live_value(live_value& value) noexcept {
     live_values& all = all_live();
-    const std::scoped_lock lock(all.mutex);
+    const std::scoped_lock lock(using_live);
     if (--value.references_ != 0)
         return false;
     if (!value.is_forgotten()) // else the element may have another one
-        all.by_element.erase(value.element());
+        all.erase(value.element());
     return true;
 }
 
 void forget_live_values(const void* first, std::size_t bytes) noexcept {
     live_values& all = all_live();
-    const std::scoped_lock lock(all.mutex);
-    std::erase_if(all.by_element, [&](const auto& each) {
+    const std::scoped_lock lock(using_live);
+    std::erase_if(all, [&](const auto& each) {
         const auto offset = reinterpret_cast<std::uintptr_t>(each.first) - reinterpret_cast<std::uintptr_t>(first);
         if (offset >= bytes)
             return false;

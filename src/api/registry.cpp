@@ -1,5 +1,6 @@
 #include "api/heap_impl.hpp"
 #include "os/fault_handler.hpp"
+#include "os/held_across_fork.hpp"
 
 #include <array>
 #include <mutex>
@@ -42,6 +43,7 @@ bool locate(const void* address, os::fault_place& place) {
 
 void add(heap_impl& impl) {
     os::install_fault_handler(locate);
+    os::hold_across_fork<changing>();
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->reserved_bytes();
     fill(impl, &impl);

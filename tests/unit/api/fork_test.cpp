@@ -6,10 +6,14 @@
 #include "support/gate.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+
+#include <unistd.h>
 
 namespace remanence::test {
 namespace {
@@ -154,6 +158,26 @@ TEST_F(fork_of_a_process, the_child_opens_a_heap_of_its_own) {
               "works");
     expect_parent_unharmed();
     EXPECT_TRUE(file_has_contents(dir_ / "mine"));
+}
+
+// The process's tables, which other threads of the parent are in.
+TEST_F(fork_of_a_process, the_child_waits_for_no_thread_of_the_parent) {
+    std::atomic<bool> ends = false;
+    std::jthread busy([&] {
+        while (!ends)
+            (void)detail::registry::holds(dir_ / "none"); // with the table locked
+    });
+    for (int i = 0; i != 20; ++i) {
+        EXPECT_EQ(in_child([&] {
+                      ::alarm(20);
+                      heap mine = heap::open(make_heap(dir_ / ("mine" + std::to_string(i))), small_heap());
+                      return std::string(has_contents(mine) ? "works" : "does not");
+                  }),
+                  "works");
+    }
+    ends = true;
+    busy.join();
+    expect_parent_unharmed();
 }
 
 // The thread that carries it out is the parent's, and in the midst of a write.
