@@ -31,7 +31,8 @@ void change_words(std::uint64_t* words, std::uint32_t begin, std::uint32_t end, 
         return;
     std::uint64_t bits = ~std::uint64_t{0} << (begin % k_word_bits);
     std::uint32_t word = begin / k_word_bits;
-    for (; word != (end - 1) / k_word_bits; ++word, bits = ~std::uint64_t{0})
+    const std::uint32_t last = (end - 1) / k_word_bits;
+    for (; word != last; ++word, bits = ~std::uint64_t{0}) [[unlikely]]
         change(words[word], bits);
     change(words[word], bits & (~std::uint64_t{0} >> (k_word_bits - 1 - (end - 1) % k_word_bits)));
 }

@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace remanence::alloc {
@@ -27,31 +28,28 @@ namespace remanence::alloc {
 class magazines {
 public:
     static constexpr std::uint32_t k_granules_max = 64; // of a block that is kept
-    static constexpr std::uint32_t k_capacity = 15;     // of each size: with its count, two cache lines
+    static constexpr std::uint32_t k_capacity = 15;     // of each size: with their count, two cache lines
 
     /// Null when there is none of this size, in granules.
     [[nodiscard]] void* take(std::uint32_t granules) {
         if (granules > k_granules_max)
             return nullptr;
         stack& from = all_[granules - 1];
-        return from.count == 0 ? nullptr : std::exchange(from.blocks[--from.count], nullptr);
+        return from.count() == 0 ? nullptr : from.pop();
     }
     /// False when there is no room. It must not lie here already.
     [[nodiscard]] bool put(void* block, std::uint32_t granules) {
         if (granules > k_granules_max)
             return false;
         stack& onto = all_[granules - 1];
-        if (onto.count == k_capacity)
+        if (onto.count() == k_capacity)
             return false;
-        onto.blocks[onto.count++] = block;
+        onto.push(block);
         sizes_ |= std::uint64_t{1} << (granules - 1);
         return true;
     }
     [[nodiscard]] bool holds(const void* block, std::uint32_t granules) const {
-        if (granules > k_granules_max)
-            return false;
-        const stack& in = all_[granules - 1];
-        return std::find(in.blocks.begin(), in.blocks.end(), block) != in.blocks.end();
+        return granules <= k_granules_max && all_[granules - 1].holds(block);
     }
     /// False: perhaps it is.
     [[nodiscard]] bool is_surely_empty() const { return sizes_ == 0; }
@@ -59,7 +57,7 @@ public:
         std::uint64_t sum = 0;
         for (std::uint64_t left = sizes_; left != 0; left &= left - 1) {
             const auto index = static_cast<std::uint32_t>(std::countr_zero(left));
-            sum += all_[index].count * (index + 1) * k_granule_bytes;
+            sum += all_[index].count() * (index + 1) * k_granule_bytes;
         }
         return sum;
     }
@@ -71,17 +69,69 @@ public:
     void take_all(const F& f) {
         for (; sizes_ != 0; sizes_ &= sizes_ - 1) {
             const auto granules = static_cast<std::uint32_t>(std::countr_zero(sizes_)) + 1;
-            stack& from = all_[granules - 1];
-            for (std::uint64_t i = 0; i < from.count; ++i)
-                f(std::exchange(from.blocks[i], nullptr), granules);
-            from.count = 0;
+            all_[granules - 1].take_all([&](void* block) { f(block, granules); });
         }
     }
 
 private:
-    struct alignas(64) stack {
-        std::uint64_t count = 0;
-        std::array<void*, k_capacity> blocks{}; // the last in is the first out; null behind them
+    /// The last in is the first out. Addresses are kept in halves: whether one is among them is asked at each free, and that its
+    /// lower half is not takes four comparisons of vectors.
+    class alignas(64) stack {
+    public:
+        [[nodiscard]] std::uint32_t count() const { return count_; }
+        void push(const void* block) {
+            const auto address = reinterpret_cast<std::uint64_t>(block);
+            low_[count_] = static_cast<std::uint32_t>(address);
+            high_[count_++] = static_cast<std::uint32_t>(address >> 32);
+        }
+        [[nodiscard]] void* pop() {
+            --count_;
+            void* const block = at(count_);
+            low_[count_] = k_none;
+            return block;
+        }
+        [[nodiscard]] bool holds(const void* block) const {
+            using four [[gnu::vector_size(16)]] = std::uint32_t;
+            four low[4];
+            static_assert(sizeof low == sizeof low_);
+            std::memcpy(low, low_.data(), sizeof low);
+            const four wanted = four{} + static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(block));
+            const auto alike = (low[0] == wanted) | (low[1] == wanted) | (low[2] == wanted) | (low[3] == wanted);
+            std::uint64_t halves[2];
+            std::memcpy(halves, &alike, sizeof halves);
+            return (halves[0] | halves[1]) != 0 && is_among(block);
+        }
+        /// Calls f(block) in the order in which they came.
+        template <class F>
+        void take_all(const F& f) {
+            for (std::uint32_t i = 0; i != count_; ++i) {
+                void* const block = at(i);
+                low_[i] = k_none;
+                f(block);
+            }
+            count_ = 0;
+        }
+
+    private:
+        static constexpr std::uint32_t k_none = 1; // no block begins at an odd address
+
+        [[nodiscard]] void* at(std::uint32_t index) const {
+            return reinterpret_cast<void*>(std::uint64_t{high_[index]} << 32 | low_[index]);
+        }
+        [[gnu::cold]] [[nodiscard]] bool is_among(const void* block) const {
+            std::uint32_t i = 0;
+            while (i != count_ && at(i) != block)
+                ++i;
+            return i != count_;
+        }
+
+        std::array<std::uint32_t, 16> low_ = [] {
+            std::array<std::uint32_t, 16> none{};
+            none.fill(k_none);
+            return none;
+        }();
+        std::array<std::uint32_t, k_capacity> high_{};
+        std::uint32_t count_ = 0;
     };
     static_assert(sizeof(stack) == 128);
 

@@ -229,10 +229,8 @@ struct slabs::place {
 [[gnu::always_inline]] inline bool slabs::move_to_bin(const place& freed) {
     const page_descriptor& d = *freed.descriptor;
     if (d.count != 0 && d.bin == k_bin_count - 1)
-        return true; // that of the longest holes
-    const std::uint32_t from = freed.begin - std::min(freed.begin, k_small_granules_max);
-    const std::uint32_t to = std::min(freed.end + k_small_granules_max, k_slab_granules);
-    const hole around{behind_last_set(freed.used, from, freed.begin), find_set(freed.used, freed.end, to)};
+        return true; // that of the longest holes; what is free beside those granules is shorter
+    const hole around{behind_last_set(freed.used, 0, freed.begin), find_set(freed.used, freed.end, k_slab_granules)};
     if (d.count == 0)
         return link(freed.slab, around);
     return bin_of(around.length()) <= d.bin || (unlink(freed.slab) && link(freed.slab, around));

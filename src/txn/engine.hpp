@@ -15,6 +15,7 @@
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
 #include "os/page_scan.hpp"
+#include "os/quick_mutex.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
 #include "txn/checkpoint_run.hpp"
@@ -340,7 +341,7 @@ private:
     std::unique_ptr<log::redo_log> log_;               // from the first commit on
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
-    mutable std::mutex allocation_; // guards allocator_ and the view's growth
+    mutable os::quick_mutex allocation_; // guards allocator_ and the view's growth
     std::atomic<bool> has_grown_ = false;
     std::atomic<bool> is_declared_ = false; // written with allocation_ held
     bool may_write_ = true;                 // guarded by allocation_; false: the allocator, too, would be caught
