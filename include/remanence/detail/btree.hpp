@@ -15,6 +15,7 @@
 #include <remanence/detail/btree_iterator.hpp>
 #include <remanence/detail/btree_node.hpp>
 #include <remanence/detail/kept_allocator.hpp>
+#include <remanence/detail/text_keys.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -76,6 +77,12 @@ public:
         return {last, last == nullptr ? std::size_t{0} : last->count};
     }
 
+    /// What the comparator says of two keys.
+    template <class A, class B>
+    [[nodiscard]] bool is_less(const A& a, const B& b) const {
+        return less_keys(compare_, a, b);
+    }
+
     /// Where a descent ended: in a leaf, where such a key would be inserted, and at the element that is there or next.
     struct search {
         place leaf;
@@ -84,12 +91,12 @@ public:
     /// At the first element that is not less than `key`.
     template <class K>
     [[nodiscard]] search lower(const K& key) const {
-        return descend([&](const Key& other) { return compare_(other, key); });
+        return descend([&](const Key& other) { return is_less(other, key); });
     }
     /// At the first element that is greater than `key`.
     template <class K>
     [[nodiscard]] search upper(const K& key) const {
-        return descend([&](const Key& other) { return !compare_(key, other); });
+        return descend([&](const Key& other) { return !is_less(key, other); });
     }
 
     /// Inserts where a search, or leaf_before(), said. Returns where the element is. std::bad_alloc: nothing happened.
@@ -120,31 +127,12 @@ public:
 
     /// Destroys an element; returns the place of the next.
     place erase(place at) noexcept {
-        alignas(typename nodes::slot_type) std::byte raw[nodes::k_slot_bytes];
-        const place next = take(at, raw);
         Alloc where = alloc();
-        nodes::destroy(where, raw);
-        return next;
+        return remove(at, [&](void* slot) { nodes::destroy(where, slot); });
     }
     /// Moves an element into a raw slot; returns the place of the next.
     place take(place at, void* into) noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce_node(at.node, announce);
-        nodes::move(nodes::slot(at.node, at.index), into);
-        const bool is_inner = at.node->height != 0;
-        if (is_inner) { // the one before, which is in a leaf, takes its slot
-            place before = steps::behind(nodes::child(at.node, at.index));
-            --before.index;
-            announce_node(before.node, announce);
-            nodes::move(nodes::slot(before.node, before.index), nodes::slot(at.node, at.index));
-            at = before;
-        }
-        nodes::move(at.node, at.index + 1, at.node, at.index, at.node->count - at.index - 1);
-        --at.node->count;
-        --size_;
-        at = steps::settled(fill(at, announce));
-        return is_inner ? steps::next(at) : at;
+        return remove(at, [&](void* slot) { nodes::move(slot, into); });
     }
 
     void clear() noexcept {
@@ -202,6 +190,28 @@ private:
     template <class Nodes> // a template, since Value may still be incomplete here
     using node_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Nodes::unit>;
 
+    /// Closes a slot that `empty` makes raw; returns the place of the next element.
+    template <class Empty>
+    place remove(place at, const Empty& empty) noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce_node(at.node, announce);
+        empty(nodes::slot(at.node, at.index));
+        const bool is_inner = at.node->height != 0;
+        if (is_inner) { // the one before, which is in a leaf, takes its slot
+            place before = steps::behind(nodes::child(at.node, at.index));
+            --before.index;
+            announce_node(before.node, announce);
+            nodes::move(nodes::slot(before.node, before.index), nodes::slot(at.node, at.index));
+            at = before;
+        }
+        nodes::move(at.node, at.index + 1, at.node, at.index, at.node->count - at.index - 1);
+        --at.node->count;
+        --size_;
+        at = steps::settled(fill(at, announce));
+        return is_inner ? steps::next(at) : at;
+    }
+
     static void swap_links(link<node>& a, link<node>& b) noexcept {
         node* const kept = a.get();
         a.set(b.get());
@@ -253,12 +263,22 @@ private:
         std::size_t from = 0;
         std::size_t left = n->count;
         if constexpr (std::is_arithmetic_v<Key>) { // without a branch that depends on the outcome
-            while (left > 1) {
+            constexpr std::size_t k_counted = 8;
+            while (left > k_counted) {
                 const std::size_t half = left / 2;
                 from = is_before(key_at({n, from + half - 1})) ? from + half : from;
                 left -= half;
             }
-            return left == 1 && is_before(key_at({n, from})) ? from + 1 : from;
+            if (n->count < k_counted) {
+                while (from != n->count && is_before(key_at({n, from})))
+                    ++from;
+                return from;
+            }
+            from = std::min(from, n->count - k_counted); // the last ones are counted without waiting for each other
+            std::size_t before = from;
+            for (std::size_t i = 0; i != k_counted; ++i)
+                before += is_before(key_at({n, from + i})) ? 1U : 0U;
+            return before;
         } else { // with the fewest comparisons, the next of which the processor begins ahead
             while (left != 0) {
                 const std::size_t half = left / 2;

@@ -166,7 +166,7 @@ public:
             become<propagates>(other);
         } else {
             btree_container moved(std::move(other), tree_.alloc());
-            tree_.set_compare(other.tree_.compare());
+            tree_.set_compare(other.tree_.compare()); // NOLINT(bugprone-use-after-move): elements were
             become<false>(moved);
         }
         return *this;
@@ -401,7 +401,7 @@ protected:
     [[nodiscard]] target target_of(const key_type& key) const {
         if constexpr (Traits::k_is_unique) {
             const auto found = tree_.lower(key);
-            if (found.found != tree_.end() && !tree_.compare()(key, tree::key_at(found.found)))
+            if (found.found != tree_.end() && !tree_.is_less(key, tree::key_at(found.found)))
                 return {found.found, true};
             return {found.leaf, false};
         } else {
@@ -458,7 +458,7 @@ protected:
             typename tree::detached made(tree_.alloc(), *first);
             if (!empty()) {
                 const key_type& before = tree::key_at(steps::previous(tree_.end()));
-                if (Traits::k_is_unique ? !tree_.compare()(before, made.key()) : tree_.compare()(made.key(), before))
+                if (Traits::k_is_unique ? !tree_.is_less(before, made.key()) : tree_.is_less(made.key(), before))
                     refuse_unsorted();
             }
             (void)tree_.put(tree_.end(), made);
@@ -480,7 +480,7 @@ private:
     template <class K>
     [[nodiscard]] place find_place(const K& key) const {
         const place found = tree_.lower(key).found;
-        return found == tree_.end() || tree_.compare()(key, tree::key_at(found)) ? tree_.end() : found;
+        return found == tree_.end() || tree_.is_less(key, tree::key_at(found)) ? tree_.end() : found;
     }
     [[nodiscard]] size_type count_of(const key_type& key) const {
         if constexpr (Traits::k_is_unique)
@@ -493,7 +493,7 @@ private:
         const place first = tree_.lower(key).found;
         if constexpr (!Traits::k_is_unique)
             return {Iterator(first), Iterator(tree_.upper(key).found)};
-        if (first == tree_.end() || tree_.compare()(key, tree::key_at(first)))
+        if (first == tree_.end() || tree_.is_less(key, tree::key_at(first)))
             return {Iterator(first), Iterator(first)};
         return {Iterator(first), Iterator(steps::next(first))};
     }

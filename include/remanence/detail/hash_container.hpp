@@ -64,7 +64,7 @@ public:
 
     /// What find() takes without making a key of it.
     template <class K>
-    static constexpr bool findable =
+    static constexpr bool is_findable_v =
         std::same_as<std::remove_cvref_t<K>, key_type> || transparent_hashing<hasher, key_equal>;
 
     static_assert(std::is_same_v<typename alloc_traits::value_type, value_type>,
@@ -226,12 +226,12 @@ public:
     /// after the other, but the memory that the next ones need comes meanwhile, where find() waits for it. `act` may insert and erase,
     /// also what is still to come; not assign, swap or move the container. Keys are read, and hashed, up to 24 ahead of it.
     template <std::ranges::forward_range Keys, class Act>
-        requires findable<std::ranges::range_reference_t<Keys>>
+        requires is_findable_v<std::ranges::range_reference_t<Keys>>
     void find_each(Keys&& keys, Act act) { // NOLINT(cppcoreguidelines-missing-std-forward): read more than once
         find_each_ahead(keys, [&](place at) { act(iterator(at)); });
     }
     template <std::ranges::forward_range Keys, class Act>
-        requires findable<std::ranges::range_reference_t<Keys>>
+        requires is_findable_v<std::ranges::range_reference_t<Keys>>
     void find_each(Keys&& keys, Act act) const { // NOLINT(cppcoreguidelines-missing-std-forward)
         find_each_ahead(keys, [&](place at) { act(const_iterator(at)); });
     }
@@ -266,10 +266,8 @@ public:
     // Erasure. Takes no memory and gives none back, but for clear().
 
     iterator erase(const_iterator where) noexcept {
-        iterator next(where.place());
-        ++next;
         table_.erase(where.place());
-        return next;
+        return iterator(table::block::following(where.place()));
     }
     iterator erase(iterator where) noexcept
         requires(!std::same_as<iterator, const_iterator>)

@@ -140,6 +140,12 @@ struct hash_block {
         return ended(at);
     }
 
+    /// The first element behind one, which may be erased, or the end. Pure, so that whoever has no use for it does not compute it.
+    [[nodiscard, gnu::pure, gnu::noinline]] static hash_place following(hash_place at) noexcept {
+        std::uint32_t taken = 0;
+        return next(at, taken);
+    }
+
 private:
     [[nodiscard]] static std::uint32_t taken_in(const unsigned char* group) noexcept {
         return hash_group::empty(group) ^ k_hash_slots_mask;
