@@ -112,7 +112,7 @@ run_map_benchmark(const options& chosen, const std::string& benchmark, const std
                 if (!is_wanted(each, chosen.only) || (is_possible && !is_possible(each, work.keys)))
                     continue;
                 const scratch_directory scratch(chosen.dir);
-                note(each + ", " + title);
+                note(std::string(each).append(", ").append(title));
                 for (const measurement& result :
                      run_child({each, work.keys, std::to_string(work.entries), scratch.path()}))
                     found.add(each, title, work.entries, result);

@@ -178,7 +178,7 @@ void measure(Maps& maps, const workload& work) {
                                                   {"iterate", &passes<Maps, Key>::iterate},
                                                   {"erase", &passes<Maps, Key>::erase}};
     for (const auto& [name, what] : steps) {
-        benchmark::RegisterBenchmark(name, [&all, what = what](benchmark::State& state) { (all.*what)(state); })
+        benchmark::RegisterBenchmark(name, [&all, one = what](benchmark::State& state) { (all.*one)(state); })
             ->UseManualTime()
             ->MinTime(0.05);
     }

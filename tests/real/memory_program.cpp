@@ -23,7 +23,7 @@ void change(numbers& all, std::uint64_t by) {
 
 /// One commit for each 32 MiB, in which one word of so many is changed.
 void change_in_parts(remanence::heap& heap, numbers& all, std::size_t step, std::uint64_t by) {
-    constexpr std::size_t k_part = 32 * 1024 * 1024 / sizeof(std::uint64_t);
+    constexpr std::size_t k_part = std::size_t{32} * 1024 * 1024 / sizeof(std::uint64_t);
     for (std::size_t from = 0; from < all.size(); from += k_part) {
         for (std::size_t i = from; i < std::min(from + k_part, all.size()); i += step)
             all[i] = i + by;
@@ -33,7 +33,7 @@ void change_in_parts(remanence::heap& heap, numbers& all, std::size_t step, std:
 
 /// In one section, a word of every eighth page, in no order; and back again.
 void change_at_random(remanence::heap& heap, numbers& all) {
-    constexpr std::size_t k_stride = 8 * 4096 / sizeof(std::uint64_t);
+    constexpr std::size_t k_stride = std::size_t{8} * 4096 / sizeof(std::uint64_t);
     const std::size_t count = all.size() / k_stride; // a power of two, so that an odd factor leads to each once
     for (const std::uint64_t change : {std::uint64_t{1}, ~std::uint64_t{0}}) {
         heap.write([&] {
@@ -112,7 +112,7 @@ int main(int count, char** words) try {
     if (count != 4)
         return 2;
     remanence::heap heap = remanence::heap::open(words[2]);
-    run(words[1], heap, std::strtoull(words[3], nullptr, 10) * (1024 * 1024 / sizeof(std::uint64_t)));
+    run(words[1], heap, std::strtoull(words[3], nullptr, 10) * (std::uint64_t{1024} * 1024 / sizeof(std::uint64_t)));
     std::printf("spilled %llu MiB\n", static_cast<unsigned long long>(heap.stats().spilled_bytes >> 20));
     heap.close();
     return 0;

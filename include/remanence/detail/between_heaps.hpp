@@ -20,7 +20,7 @@ template <class Value>
 inline constexpr bool can_be_made_anew_v = std::is_move_constructible_v<Value>;
 template <class Key, class Mapped>
 inline constexpr bool can_be_made_anew_v<std::pair<const Key, Mapped>> =
-    std::is_move_constructible_v<Key> && std::is_move_constructible_v<Mapped>;
+    std::conjunction_v<std::is_move_constructible<Key>, std::is_move_constructible<Mapped>>;
 
 /// Whether a copy compiles: containers say so whatever their elements are.
 template <class T>

@@ -87,9 +87,8 @@ public:
     explicit btree_iterator(btree_place at) noexcept : at_(at) {}
     template <bool IsOtherConst>
         requires(IsConst && !IsOtherConst)
-    btree_iterator(
-        const btree_iterator<Value, NodeBytes, IsOtherConst>& other) noexcept // NOLINT(google-explicit-constructor)
-        : at_(other.place()) {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    btree_iterator(const btree_iterator<Value, NodeBytes, IsOtherConst>& other) noexcept : at_(other.place()) {}
 
     [[nodiscard]] reference operator*() const noexcept { return nodes::value(at_.node, at_.index); }
     [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }

@@ -51,6 +51,8 @@ public:
     iterator insert(const_iterator hint, Pair&& value) {
         return this->emplace_hint(hint, std::forward<Pair>(value));
     }
+    // NOLINTBEGIN(bugprone-use-after-move): references are passed on, and nothing is moved but where the element is made
+
     /// Takes nothing from its arguments when there is such a key.
     template <class... Args>
     std::pair<iterator, bool> try_emplace(const key_type& key, Args&&... args) {
@@ -59,8 +61,7 @@ public:
     }
     template <class... Args>
     std::pair<iterator, bool> try_emplace(key_type&& key, Args&&... args) {
-        return this->insert_by(key, std::piecewise_construct,
-                               std::forward_as_tuple(std::move(key)), // NOLINT(bugprone-use-after-move): a reference
+        return this->insert_by(key, std::piecewise_construct, std::forward_as_tuple(std::move(key)),
                                std::forward_as_tuple(std::forward<Args>(args)...));
     }
     template <class... Args>
@@ -95,6 +96,7 @@ private:
         return this->insert_near(hint, key, std::piecewise_construct, std::forward_as_tuple(std::forward<Key>(key)),
                                  std::forward_as_tuple(std::forward<Args>(args)...));
     }
+    // NOLINTEND(bugprone-use-after-move)
     template <class Source>
     std::pair<iterator, bool> assigned(std::pair<iterator, bool> result, Source&& value) {
         if (!result.second) // then nothing was taken from it

@@ -340,45 +340,45 @@ class other_handler {
 public:
     enum class conduct { passes_on, keeps_all };
     explicit other_handler(conduct how) {
-        jumps_ = 0;
-        how_ = how;
+        jump_count = 0;
+        answer = how;
         struct sigaction action{};
         action.sa_sigaction = on_fault;
         action.sa_flags = SA_SIGINFO | SA_NODEFER;
-        ::sigaction(SIGSEGV, &action, &next_);
+        ::sigaction(SIGSEGV, &action, &next);
     }
     other_handler(const other_handler&) = delete;
     other_handler& operator=(const other_handler&) = delete;
-    ~other_handler() { ::sigaction(SIGSEGV, &next_, nullptr); }
+    ~other_handler() { ::sigaction(SIGSEGV, &next, nullptr); }
 
     /// Whether it is asked about a write to an address that is nobody's.
     static bool gets_foreign_faults() {
-        const int before = jumps_;
-        if (sigsetjmp(out_, 1) == 0)
-            *reinterpret_cast<volatile int*>(foreign_) = 1;
-        return jumps_ == before + 1;
+        const int before = jump_count;
+        if (sigsetjmp(out, 1) == 0)
+            *reinterpret_cast<volatile int*>(foreign) = 1;
+        return jump_count == before + 1;
     }
 
 private:
     static constexpr std::uintptr_t k_foreign = 16;
     static void on_fault(int signal, siginfo_t* info, void* context) {
         if (reinterpret_cast<std::uintptr_t>(info->si_addr) == k_foreign) {
-            jumps_ = jumps_ + 1;
-            siglongjmp(out_, 1);
+            jump_count = jump_count + 1;
+            siglongjmp(out, 1);
         }
-        if (how_ == conduct::keeps_all)
+        if (answer == conduct::keeps_all)
             ::_exit(99);
-        if ((next_.sa_flags & SA_SIGINFO) != 0) {
-            next_.sa_sigaction(signal, info, context);
+        if ((next.sa_flags & SA_SIGINFO) != 0) {
+            next.sa_sigaction(signal, info, context);
         } else {
             ::_exit(98);
         }
     }
-    static inline sigjmp_buf out_;
-    static inline volatile std::sig_atomic_t jumps_ = 0;
-    static inline conduct how_ = conduct::passes_on;
-    static inline struct sigaction next_{};
-    static inline volatile std::uintptr_t foreign_ = k_foreign;
+    static inline sigjmp_buf out;
+    static inline volatile std::sig_atomic_t jump_count = 0;
+    static inline conduct answer = conduct::passes_on;
+    static inline struct sigaction next{};
+    static inline volatile std::uintptr_t foreign = k_foreign;
 };
 
 std::string writes_and_faults(tracked_memory& memory) {
