@@ -114,46 +114,58 @@ struct hash_block {
         }
     }
 
-    /// The first element of a group and those behind it, or the end. `taken`: bit i is about the i-th slot behind that one,
-    /// and set if it was not empty.
-    [[nodiscard]] static hash_place first_from(hash_place group, std::uint32_t& taken) noexcept {
+    /// An element or the end, and which slots of its group behind it were not empty: bit i is about slot i.
+    struct found {
+        hash_place at;
+        std::uint32_t taken;
+    };
+    /// The first element of a group and those behind it.
+    [[nodiscard]] static found first_from(hash_place group) noexcept {
         for (;; group = {group.control + k_hash_group, group.slot + k_hash_group_slots * slot::k_slot_bytes}) {
-            taken = taken_in(group.control);
-            if (taken != 0)
-                return ended(behind(group, next_of(taken)));
+            if (std::uint32_t taken = taken_in(group.control)) {
+                const hash_place at = behind(group, next_of(taken));
+                return {ended(at), taken};
+            }
         }
     }
-    /// The first element behind one, or the end. `taken`: as above, as it was when that was reached; or 0.
-    [[nodiscard]] static hash_place next(hash_place at, std::uint32_t& taken) noexcept {
+    /// The first element behind one, or the end. `taken`: as it was when that was found, or 0. Inline, so that it stays in a register
+    /// while a loop goes through a group.
+    [[nodiscard, gnu::always_inline]] static hash_place next(hash_place at, std::uint32_t& taken) noexcept {
         do {
             if (taken == 0) {
-                const auto index = static_cast<std::size_t>(at.control - group_of(at));
-                taken = taken_in(at.control - index) >> index >> 1;
-                if (taken == 0) {
-                    return first_from({at.control + (k_hash_group - index),
-                                       at.slot + (k_hash_group_slots - index) * slot::k_slot_bytes},
-                                      taken);
-                }
+                const found one = first_behind(at);
+                taken = one.taken;
+                return one.at;
             }
-            at = behind(at, 1 + next_of(taken));
+            at = behind(at, next_of(taken) - index_of(at));
         } while (*at.control == k_slot_empty); // erased meanwhile
         return ended(at);
     }
-
     /// The first element behind one, which may be erased, or the end. Pure, so that whoever has no use for it does not compute it.
     [[nodiscard, gnu::pure, gnu::noinline]] static hash_place following(hash_place at) noexcept {
-        std::uint32_t taken = 0;
-        return next(at, taken);
+        return first_behind(at).at;
     }
 
 private:
+    [[nodiscard]] static std::size_t index_of(const hash_place& at) noexcept {
+        return static_cast<std::size_t>(at.control - group_of(at));
+    }
+    [[nodiscard, gnu::noinline]] static found first_behind(hash_place at) noexcept {
+        const std::size_t index = index_of(at);
+        if (std::uint32_t taken = taken_in(at.control - index) & (~std::uint32_t{1} << index)) {
+            at = behind(at, next_of(taken) - index);
+            return {ended(at), taken};
+        }
+        return first_from(
+            {at.control + (k_hash_group - index), at.slot + (k_hash_group_slots - index) * slot::k_slot_bytes});
+    }
     [[nodiscard]] static std::uint32_t taken_in(const unsigned char* group) noexcept {
         return hash_group::empty(group) ^ k_hash_slots_mask;
     }
-    /// How many slots there are before the first that `taken` has, which loses that and these.
+    /// The first that `taken` has, which loses it.
     [[nodiscard]] static std::size_t next_of(std::uint32_t& taken) noexcept {
         const std::size_t first = first_in(taken);
-        taken = taken >> first >> 1;
+        taken &= taken - 1;
         return first;
     }
     [[nodiscard]] static hash_place ended(const hash_place& at) noexcept {
@@ -199,7 +211,7 @@ public:
 
 private:
     hash_place at_;
-    std::uint32_t taken_ = 0; // as next() has it
+    std::uint32_t taken_ = 0; // as block::next() has it
 };
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
@@ -222,10 +234,7 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    [[nodiscard]] place first() const noexcept {
-        std::uint32_t taken = 0;
-        return size_ == 0 ? end() : block::first_from(at(0), taken);
-    }
+    [[nodiscard]] place first() const noexcept { return size_ == 0 ? end() : block::first_from(at(0)).at; }
     [[nodiscard]] static place end() noexcept { return {}; }
     /// How many elements so many buckets take.
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
