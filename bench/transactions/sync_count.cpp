@@ -68,5 +68,6 @@ double count_syncs_of(const std::vector<std::string>& words, const std::filesyst
     return syncs;
 }
 
-void mark_beginning() { static_cast<void>(::access(k_begin, F_OK)); }
-void mark_end() { static_cast<void>(::access(k_end, F_OK)); }
+// strace sees them; there is no such file.
+void mark_beginning() { (void)!::access(k_begin, F_OK); }
+void mark_end() { (void)!::access(k_end, F_OK); }

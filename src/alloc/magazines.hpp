@@ -57,7 +57,7 @@ public:
         std::uint64_t sum = 0;
         for (std::uint64_t left = sizes_; left != 0; left &= left - 1) {
             const auto index = static_cast<std::uint32_t>(std::countr_zero(left));
-            sum += all_[index].count() * (index + 1) * k_granule_bytes;
+            sum += std::uint64_t{all_[index].count()} * (index + 1) * k_granule_bytes;
         }
         return sum;
     }

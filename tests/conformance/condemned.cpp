@@ -88,7 +88,10 @@ public:
 
 private:
     void pass_edge() noexcept {
-        if (edges_left_ != 0 && --edges_left_ == 0)
+        if (edges_left_ == 0)
+            return;
+        --edges_left_;
+        if (edges_left_ == 0)
             die_now();
     }
 

@@ -30,7 +30,8 @@ template <class T>
         typename T::allocator_type;
         typename T::value_type;
     } && (!std::same_as<typename T::value_type, T>)
-inline constexpr bool can_be_copied_v<T> = std::is_copy_constructible_v<T> && can_be_copied_v<typename T::value_type>;
+inline constexpr bool can_be_copied_v<T> =
+    std::conjunction_v<std::is_copy_constructible<T>, std::bool_constant<can_be_copied_v<typename T::value_type>>>;
 template <class... Parts>
 inline constexpr bool can_be_copied_v<std::tuple<Parts...>> = (can_be_copied_v<std::remove_cv_t<Parts>> && ...);
 template <class First, class Second>

@@ -78,7 +78,7 @@ TEST_F(reading_ahead, without_it_a_look_up_reads_what_it_needs) {
     for (const std::size_t i : {k_entries / 5, k_entries / 2, k_entries / 7 * 6})
         EXPECT_NE(map->find(key(i)), map->end());
     EXPECT_LT(opened, pages_of_file() / 4);
-    EXPECT_LE(in_page_cache_at_last(), opened + std::size_t{3 * 8});
+    EXPECT_LE(in_page_cache_at_last(), opened + 3 * std::size_t{8});
 }
 
 TEST_F(reading_ahead, read_index_reads_what_leads_to_the_leaves_and_not_the_leaves) {
@@ -91,7 +91,7 @@ TEST_F(reading_ahead, read_index_reads_what_leads_to_the_leaves_and_not_the_leav
     EXPECT_LT(with_index, pages_of_file() / 4);
     EXPECT_NE(map->find(key(k_entries / 3)), map->end());
     EXPECT_NE(map->find(key(k_entries / 3 * 2)), map->end());
-    EXPECT_LE(in_page_cache_at_last(), with_index + 2 * 2); // a leaf lies on two pages at most
+    EXPECT_LE(in_page_cache_at_last(), with_index + 2 * std::size_t{2}); // a leaf lies on two pages at most
 }
 
 TEST_F(reading_ahead, an_iteration_asks_for_what_comes_next) {

@@ -202,7 +202,7 @@ TEST_P(announced_changes, settling_beside_others_gives_back_what_equals_its_twin
     EXPECT_EQ(collect().pages.size(), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(trackers, announced_changes, all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, announced_changes, k_all_trackers, name_of_tracker);
 
 TEST(announced_pages, are_all_there_once_and_in_order) {
     const auto seed = std::random_device{}();

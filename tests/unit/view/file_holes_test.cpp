@@ -198,7 +198,7 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
     std::printf("%llu spills\n", static_cast<unsigned long long>(spills));
 }
 
-INSTANTIATE_TEST_SUITE_P(trackers, view_of_stretches, all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, view_of_stretches, k_all_trackers, name_of_tracker);
 
 } // namespace
 } // namespace remanence::view

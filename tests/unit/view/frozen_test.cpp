@@ -129,7 +129,7 @@ TEST_P(frozen_twins, leave_no_private_copies_behind_once_settled) {
     EXPECT_EQ(memory(), committed);
 }
 
-INSTANTIATE_TEST_SUITE_P(trackers, frozen_twins, all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, frozen_twins, k_all_trackers, name_of_tracker);
 
 } // namespace
 } // namespace remanence::view

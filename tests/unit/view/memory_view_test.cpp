@@ -425,8 +425,8 @@ TEST_P(memory_view_of_many_runs, no_more_chunks_move_than_there_is_room_for) {
     EXPECT_EQ(changes.pages.size(), 3 * (k_chunk_pages - 1)); // the others, for the log
 }
 
-INSTANTIATE_TEST_SUITE_P(trackers, memory_view, all_trackers, name_of_tracker);
-INSTANTIATE_TEST_SUITE_P(trackers, memory_view_of_many_runs, all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, memory_view, k_all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, memory_view_of_many_runs, k_all_trackers, name_of_tracker);
 
 } // namespace
 } // namespace remanence::view

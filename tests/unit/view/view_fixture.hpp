@@ -87,7 +87,7 @@ inline std::string name_of_tracker(const testing::TestParamInfo<os::tracker_choi
                                                     : "fallback";
 }
 
-inline const auto all_trackers =
+inline const auto k_all_trackers =
     testing::Values(os::tracker_choice::scan, os::tracker_choice::trap, os::tracker_choice::fallback);
 
 } // namespace remanence::view
