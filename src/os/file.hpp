@@ -81,7 +81,7 @@ public:
     virtual result<bool> is_hole(byte_range /*range*/) { return false; }
 
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by the
-    /// destructor, and by the death of the process.
+    /// destructor, and by the death of the process and of the children that it forked meanwhile.
     virtual result<bool> try_lock(lock_kind kind) = 0;
 
     /// Lays a private (copy-on-write) mapping of [offset, offset+bytes) over the address range at `where`, which the

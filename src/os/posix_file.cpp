@@ -75,6 +75,9 @@ class posix_file final : public file {
 public:
     posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
     ~posix_file() override {
+        if (locked_by_ ==
+            ::getpid()) // a child that was forked meanwhile has the descriptor, too, and the lock is the descriptor's
+            (void)lock_as(F_UNLCK);
         for (const int each : {direct_, durable_})
             if (each >= 0)
                 ::close(each);
@@ -195,13 +198,10 @@ public:
     }
 
     result<bool> try_lock(lock_kind kind) override {
-        struct flock lock{};
-        lock.l_type = static_cast<short>(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK);
-        lock.l_whence = SEEK_SET;
-        lock.l_start = k_lock_offset;
-        lock.l_len = 1;
-        if (::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0)
+        if (lock_as(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK) == 0) {
+            locked_by_ = ::getpid();
             return true;
+        }
         if (errno == EAGAIN || errno == EACCES)
             return false;
         return system_failure(errno, "cannot lock", path_);
@@ -270,6 +270,14 @@ private:
         return ::open(self.c_str(), O_WRONLY | O_CLOEXEC | flags);
     }
 
+    int lock_as(int type) const {
+        struct flock lock{};
+        lock.l_type = static_cast<short>(type);
+        lock.l_whence = SEEK_SET;
+        lock.l_start = k_lock_offset;
+        lock.l_len = 1;
+        return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+    }
     // Nothing when the file system has not the flags of this descriptor, or takes them but not these blocks.
     std::optional<result<void>> write_if_taken(int& descriptor, std::uint64_t offset,
                                                std::span<const std::byte> bytes) {
@@ -322,6 +330,7 @@ private:
     }
 
     int descriptor_;
+    pid_t locked_by_ = 0; // 0: nobody, as far as this object knows
     static constexpr int k_refused = -1;
     static constexpr int k_not_tried = -2;
     int direct_ = k_not_tried;        // O_DIRECT

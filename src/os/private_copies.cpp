@@ -1,11 +1,13 @@
 #include "os/private_copies.hpp"
 
+#include "os/held_across_fork.hpp"
 #include "os/pagemap_scan.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <span>
 #include <unistd.h>
 
@@ -20,6 +22,8 @@ constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
 
 constexpr std::size_t k_entries = 4096; // read at a time
 constexpr std::size_t k_regions = 512;  // reported by one system call
+
+std::mutex opening; // a process_descriptor
 
 bool is_private_copy(std::uint64_t entry) {
     return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);
@@ -41,7 +45,8 @@ unexpected tracker_failure(const char* operation) {
 }
 
 result<shared_descriptor> process_descriptor::get(result<descriptor> (*open)()) {
-    const std::lock_guard guard(mutex_);
+    hold_across_fork<opening>();
+    const std::lock_guard guard(opening);
     auto last = last_.lock();
     if (!last || !last->process.same_process()) {
         auto process = fork_guard::create();

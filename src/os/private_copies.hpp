@@ -6,7 +6,6 @@
 #include "os/page_scan.hpp"
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -39,8 +38,7 @@ private:
         descriptor value;
         fork_guard process;
     };
-    std::mutex mutex_;
-    std::weak_ptr<const opened> last_;
+    std::weak_ptr<const opened> last_; // guarded by one mutex for all
 };
 
 /// What a tracker could not do, from errno.

@@ -1,6 +1,7 @@
 #include "os/write_traps.hpp"
 
 #include "base/units.hpp"
+#include "os/held_across_fork.hpp"
 #include "os/memory.hpp"
 
 #include <array>
@@ -94,12 +95,15 @@ void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap
         traps[first + i].store(trap, std::memory_order_release);
 }
 
+// Of the handler.
+static std::mutex installing;
+
 result<void> put_write_traps_in_front() {
     struct sigaction now{};
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
         return {};
-    static std::mutex installing;
+    hold_across_fork<installing>();
     std::lock_guard guard(installing);
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)

@@ -130,7 +130,10 @@ REM_WRAP_AS(ftruncate, remanence::faults::is_longer(fd, bytes) ? "ftruncate to c
             (int fd, off_t bytes), (fd, bytes))
 REM_WRAP_AS(fallocate, (mode & FALLOC_FL_PUNCH_HOLE) != 0 ? "fallocate to punch" : "fallocate", int,
             (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes))
-REM_WRAP(fcntl, int, (int fd, int command, void* argument), (fd, command, argument))
+REM_WRAP_AS(fcntl,
+            command == F_OFD_SETLK && static_cast<const struct flock*>(argument)->l_type == F_UNLCK ? "fcntl to unlock"
+                                                                                                    : "fcntl",
+            int, (int fd, int command, void* argument), (fd, command, argument))
 REM_WRAP(fstat, int, (int fd, struct stat* into), (fd, into))
 REM_WRAP(stat, int, (const char* path, struct stat* into), (path, into))
 REM_WRAP(link, int, (const char* from, const char* to), (from, to))
@@ -232,6 +235,7 @@ constexpr silence k_silent[] = {
     {"stat", 0, "the file is looked at once more when it is open"},
     {"mmap to reserve", 0, "less address space will do; without any, opening says so"},
     {"close", 0, "what had to be durable was synced before, and the descriptor is closed nevertheless"},
+    {"fcntl to unlock", 0, "closing the descriptor, which follows, does it"},
     {"open of the page map", 0, "nothing is spilled then; a tracker that needs it says so"},
     {"pread of the page map", 0, "likewise"},
     {"ioctl to find private copies", 0, "the page map tells them, too"},

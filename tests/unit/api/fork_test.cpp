@@ -12,7 +12,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include <csignal>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace remanence::test {
@@ -178,6 +181,49 @@ TEST_F(fork_of_a_process, the_child_waits_for_no_thread_of_the_parent) {
     ends = true;
     busy.join();
     expect_parent_unharmed();
+}
+
+// Nor with no heap open, when the first one needs what all share.
+TEST(fork_beside_threads_that_open_heaps, leaves_the_child_able_to) {
+    for (const tracking tracker : {tracking::automatic, tracking::trap, tracking::fallback}) {
+        temp_dir dir;
+        heap_options options = small_heap();
+        options.tracker = tracker;
+        std::atomic<bool> ends = false;
+        std::vector<std::jthread> threads;
+        for (int i = 0; i != 3; ++i) {
+            threads.emplace_back([&, path = make_heap(dir / std::to_string(i))] {
+                while (!ends)
+                    heap::open(path, options).close();
+            });
+        }
+        for (int i = 0; i != 60 && !HasFailure(); ++i) {
+            EXPECT_EQ(in_child([&] {
+                          ::alarm(20);
+                          heap mine = heap::open(make_heap(dir / ("mine" + std::to_string(i))), options);
+                          return std::string(has_contents(mine) ? "works" : "does not");
+                      }),
+                      "works");
+        }
+        ends = true;
+    }
+}
+
+TEST(fork_of_a_process_that_closes_its_heap, leaves_no_lock_with_the_child) {
+    temp_dir dir;
+    const fs::path path = make_heap(dir / "h");
+    heap closed = heap::open(path, small_heap());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    ASSERT_GT(child, 0);
+    closed.close();
+    const auto got = error_of([&] { heap::open(path, small_heap()).close(); });
+    EXPECT_FALSE(got.has_value()) << got->what;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
 }
 
 // The thread that carries it out is the parent's, and in the midst of a write.
