@@ -15,13 +15,11 @@
 
 #include "alloc/slab_layout.hpp"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 namespace remanence::alloc {
 

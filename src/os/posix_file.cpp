@@ -75,8 +75,8 @@ class posix_file final : public file {
 public:
     posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
     ~posix_file() override {
-        if (locked_by_ ==
-            ::getpid()) // a child that was forked meanwhile has the descriptor, too, and the lock is the descriptor's
+        // The lock is the descriptor's, which children that were forked meanwhile have, too: they must not give it up, nor keep it.
+        if (locked_by_ == ::getpid())
             (void)lock_as(F_UNLCK);
         for (const int each : {direct_, durable_})
             if (each >= 0)
