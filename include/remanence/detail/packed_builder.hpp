@@ -108,7 +108,7 @@ public:
         return separator_of(right.substr(0, static_cast<std::size_t>(common) + 1));
     }
     [[nodiscard]] separator separator_of(std::string_view text) const {
-        return {packed_head_of(text), decltype(separator::text)(text, alloc_)};
+        return {text_head(text), decltype(separator::text)(text, alloc_)};
     }
 
 private:

@@ -384,7 +384,7 @@ private:
         for (; first != last && some.size() != k_most; ++first) {
             const auto& [key, value] = *first;
             const packed_record added = checked({key, value});
-            some.push_back({packed_head_of(added.key), added});
+            some.push_back({text_head(added.key), added});
         }
         if (!std::is_sorted(some.begin(), some.end()))
             sort(some);

@@ -25,7 +25,7 @@ struct packed_structure {
         std::uint64_t records = 0;
         for (const auto& [separator, block] : container.tree_) {
             const std::string_view least = separator.text;
-            if (separator.head != packed_head_of(least))
+            if (separator.head != text_head(least))
                 return fault(&separator, "a packed map's separator whose head is not that of its text");
             if (is_first ? !least.empty() : k_is_unique ? least <= last : least < last)
                 return fault(&separator, "a packed map's leaf that does not begin behind the one before");
