@@ -1,5 +1,7 @@
 #include "os/fault_handler.hpp"
 
+#include "os/held_across_fork.hpp"
+
 #include <cinttypes>
 #include <csignal>
 #include <cstring>
@@ -10,7 +12,8 @@ namespace remanence::os {
 
 namespace {
 
-fault_locator locate_fault = nullptr;
+std::mutex installing_fault_handler;
+fault_locator locate_fault = nullptr; // once the handler is installed
 struct sigaction previous_action{};
 
 void put(const char* text) {
@@ -47,15 +50,16 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
 } // namespace
 
 void install_fault_handler(fault_locator locate) {
-    static std::once_flag once;
-    std::call_once(once, [&] {
-        locate_fault = locate;
-        struct sigaction action{};
-        action.sa_sigaction = on_bus_error;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-        ::sigemptyset(&action.sa_mask);
-        ::sigaction(SIGBUS, &action, &previous_action);
-    });
+    hold_across_fork<installing_fault_handler>();
+    const std::lock_guard guard(installing_fault_handler);
+    if (locate_fault != nullptr)
+        return;
+    locate_fault = locate;
+    struct sigaction action{};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGBUS, &action, &previous_action);
 }
 
 } // namespace remanence::os

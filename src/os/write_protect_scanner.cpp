@@ -5,6 +5,7 @@
 #include "os/private_copies.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -63,8 +64,7 @@ public:
                 return tracker_failure("cannot register");
             registered_ = true;
         }
-        static const bool two_passes = fast_path_is_right();
-        if (!two_passes)
+        if (!two_passes_)
             return report_and_protect({0, bytes}, runs);
         unprotected_.clear();
         REM_TRY(find_unprotected(bytes));
@@ -139,6 +139,7 @@ private:
     shared_descriptor fault_;
     shared_descriptor pagemap_;
     paused_writes paused_;
+    const bool two_passes_ = fast_path_is_right();
     bool registered_ = false;
     std::vector<page_run> unprotected_;        // scratch of collect()
     std::vector<kernel::page_region> regions_; // likewise, from the first one on
@@ -223,8 +224,12 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
 }
 
 bool scan_tier_works() {
-    static const bool works = try_scan_tier();
-    return works;
+    // No thread waits for another one's answer: a forked child might not have that thread.
+    enum answer : signed char { unknown, no, yes };
+    static std::atomic<answer> known = unknown;
+    if (known == unknown)
+        known = try_scan_tier() ? yes : no;
+    return known == yes;
 }
 
 } // namespace remanence::os
