@@ -46,13 +46,15 @@ void begin_to_read(const std::byte* first, std::size_t bytes) noexcept {
 }
 
 std::uint64_t random_seed() noexcept {
-    // The kernel is asked once; from there on numbers are counted, and mixed.
-    static std::atomic<std::uint64_t> next = [] {
+    // The kernel is asked once, or by two threads at the same time, none of which waits for the other; from there on numbers are
+    // counted, and mixed.
+    static std::atomic<std::uint64_t> next = 0;
+    if (next.load(std::memory_order_relaxed) == 0) {
         std::uint64_t first = 0;
         if (!os::random_bytes(&first, sizeof first))
             first = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-        return first;
-    }();
+        next.fetch_add(first, std::memory_order_relaxed);
+    }
     return hash_number(next.fetch_add(1, std::memory_order_relaxed), k_hash_secret[2]);
 }
 

@@ -14,11 +14,11 @@ namespace remanence::detail {
 namespace {
 
 using live_values = std::unordered_map<const void*, live_value*>;
-std::mutex using_live; // guards all_live(); trivial to destroy
+std::mutex using_live; // trivial to destroy
+const os::held_across_fork<using_live> using_live_held;
 
-/// Never destroyed, so that references may live as long as the process.
+/// While using_live is locked. Never destroyed, so that references may live as long as the process.
 live_values& all_live() {
-    os::hold_across_fork<using_live>();
     static auto* const all = new live_values;
     return *all;
 }
@@ -26,8 +26,8 @@ live_values& all_live() {
 } // namespace
 
 live_value* share_live_value(const void* element) noexcept {
-    live_values& all = all_live();
     const std::scoped_lock lock(using_live);
+    live_values& all = all_live();
     const auto found = all.find(element);
     if (found == all.end())
         return nullptr;
@@ -36,14 +36,14 @@ live_value* share_live_value(const void* element) noexcept {
 }
 
 void add_live_value(live_value& value) {
-    live_values& all = all_live();
     const std::scoped_lock lock(using_live);
+    live_values& all = all_live();
     all.emplace(value.element(), &value);
 }
 
 bool release_live_value(live_value& value) noexcept {
-    live_values& all = all_live();
     const std::scoped_lock lock(using_live);
+    live_values& all = all_live();
     if (--value.references_ != 0)
         return false;
     if (!value.is_forgotten()) // else the element may have another one
@@ -52,8 +52,8 @@ bool release_live_value(live_value& value) noexcept {
 }
 
 void forget_live_values(const void* first, std::size_t bytes) noexcept {
-    live_values& all = all_live();
     const std::scoped_lock lock(using_live);
+    live_values& all = all_live();
     std::erase_if(all, [&](const auto& each) {
         const auto offset = reinterpret_cast<std::uintptr_t>(each.first) - reinterpret_cast<std::uintptr_t>(first);
         if (offset >= bytes)

@@ -14,6 +14,7 @@ constexpr std::size_t k_slots = os::k_address_end / os::k_base_alignment; // hea
 // 1 MiB of zeros that costs memory only where heaps are.
 std::array<std::atomic<heap_impl*>, k_slots> slots{}; // NOLINT: see heap_impl.hpp
 std::mutex changing;
+const os::held_across_fork<changing> changing_held;
 std::size_t exclusive_count = 0; // guarded by `changing`
 std::atomic<heap_impl*> only{nullptr};
 
@@ -43,7 +44,6 @@ bool locate(const void* address, os::fault_place& place) {
 
 void add(heap_impl& impl) {
     os::install_fault_handler(locate);
-    os::hold_across_fork<changing>();
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->reserved_bytes();
     fill(impl, &impl);

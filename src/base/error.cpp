@@ -1,5 +1,7 @@
 #include <remanence/error.hpp>
 
+#include "base/undying.hpp"
+
 #include <utility>
 
 namespace remanence {
@@ -75,12 +77,11 @@ class category final : public std::error_category {
     [[nodiscard]] std::string message(int value) const override { return sentence(static_cast<errc>(value)); }
 };
 
+constinit const undying<category> the_category;
+
 } // namespace
 
-const std::error_category& error_category() noexcept {
-    static const category instance;
-    return instance;
-}
+const std::error_category& error_category() noexcept { return the_category.value; }
 
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 

@@ -5,6 +5,7 @@
 #include "store/heap_creation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -15,9 +16,10 @@ namespace remanence::log {
 namespace {
 
 result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std::uint64_t to) {
-    static const std::vector<std::byte> zeros(256 * KiB);
+    static std::array<std::byte, 256 * KiB> zeros{}; // not constant: that would lie in the program's file
     while (from < to) {
-        auto bytes = std::span(zeros).first(static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), to - from)));
+        auto bytes = std::span<const std::byte>(zeros).first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), to - from)));
         REM_TRY(file.write(where, from, bytes));
         from += bytes.size();
     }

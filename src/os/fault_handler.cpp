@@ -13,6 +13,7 @@ namespace remanence::os {
 namespace {
 
 std::mutex installing_fault_handler;
+const held_across_fork<installing_fault_handler> installing_fault_handler_held;
 fault_locator locate_fault = nullptr; // once the handler is installed
 struct sigaction previous_action{};
 
@@ -50,7 +51,6 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
 } // namespace
 
 void install_fault_handler(fault_locator locate) {
-    hold_across_fork<installing_fault_handler>();
     const std::lock_guard guard(installing_fault_handler);
     if (locate_fault != nullptr)
         return;

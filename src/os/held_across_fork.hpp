@@ -8,12 +8,15 @@
 
 namespace remanence::os {
 
-/// From the first call on, fork() waits for the mutex, and the child finds it free and what it guards whole. Whoever holds it must not
-/// fork. Without memory for that it stays as it was.
+/// A static object beside the mutex: fork() waits for it, and the child finds it free and what it guards whole. Whoever holds it must
+/// neither fork nor lock another such mutex. Without memory for that it stays as it was. Made when the program starts: made at the
+/// first use, another thread's fork could come in between.
 template <std::mutex& Mutex>
-void hold_across_fork() {
-    [[maybe_unused]] static const int done =
-        ::pthread_atfork([] { Mutex.lock(); }, [] { Mutex.unlock(); }, [] { Mutex.unlock(); });
-}
+class held_across_fork {
+public:
+    held_across_fork() noexcept {
+        static_cast<void>(::pthread_atfork([] { Mutex.lock(); }, [] { Mutex.unlock(); }, [] { Mutex.unlock(); }));
+    }
+};
 
 } // namespace remanence::os

@@ -1,5 +1,6 @@
 // The real file system: Linux system calls, each failure turned into a message that says what to do.
 
+#include "base/undying.hpp"
 #include "os/file.hpp"
 
 #include <algorithm>
@@ -429,11 +430,10 @@ private:
     }
 };
 
+constinit undying<posix_files> the_posix_files;
+
 } // namespace
 
-file_system& posix_file_system() {
-    static posix_files instance;
-    return instance;
-}
+file_system& posix_file_system() { return the_posix_files.value; }
 
 } // namespace remanence::os

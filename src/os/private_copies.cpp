@@ -1,5 +1,6 @@
 #include "os/private_copies.hpp"
 
+#include "base/undying.hpp"
 #include "os/held_across_fork.hpp"
 #include "os/pagemap_scan.hpp"
 
@@ -24,6 +25,7 @@ constexpr std::size_t k_entries = 4096; // read at a time
 constexpr std::size_t k_regions = 512;  // reported by one system call
 
 std::mutex opening; // a process_descriptor
+const held_across_fork<opening> opening_held;
 
 bool is_private_copy(std::uint64_t entry) {
     return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);
@@ -45,7 +47,6 @@ unexpected tracker_failure(const char* operation) {
 }
 
 result<shared_descriptor> process_descriptor::get(result<descriptor> (*open)()) {
-    hold_across_fork<opening>();
     const std::lock_guard guard(opening);
     auto last = last_.lock();
     if (!last || !last->process.same_process()) {
@@ -63,6 +64,8 @@ result<shared_descriptor> process_descriptor::get(result<descriptor> (*open)()) 
 
 namespace {
 
+constinit undying<process_descriptor> own_pagemap;
+
 result<descriptor> open_own_pagemap() {
     descriptor opened(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (opened.valid())
@@ -79,10 +82,7 @@ result<descriptor> open_own_pagemap() {
 
 } // namespace
 
-result<shared_descriptor> open_pagemap() {
-    static process_descriptor of_process;
-    return of_process.get(open_own_pagemap);
-}
+result<shared_descriptor> open_pagemap() { return own_pagemap.value.get(open_own_pagemap); }
 
 std::uint64_t kernel_page_bytes() {
     static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -28,7 +28,7 @@ private:
 using shared_descriptor = std::shared_ptr<const descriptor>;
 
 /// A descriptor that speaks of the whole process's memory, so that all heaps share one: opened by who needs it first, closed
-/// with the last one. A forked child opens its own. For static objects.
+/// with the last one. A forked child opens its own. For objects that never die.
 class process_descriptor {
 public:
     result<shared_descriptor> get(result<descriptor> (*open)());

@@ -1,5 +1,6 @@
 #include "os/write_protect_scanner.hpp"
 
+#include "base/undying.hpp"
 #include "os/pagemap_scan.hpp"
 #include "os/paused_writes.hpp"
 #include "os/private_copies.hpp"
@@ -189,6 +190,8 @@ bool try_scan_tier() {
     return works;
 }
 
+constinit undying<process_descriptor> own_userfaultfd;
+
 result<descriptor> open_own_userfaultfd() {
     descriptor fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
     if (!fault.valid())
@@ -202,10 +205,7 @@ result<descriptor> open_own_userfaultfd() {
 }
 
 // Each heap registers its own range with it. What it registered ends with the mapping.
-result<shared_descriptor> open_userfaultfd() {
-    static process_descriptor of_process;
-    return of_process.get(open_own_userfaultfd);
-}
+result<shared_descriptor> open_userfaultfd() { return own_userfaultfd.value.get(open_own_userfaultfd); }
 
 } // namespace
 

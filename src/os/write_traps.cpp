@@ -97,13 +97,13 @@ void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap
 
 // Of the handler.
 static std::mutex installing;
+static const held_across_fork<installing> installing_held;
 
 result<void> put_write_traps_in_front() {
     struct sigaction now{};
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
         return {};
-    hold_across_fork<installing>();
     std::lock_guard guard(installing);
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)

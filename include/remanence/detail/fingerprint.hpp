@@ -12,6 +12,7 @@
 #include <remanence/detail/position_independent.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -196,8 +197,15 @@ type_fingerprint make_fingerprint() {
 template <class T>
 const type_fingerprint& fingerprint_of() {
     static_assert(std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>>);
-    static const type_fingerprint fingerprint = make_fingerprint<T>();
-    return fingerprint;
+    // Two threads may make one at the same time; none waits for the other, which a forked child might not have.
+    static std::atomic<const type_fingerprint*> known = nullptr;
+    const type_fingerprint* found = known.load(std::memory_order_acquire);
+    if (found == nullptr) {
+        auto made = std::make_unique<const type_fingerprint>(make_fingerprint<T>());
+        if (known.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel, std::memory_order_acquire))
+            found = made.release(); // for as long as the process lives
+    }
+    return *found;
 }
 
 } // namespace remanence::detail
