@@ -102,12 +102,12 @@ public:
     /// Of any kind of string.
     basic_string_pi(const char* text, const Allocator& alloc = Allocator()) // NOLINT(google-explicit-constructor)
         : alloc_(alloc) {
-        assign(text);
+        begin_with(text);
     }
     template <detail::text_like Text>
         requires(!std::same_as<Text, basic_string_pi> && detail::string_like<Text>)
     explicit basic_string_pi(const Text& text, const Allocator& alloc = Allocator()) : alloc_(alloc) {
-        assign(text);
+        begin_with(text);
     }
     /// Of its characters from `at` on, at most `count`; so in all calls that have these two behind a string.
     template <detail::string_like Text>
@@ -128,14 +128,14 @@ public:
         : basic_string_pi(std::string_view(all.begin(), all.size()), alloc) {}
     basic_string_pi(const basic_string_pi& other)
         : basic_string_pi(other, alloc_traits::select_on_container_copy_construction(other.get_allocator())) {}
-    basic_string_pi(const basic_string_pi& other, const Allocator& alloc) : alloc_(alloc) { assign(other.view()); }
+    basic_string_pi(const basic_string_pi& other, const Allocator& alloc) : alloc_(alloc) { begin_with(other.view()); }
     basic_string_pi(basic_string_pi&& other) noexcept : alloc_(other.get_allocator()) { take(other); }
     /// Copies between different allocators.
     basic_string_pi(basic_string_pi&& other, const Allocator& alloc) : alloc_(alloc) {
         if (get_allocator() == other.get_allocator())
             take(other);
         else
-            assign(other.view());
+            begin_with(other.view());
     }
     ~basic_string_pi() { free_block(); }
 
@@ -540,6 +540,21 @@ private:
         return at;
     }
 
+    /// In a constructor: nothing is there, and the memory is the caller's to announce. A block is not larger than it must be.
+    void begin_with(std::string_view text) {
+        char* to = raw_.data();
+        if (text.size() <= k_short_max) {
+            last() = static_cast<char>(k_short_max - text.size());
+        } else {
+            if (text.size() > max_size())
+                throw std::length_error("string_pi: too long");
+            to = new_block(rounded(text.size()));
+            to[text.size()] = '\0';
+            set_long(to, text.size(), rounded(text.size()));
+        }
+        if (!text.empty())
+            std::memcpy(to, text.data(), text.size());
+    }
     /// Opens a gap of `added` characters in place of `count` at `at`, which `fill` fills.
     template <class Fill>
     void change(size_type at, size_type count, size_type added, const Fill& fill) {
@@ -613,10 +628,10 @@ private:
 
     /// Has what the other has, which becomes empty. This one has no block.
     void take(basic_string_pi& other) noexcept {
+        auto form = std::bit_cast<long_form>(other.raw_);
         if (other.is_long())
-            set_long(other.data(), other.size(), other.capacity());
-        else
-            raw_ = other.raw_;
+            form.distance += other.place() - place();
+        raw_ = std::bit_cast<decltype(raw_)>(form);
         const announce_to announce(other.get_allocator());
         announce(&other, sizeof other);
         other.set_empty();

@@ -31,17 +31,19 @@ public:
 template <class T>
 class announcer<allocator<T>> {
 public:
-    explicit announcer(const allocator<T>& where) noexcept
-        : heap_(declared_sections.load(std::memory_order_relaxed) != 0 && where.heap() != nullptr
-                    ? declared_heap(where.heap())
-                    : nullptr) {}
+    explicit announcer(const allocator<T>& where) noexcept {
+        if (declared_sections.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+            if (where.heap() != nullptr)
+                heap_ = declared_heap(where.heap());
+        }
+    }
     void operator()(const void* first, std::size_t bytes) const noexcept {
         if (heap_ != nullptr) [[unlikely]]
             announce(heap_, first, bytes);
     }
 
 private:
-    heap_impl* heap_;
+    heap_impl* heap_ = nullptr;
 };
 
 } // namespace remanence::detail

@@ -59,6 +59,9 @@ struct plain_hash_group {
     [[nodiscard]] static std::uint32_t empty(const unsigned char* group) noexcept {
         return where(group, [](unsigned char each) { return each == k_slot_empty; });
     }
+    [[nodiscard]] static std::uint32_t end(const unsigned char* group) noexcept {
+        return where(group, [](unsigned char each) { return each == k_slot_end; });
+    }
 
 private:
     template <class Is>
@@ -79,6 +82,9 @@ struct sse2_hash_group {
     }
     [[nodiscard]] static std::uint32_t empty(const unsigned char* group) noexcept {
         return bits(load(group) == vector{} + k_slot_empty);
+    }
+    [[nodiscard]] static std::uint32_t end(const unsigned char* group) noexcept {
+        return bits(load(group) == vector{} + k_slot_end);
     }
 
 private:

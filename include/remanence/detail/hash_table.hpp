@@ -114,69 +114,69 @@ struct hash_block {
         }
     }
 
-    /// An element or the end, and which slots of its group behind it were not empty: bit i is about slot i.
-    struct found {
-        hash_place at;
-        std::uint32_t taken;
-    };
-    /// The first element of a group and those behind it.
-    [[nodiscard]] static found first_from(hash_place group) noexcept {
-        for (;; group = {group.control + k_hash_group, group.slot + k_hash_group_slots * slot::k_slot_bytes}) {
-            if (std::uint32_t taken = taken_in(group.control)) {
-                const hash_place at = behind(group, next_of(taken));
-                return {ended(at), taken};
-            }
+    /// Where an iterator is, and which slots of the next groups had elements when it came there: so that the end of a group, which
+    /// no processor foresees, is met once in four groups.
+    class walk {
+    public:
+        walk() = default; // the end
+        explicit walk(hash_place at) noexcept : window_(at) {}
+        /// At the first element of a table.
+        [[nodiscard]] static walk begin(hash_place first_group) noexcept { return walk(first_group, 0); }
+        /// At the first one behind another, which may be erased, or the end. Pure, so that whoever has no use for it does not compute it.
+        [[nodiscard, gnu::pure, gnu::noinline]] static walk behind(hash_place at) noexcept {
+            const auto index = static_cast<std::size_t>(at.control - group_of(at));
+            return walk({at.control - index, at.slot - index * slot::k_slot_bytes}, index + 1);
         }
-    }
-    /// The first element behind one, or the end. `taken`: as it was when that was found, or 0. Inline, so that it stays in a register
-    /// while a loop goes through a group.
-    [[nodiscard, gnu::always_inline]] static hash_place next(hash_place at, std::uint32_t& taken) noexcept {
-        do {
-            if (taken == 0) {
-                const found one = first_behind(at);
-                taken = one.taken;
-                return one.at;
-            }
-            at = behind(at, next_of(taken) - index_of(at));
-        } while (*at.control == k_slot_empty); // erased meanwhile
-        return ended(at);
-    }
-    /// The first element behind one, which may be erased, or the end. Pure, so that whoever has no use for it does not compute it.
-    [[nodiscard, gnu::pure, gnu::noinline]] static hash_place following(hash_place at) noexcept {
-        return first_behind(at).at;
-    }
 
-private:
-    [[nodiscard]] static std::size_t index_of(const hash_place& at) noexcept {
-        return static_cast<std::size_t>(at.control - group_of(at));
-    }
-    [[nodiscard, gnu::noinline]] static found first_behind(hash_place at) noexcept {
-        const std::size_t index = index_of(at);
-        if (std::uint32_t taken = taken_in(at.control - index) & (~std::uint32_t{1} << index)) {
-            at = behind(at, next_of(taken) - index);
-            return {ended(at), taken};
+        [[nodiscard]] hash_place place() const noexcept {
+            const auto index = static_cast<std::size_t>(__builtin_ctzll(taken_)); // never 0
+            return {window_.control + index, window_.slot + (index - index / k_hash_group) * slot::k_slot_bytes};
         }
-        return first_from(
-            {at.control + (k_hash_group - index), at.slot + (k_hash_group_slots - index) * slot::k_slot_bytes});
-    }
-    [[nodiscard]] static std::uint32_t taken_in(const unsigned char* group) noexcept {
-        return hash_group::empty(group) ^ k_hash_slots_mask;
-    }
-    /// The first that `taken` has, which loses it.
-    [[nodiscard]] static std::size_t next_of(std::uint32_t& taken) noexcept {
-        const std::size_t first = first_in(taken);
-        taken &= taken - 1;
-        return first;
-    }
-    [[nodiscard]] static hash_place ended(const hash_place& at) noexcept {
-        return *at.control == k_slot_end ? hash_place() : at;
-    }
+        void next() noexcept {
+            do {
+                const std::uint64_t left = taken_ & (taken_ - 1);
+                if (left == 0) {
+                    *this = behind(place());
+                    return;
+                }
+                taken_ = left;
+            } while (*place().control == k_slot_empty); // erased meanwhile
+        }
+
+    private:
+        static constexpr std::size_t k_groups = 4; // of a window, a bit for each control byte
+
+        /// At the first element from the slot `from` of a group on.
+        walk(hash_place group, std::size_t from) noexcept {
+            constexpr std::size_t k_group_bytes = k_hash_group_slots * slot::k_slot_bytes;
+            std::uint64_t wanted = ~std::uint64_t{0} << from;
+            bool ends = false;
+            for (; !ends; group = {group.control + k_groups * k_hash_group, group.slot + k_groups * k_group_bytes}) {
+                std::uint64_t taken = 0;
+                for (std::size_t i = 0; i != k_groups && !ends; ++i) {
+                    const unsigned char* const one = group.control + i * k_hash_group;
+                    const std::uint32_t end = hash_group::end(one);
+                    taken |= std::uint64_t{(hash_group::empty(one) | end) ^ k_hash_slots_mask} << (i * k_hash_group);
+                    ends = end != 0;
+                }
+                if ((taken & wanted) != 0) {
+                    window_ = group;
+                    taken_ = taken & wanted;
+                    return;
+                }
+                wanted = ~std::uint64_t{0};
+            }
+        }
+
+        hash_place window_;       // of the first bit
+        std::uint64_t taken_ = 1; // the lowest bit that is set is where it is
+    };
 };
 
 /// Forward. Has native pointers: not to be stored in a heap that may move.
 template <class Value, bool IsConst>
 class hash_iterator {
-    using block = hash_block<Value>;
+    using walk = typename hash_block<Value>::walk;
 
 public:
     using iterator_category = std::forward_iterator_tag;
@@ -187,16 +187,17 @@ public:
     using pointer = std::conditional_t<IsConst, const Value*, Value*>;
 
     hash_iterator() = default;
+    explicit hash_iterator(const walk& at) noexcept : at_(at) {}
     explicit hash_iterator(hash_place at) noexcept : at_(at) {}
     template <bool IsOtherConst>
         requires(IsConst && !IsOtherConst)
     hash_iterator(const hash_iterator<Value, IsOtherConst>& other) noexcept // NOLINT(google-explicit-constructor)
-        : at_(other.place()) {}
+        : at_(other.at_) {}
 
-    [[nodiscard]] reference operator*() const noexcept { return block::value(at_); }
+    [[nodiscard]] reference operator*() const noexcept { return hash_block<Value>::value(place()); }
     [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }
     hash_iterator& operator++() noexcept {
-        at_ = block::next(at_, taken_);
+        at_.next();
         return *this;
     }
     hash_iterator operator++(int) noexcept {
@@ -204,14 +205,15 @@ public:
         ++*this;
         return before;
     }
-    friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept { return a.at_ == b.at_; }
+    friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept { return a.place() == b.place(); }
 
     /// For the container.
-    [[nodiscard]] hash_place place() const noexcept { return at_; }
+    [[nodiscard]] hash_place place() const noexcept { return at_.place(); }
 
 private:
-    hash_place at_;
-    std::uint32_t taken_ = 0; // as block::next() has it
+    friend class hash_iterator<Value, !IsConst>;
+
+    walk at_;
 };
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
@@ -219,6 +221,7 @@ class hash_table {
 public:
     using block = hash_block<Value>;
     using place = hash_place;
+    using walk = typename block::walk;
     using announce_to = announcer<Alloc>;
     using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_hash_inline_bytes>>;
 
@@ -234,7 +237,7 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    [[nodiscard]] place first() const noexcept { return size_ == 0 ? end() : block::first_from(at(0)).at; }
+    [[nodiscard]] walk first() const noexcept { return size_ == 0 ? walk() : walk::begin(at(0)); }
     [[nodiscard]] static place end() noexcept { return {}; }
     /// How many elements so many buckets take.
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
@@ -498,7 +501,8 @@ private:
     void leave(const place& from, const announce_to& announce) noexcept {
         announce(this, sizeof *this);
         announce(from.control, 1);
-        room_ += hash_overflow::has(block::group_of(from), *from.control) ? 0U : 1U; // H3
+        if (!hash_overflow::has(block::group_of(from), *from.control)) [[likely]]
+            ++room_; // H3
         --size_;
         *from.control = k_slot_empty;
     }

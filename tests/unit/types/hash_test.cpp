@@ -224,6 +224,22 @@ TEST(hash_iterations, may_erase_as_they_go) {
     EXPECT_EQ(hash_inspector::fault(all), "");
 }
 
+TEST(hash_iterations, go_the_same_way_from_wherever_they_begin) {
+    for (const int size : {0, 1, 3, 12, 13, 26, 27, 52, 53, 200, 1000}) {
+        set<int> all;
+        for (int i = 0; i < 2 * size; ++i)
+            all.insert(i);
+        for (int i = size; i < 2 * size; ++i) // gaps, and whole groups of them
+            all.erase(i);
+        const std::vector<int> expected(all.begin(), all.end());
+        ASSERT_EQ(expected.size(), static_cast<std::size_t>(size));
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            const std::vector<int> met(all.find(expected[i]), all.end());
+            ASSERT_TRUE(std::ranges::equal(met, std::span(expected).subspan(i))) << size << ", " << i;
+        }
+    }
+}
+
 TEST(hash_iterations, pass_over_what_is_erased_meanwhile) {
     const unsigned seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -275,11 +291,13 @@ TEST(hash_groups, are_the_same_without_vector_instructions) {
         using used = rem::detail::hash_group;
         const auto hash = random() % 2 == 0 ? bytes[random() % 16] : random();
         ASSERT_EQ(used::empty(bytes.data()), plain::empty(bytes.data()));
+        ASSERT_EQ(used::end(bytes.data()), plain::end(bytes.data()));
         ASSERT_EQ(used::alike(bytes.data(), hash), plain::alike(bytes.data(), hash));
         for (std::size_t j = 0; j < 16; ++j) {
             ASSERT_EQ((plain::alike(bytes.data(), hash) >> j & 1) != 0,
                       j != 15 && bytes[j] == rem::detail::control_of(hash));
             ASSERT_EQ((plain::empty(bytes.data()) >> j & 1) != 0, j != 15 && bytes[j] == rem::detail::k_slot_empty);
+            ASSERT_EQ((plain::end(bytes.data()) >> j & 1) != 0, j != 15 && bytes[j] == rem::detail::k_slot_end);
         }
     }
 }
