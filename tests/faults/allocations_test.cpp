@@ -29,7 +29,7 @@ TEST_P(failing_allocations, lose_nothing_that_was_acknowledged) {
     std::uint64_t repeated = 0;
     std::uint64_t n = 0;
     std::uint64_t tried = 0;
-    const std::uint64_t stride = stride_of_faults(k_is_slow ? 7 : from_then_on ? 3 : 1);
+    const std::uint64_t stride = stride_of_faults(k_is_slow ? 7 : from_then_on ? 5 : 1);
     for (;; n += stride, tried++) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         const auto dir = test::temp_dir::in_memory();

@@ -297,7 +297,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     std::uint64_t opened_again = 0;
     std::uint64_t n = 0;
     std::uint64_t tried = 0;
-    const std::uint64_t stride = stride_of_faults(given.code == EDQUOT ? 5 : given.from_then_on ? 3 : 1);
+    const std::uint64_t stride = stride_of_faults(given.code == EDQUOT || given.from_then_on ? 5 : 1);
     for (;; n += stride, tried++) {
         SCOPED_TRACE(std::string(given.name) + ", call " + std::to_string(n));
         const auto dir = test::temp_dir::in_memory();

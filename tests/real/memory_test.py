@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
-MEBIBYTES, LIMIT_BYTES = 1024, 256 << 20
+MEBIBYTES, LIMIT_BYTES = 512, 128 << 20
 SECONDS_MAX = 100
 SKIPPED = 77
 

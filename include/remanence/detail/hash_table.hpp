@@ -114,18 +114,22 @@ struct hash_block {
         }
     }
 
-    /// Where an iterator is, and which slots of the next groups had elements when it came there: so that the end of a group, which
-    /// no processor foresees, is met once in four groups.
+    /// Where an iterator is, and which slots of a few groups had elements when it came there: since no processor foresees the end of
+    /// a group, it is met once in so many.
     class walk {
     public:
         walk() = default; // the end
         explicit walk(hash_place at) noexcept : window_(at) {}
-        /// At the first element of a table.
-        [[nodiscard]] static walk begin(hash_place first_group) noexcept { return walk(first_group, 0); }
+        /// At the first element of a table with so many buckets.
+        [[nodiscard]] static walk begin(hash_place first_group, std::size_t buckets) noexcept {
+            return buckets * slot::k_slot_bytes > k_cached_bytes ? find<true>(first_group, 0)
+                                                                 : find<false>(first_group, 0);
+        }
         /// At the first one behind another, which may be erased, or the end. Pure, so that whoever has no use for it does not compute it.
-        [[nodiscard, gnu::pure, gnu::noinline]] static walk behind(hash_place at) noexcept {
+        [[nodiscard, gnu::pure, gnu::noinline]] static walk behind(hash_place at, bool is_large = false) noexcept {
             const auto index = static_cast<std::size_t>(at.control - group_of(at));
-            return walk({at.control - index, at.slot - index * slot::k_slot_bytes}, index + 1);
+            const hash_place group = {at.control - index, at.slot - index * slot::k_slot_bytes};
+            return is_large ? find<true>(group, index + 1) : find<false>(group, index + 1);
         }
 
         [[nodiscard]] hash_place place() const noexcept {
@@ -136,7 +140,7 @@ struct hash_block {
             do {
                 const std::uint64_t left = taken_ & (taken_ - 1);
                 if (left == 0) {
-                    *this = behind(place());
+                    *this = behind(place(), is_large_);
                     return;
                 }
                 taken_ = left;
@@ -144,32 +148,46 @@ struct hash_block {
         }
 
     private:
-        static constexpr std::size_t k_groups = 4; // of a window, a bit for each control byte
+        static constexpr std::size_t k_group_bytes = k_hash_group_slots * slot::k_slot_bytes;
+        static constexpr std::size_t k_cached_bytes = std::size_t{1} << 20;
+        static constexpr std::size_t k_line_bytes = 64;
+
+        walk(hash_place window, std::uint64_t taken, bool is_large) noexcept
+            : window_(window), taken_(taken), is_large_(is_large) {}
 
         /// At the first element from the slot `from` of a group on.
-        walk(hash_place group, std::size_t from) noexcept {
-            constexpr std::size_t k_group_bytes = k_hash_group_slots * slot::k_slot_bytes;
+        template <bool IsLarge>
+        [[nodiscard, gnu::always_inline]] static walk find(hash_place group, std::size_t from) noexcept {
+            constexpr std::size_t k_groups =
+                IsLarge ? 2 : 4; // in a window; more memory than of two is not waited for at once
             std::uint64_t wanted = ~std::uint64_t{0} << from;
             bool ends = false;
-            for (; !ends; group = {group.control + k_groups * k_hash_group, group.slot + k_groups * k_group_bytes}) {
+            for (std::size_t passed = 0; !ends;
+                 passed += k_groups) { // an index, since g++ 12 packs two pointers into a vector
+                const hash_place window = {group.control + passed * k_hash_group, group.slot + passed * k_group_bytes};
+                if constexpr (
+                    IsLarge) { // the slots of the next window, and control bytes that later ones will be found by
+                    __builtin_prefetch(window.control + 2 * k_groups * k_hash_group);
+                    for (std::size_t i = k_groups * k_group_bytes; i < 2 * k_groups * k_group_bytes; i += k_line_bytes)
+                        __builtin_prefetch(window.slot + i);
+                }
                 std::uint64_t taken = 0;
                 for (std::size_t i = 0; i != k_groups && !ends; ++i) {
-                    const unsigned char* const one = group.control + i * k_hash_group;
+                    const unsigned char* const one = window.control + i * k_hash_group;
                     const std::uint32_t end = hash_group::end(one);
                     taken |= std::uint64_t{(hash_group::empty(one) | end) ^ k_hash_slots_mask} << (i * k_hash_group);
                     ends = end != 0;
                 }
-                if ((taken & wanted) != 0) {
-                    window_ = group;
-                    taken_ = taken & wanted;
-                    return;
-                }
+                if ((taken & wanted) != 0)
+                    return {window, taken & wanted, IsLarge};
                 wanted = ~std::uint64_t{0};
             }
+            return {};
         }
 
         hash_place window_;       // of the first bit
-        std::uint64_t taken_ = 1; // the lowest bit that is set is where it is
+        std::uint64_t taken_ = 1; // a bit for a control byte; the lowest that is set is where it is
+        bool is_large_ = false;   // the table: more than a processor keeps at hand, so that memory is asked for early
     };
 };
 
@@ -237,7 +255,7 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    [[nodiscard]] walk first() const noexcept { return size_ == 0 ? walk() : walk::begin(at(0)); }
+    [[nodiscard]] walk first() const noexcept { return size_ == 0 ? walk() : walk::begin(at(0), buckets()); }
     [[nodiscard]] static place end() noexcept { return {}; }
     /// How many elements so many buckets take.
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
