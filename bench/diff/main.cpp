@@ -146,7 +146,7 @@ void run_child(const workload& work, const std::string& change, const std::vecto
     if (change == k_unchanged && bench::is_wanted(k_memcmp, wanted))
         systems.emplace_back(k_memcmp, with_memcmp(pairs));
     for (const view::diff_kernel& kernel : view::diff_kernels()) {
-        if (kernel.is_supported && bench::is_wanted(kernel.name, wanted))
+        if (kernel.is_supported() && bench::is_wanted(kernel.name, wanted))
             systems.emplace_back(kernel.name, with_kernel(kernel, pairs, change));
     }
     std::vector<std::vector<double>> seconds(systems.size());
@@ -163,7 +163,7 @@ void run_child(const workload& work, const std::string& change, const std::vecto
 void run_parent(const bench::options& chosen) {
     std::printf("%s", bench::machine_facts(chosen.dir).c_str());
     for (const view::diff_kernel& kernel : view::diff_kernels()) {
-        if (!kernel.is_supported)
+        if (!kernel.is_supported())
             std::printf("%s is left out: this machine does not support it\n", kernel.name);
     }
     std::fflush(stdout);

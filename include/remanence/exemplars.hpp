@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +24,9 @@ namespace detail {
 [[noreturn]] void refuse_unregistered_class(const std::type_info& type, const std::type_info& base);
 [[noreturn]] void refuse_second_name(std::string_view name, const std::type_info& base);
 
+/// Guards all tables of exemplars. fork() waits for it.
+[[nodiscard]] std::mutex& using_exemplars() noexcept;
+
 /// The classes derived from Base that fragile<std::unique_ptr<Base>> knows, in this process. Threads may use it at once.
 template <class Base>
 class exemplar_table {
@@ -36,41 +38,46 @@ public:
         std::unique_ptr<Base> (*deserialize)(byte_reader&);
     };
 
-    static exemplar_table& instance() {
-        static exemplar_table table;
-        return table;
-    }
-    void add(const std::type_info& type, exemplar added) {
-        const std::scoped_lock lock(mutex_);
-        const auto known = by_type_.find(type);
-        if (known != by_type_.end() ? known->second.name != added.name : by_name_.contains(added.name))
+    static void add(const std::type_info& type, exemplar added) {
+        const std::scoped_lock lock(using_exemplars());
+        auto& [by_type, by_name] = all();
+        const auto known = by_type.find(type);
+        if (known != by_type.end() ? known->second.name != added.name : by_name.contains(added.name))
             refuse_second_name(added.name, typeid(Base));
         if (added.name.empty())
             refuse_to_serialize("a class is registered without a name");
-        if (known != by_type_.end())
+        if (known != by_type.end())
             return;
-        const exemplar& kept = by_type_.emplace(type, std::move(added)).first->second;
-        by_name_.emplace(kept.name, &kept);
+        const exemplar& kept = by_type.emplace(type, std::move(added)).first->second;
+        by_name.emplace(kept.name, &kept);
     }
-    [[nodiscard]] const exemplar& of(const Base& object) const {
-        const std::shared_lock lock(mutex_);
-        const auto known = by_type_.find(typeid(object));
-        if (known == by_type_.end())
+    [[nodiscard]] static const exemplar& of(const Base& object) {
+        const std::scoped_lock lock(using_exemplars());
+        const auto& by_type = all().by_type;
+        const auto known = by_type.find(typeid(object));
+        if (known == by_type.end())
             refuse_unregistered_class(typeid(object), typeid(Base));
         return known->second;
     }
-    [[nodiscard]] const exemplar& named(std::string_view name) const {
-        const std::shared_lock lock(mutex_);
-        const auto known = by_name_.find(name);
-        if (known == by_name_.end())
+    [[nodiscard]] static const exemplar& named(std::string_view name) {
+        const std::scoped_lock lock(using_exemplars());
+        const auto& by_name = all().by_name;
+        const auto known = by_name.find(name);
+        if (known == by_name.end())
             refuse_unknown_class(name, typeid(Base));
         return *known->second;
     }
 
 private:
-    mutable std::shared_mutex mutex_;
-    std::map<std::type_index, exemplar> by_type_;
-    std::map<std::string, const exemplar*, std::less<>> by_name_;
+    struct maps {
+        std::map<std::type_index, exemplar> by_type;
+        std::map<std::string, const exemplar*, std::less<>> by_name;
+    };
+    /// While they are locked, so that nobody forks as they are made. Never destroyed, as elements may be used until the process ends.
+    static maps& all() {
+        static auto* const made = new maps;
+        return *made;
+    }
 };
 
 } // namespace detail
@@ -84,7 +91,7 @@ void register_exemplar(std::string name) { // NOLINT(performance-unnecessary-val
     static_assert(serializes<serialize_trait<Derived>, Derived>, "Remanence cannot serialise this class: specialise "
                                                                  "remanence::serialize_trait for it.");
     using trait = serialize_trait<Derived>;
-    detail::exemplar_table<Base>::instance().add(
+    detail::exemplar_table<Base>::add(
         typeid(Derived),
         {.name = std::move(name),
          .size = [](const Base& object) -> std::size_t { return trait::size(static_cast<const Derived&>(object)); },
@@ -102,14 +109,14 @@ struct serialize_trait<std::unique_ptr<Base>> {
     static std::size_t size(const std::unique_ptr<Base>& value) {
         if (value == nullptr)
             return 1;
-        const auto& known = detail::exemplar_table<Base>::instance().of(*value);
+        const auto& known = detail::exemplar_table<Base>::of(*value);
         return detail::size_of_value(known.name) + known.size(*value);
     }
     static void serialize(const std::unique_ptr<Base>& value, byte_writer& out) {
         if (value == nullptr)
             return out.put_count(0);
         const detail::nesting level = out.enter();
-        const auto& known = detail::exemplar_table<Base>::instance().of(*value);
+        const auto& known = detail::exemplar_table<Base>::of(*value);
         detail::write_value(known.name, out);
         known.serialize(*value, out);
     }
@@ -118,7 +125,7 @@ struct serialize_trait<std::unique_ptr<Base>> {
         if (length == 0)
             return nullptr;
         const detail::nesting level = in.enter();
-        return detail::exemplar_table<Base>::instance().named(in.take(length)).deserialize(in);
+        return detail::exemplar_table<Base>::named(in.take(length)).deserialize(in);
     }
 };
 

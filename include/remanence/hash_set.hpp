@@ -16,9 +16,10 @@
 // order.
 //
 // Invalidation. An insertion that grows the table, rehash() and reserve() invalidate all iterators, pointers and
-// references to elements; other insertions, and those that fail, none, but an iteration that has begun need not meet
-// what they insert. Erasure and extract() invalidate those to that element. Swapping and moving with an equal allocator
-// leave them all valid, even end(); assignment and clear() invalidate those of the target.
+// references to elements; other insertions, and those that fail, none, but an iterator that was incremented before need
+// not meet what they insert, so that no range that ends there may begin with it. Erasure and extract() invalidate those
+// to that element. Swapping and moving with an equal allocator leave them all valid, even end(); assignment and clear()
+// invalidate those of the target.
 //
 // Exceptions. Insertion of one element, rehash() and reserve() have no effect if anything throws: hash, equality,
 // constructor, allocator. Erasure by iterator never throws, erasure by key only if hash or equality do, without effect.

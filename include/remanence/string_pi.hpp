@@ -69,8 +69,8 @@ template <text_like Text>
 ///
 /// Invalidation. As std::string's; a move or swap of a string of at most 23 characters invalidates, too.
 ///
-/// Sections. It announces what it writes itself, so it may be changed in declared sections; what a program writes
-/// through references, iterators and data() it must touch() there. Threads: as std::string.
+/// Sections. It announces what it writes itself, but for its construction, so it may be changed in declared sections; what
+/// a program writes through references, iterators and data() it must touch() there. Threads: as std::string.
 template <class Allocator>
 class basic_string_pi {
     using alloc_traits = std::allocator_traits<Allocator>;

@@ -16,6 +16,8 @@ namespace {
 using live_values = std::unordered_map<const void*, live_value*>;
 std::mutex using_live; // trivial to destroy
 const os::held_across_fork<using_live> using_live_held;
+std::mutex exemplars;
+const os::held_across_fork<exemplars> exemplars_held;
 
 /// While using_live is locked. Never destroyed, so that references may live as long as the process.
 live_values& all_live() {
@@ -24,6 +26,8 @@ live_values& all_live() {
 }
 
 } // namespace
+
+std::mutex& using_exemplars() noexcept { return exemplars; }
 
 live_value* share_live_value(const void* element) noexcept {
     const std::scoped_lock lock(using_live);

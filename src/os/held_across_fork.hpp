@@ -8,9 +8,10 @@
 
 namespace remanence::os {
 
-/// A static object beside the mutex: fork() waits for it, and the child finds it free and what it guards whole. Whoever holds it must
-/// neither fork nor lock another such mutex. Without memory for that it stays as it was. Made when the program starts: made at the
-/// first use, another thread's fork could come in between.
+/// A static object beside the mutex: fork() waits for it, and the child finds it free and what it guards whole. Whoever
+/// holds it must neither fork nor lock another such mutex. Made when the program starts: at the first use, another thread's
+/// fork could come in between. Without memory for that the mutex stays as it was. A std::shared_mutex would not do: it
+/// remembers which thread has it, and that of the child is another one.
 template <std::mutex& Mutex>
 class held_across_fork {
 public:

@@ -84,10 +84,7 @@ result<descriptor> open_own_pagemap() {
 
 result<shared_descriptor> open_pagemap() { return own_pagemap.value.get(open_own_pagemap); }
 
-std::uint64_t kernel_page_bytes() {
-    static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    return bytes;
-}
+std::uint64_t kernel_page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes) {
     if (!runs.empty() && runs.back().end() == offset) {

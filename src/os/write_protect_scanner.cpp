@@ -227,9 +227,13 @@ bool scan_tier_works() {
     // No thread waits for another one's answer: a forked child might not have that thread.
     enum answer : signed char { unknown, no, yes };
     static std::atomic<answer> known = unknown;
-    if (known == unknown)
-        known = try_scan_tier() ? yes : no;
-    return known == yes;
+    answer first = known;
+    if (first == unknown) {
+        const answer mine = try_scan_tier() ? yes : no;
+        if (known.compare_exchange_strong(first, mine))
+            first = mine;
+    }
+    return first == yes;
 }
 
 } // namespace remanence::os

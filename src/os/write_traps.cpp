@@ -104,12 +104,13 @@ result<void> put_write_traps_in_front() {
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
         return {};
+    void* unused[1];
+    ::backtrace(unused,
+                1); // loads what it needs, which neither a handler must, nor who has a lock that fork() waits for
     std::lock_guard guard(installing);
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
         return {};
-    void* unused[1];
-    ::backtrace(unused, 1); // loads what it needs, which a handler must not
     // Known before the handler may need it.
     const auto* before = new struct sigaction(now);
     if (first_action.load() == nullptr)

@@ -1,14 +1,21 @@
 #include "view/diff.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 
 namespace remanence::view {
 
 void diff_pages(const std::byte* before, const std::byte* after, std::vector<format::change_range>& ranges) {
-    static const diff_kernel& best = *std::ranges::find_if(diff_kernels(), &diff_kernel::is_supported);
-    diff_pages(best, before, after, ranges);
+    // No thread waits for another one's answer: a forked child might not have that thread.
+    static std::atomic<const diff_kernel*> best = nullptr;
+    const diff_kernel* kernel = best.load(std::memory_order_relaxed);
+    if (kernel == nullptr) {
+        kernel = &*std::ranges::find_if(diff_kernels(), [](const diff_kernel& each) { return each.is_supported(); });
+        best.store(kernel, std::memory_order_relaxed);
+    }
+    diff_pages(*kernel, before, after, ranges);
 }
 
 void diff_pages(const diff_kernel& kernel, const std::byte* before, const std::byte* after,

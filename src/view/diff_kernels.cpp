@@ -99,17 +99,16 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
 
 #endif
 
+constexpr diff_kernel k_all[] = {
+#if defined(__x86_64__)
+    {"avx512", [] { return __builtin_cpu_supports("avx512f") != 0; }, compare_avx512},
+    {"avx2", [] { return __builtin_cpu_supports("avx2") != 0; }, compare_avx2},
+#endif
+    {"scalar", [] { return true; }, compare_scalar},
+};
+
 } // namespace
 
-std::span<const diff_kernel> diff_kernels() {
-    static const diff_kernel all[] = {
-#if defined(__x86_64__)
-        {"avx512", __builtin_cpu_supports("avx512f") != 0, compare_avx512},
-        {"avx2", __builtin_cpu_supports("avx2") != 0, compare_avx2},
-#endif
-        {"scalar", true, compare_scalar},
-    };
-    return all;
-}
+std::span<const diff_kernel> diff_kernels() { return k_all; }
 
 } // namespace remanence::view

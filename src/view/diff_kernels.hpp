@@ -19,7 +19,7 @@ using diff_masks = std::array<std::uint64_t, k_diff_masks>;
 
 struct diff_kernel {
     const char* name;
-    bool is_supported; // by the processor and the operating system
+    bool (*is_supported)(); // by the processor and the operating system
     /// Sets the bits of the units that differ, clears the others, and says whether any is set. Both pages are 4 KiB
     /// and need not be aligned. To be called only when supported.
     bool (*compare)(const std::byte* before, const std::byte* after, diff_masks& masks);

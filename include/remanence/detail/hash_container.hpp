@@ -267,7 +267,7 @@ public:
 
     iterator erase(const_iterator where) noexcept {
         table_.erase(where.place());
-        return iterator(table::walk::behind(where.place()));
+        return iterator(where.following());
     }
     iterator erase(iterator where) noexcept
         requires(!std::same_as<iterator, const_iterator>)

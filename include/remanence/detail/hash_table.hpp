@@ -103,10 +103,10 @@ struct hash_block {
         return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
     }
 
+    static constexpr std::size_t k_line_bytes = 64;
     /// Lets the slots of a group come, unless they are too much. Where its control bytes are still waited for, the processor
     /// runs ahead to here if it expects that one of them is needed.
     static void prefetch(const hash_place& group) noexcept {
-        constexpr std::size_t k_line_bytes = 64;
         constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
         if constexpr (k_bytes <= 4 * k_line_bytes) {
             for (std::size_t i = 0; i < k_bytes; i += k_line_bytes)
@@ -114,22 +114,15 @@ struct hash_block {
         }
     }
 
-    /// Where an iterator is, and which slots of a few groups had elements when it came there: since no processor foresees the end of
-    /// a group, it is met once in so many.
-    class walk {
+    /// Where an iterator is and, once it has been incremented, which slots of a few groups had elements then: since no processor
+    /// foresees the end of a group, it is met once in so many.
+    class cursor {
     public:
-        walk() = default; // the end
-        explicit walk(hash_place at) noexcept : window_(at) {}
-        /// At the first element of a table with so many buckets.
-        [[nodiscard]] static walk begin(hash_place first_group, std::size_t buckets) noexcept {
-            return buckets * slot::k_slot_bytes > k_cached_bytes ? find<true>(first_group, 0)
-                                                                 : find<false>(first_group, 0);
-        }
-        /// At the first one behind another, which may be erased, or the end. Pure, so that whoever has no use for it does not compute it.
-        [[nodiscard, gnu::pure, gnu::noinline]] static walk behind(hash_place at, bool is_large = false) noexcept {
-            const auto index = static_cast<std::size_t>(at.control - group_of(at));
-            const hash_place group = {at.control - index, at.slot - index * slot::k_slot_bytes};
-            return is_large ? find<true>(group, index + 1) : find<false>(group, index + 1);
+        cursor() = default; // the end
+        explicit cursor(hash_place at, bool is_large = false) noexcept : window_(at), is_large_(is_large) {}
+        /// At the first element from the slot `from` of a group on, or the end.
+        [[nodiscard]] static cursor first(hash_place group, std::size_t from, bool is_large) noexcept {
+            return is_large ? find<true>(group, from) : find<false>(group, from);
         }
 
         [[nodiscard]] hash_place place() const noexcept {
@@ -140,33 +133,44 @@ struct hash_block {
             do {
                 const std::uint64_t left = taken_ & (taken_ - 1);
                 if (left == 0) {
-                    *this = behind(place(), is_large_);
+                    *this = further(place(), is_large_);
                     return;
                 }
                 taken_ = left;
             } while (*place().control == k_slot_empty); // erased meanwhile
         }
+        /// At the first element behind this one, which may be erased, or the end.
+        [[nodiscard]] cursor following() const noexcept { return cursor(place_further(place()), is_large_); }
 
     private:
         static constexpr std::size_t k_group_bytes = k_hash_group_slots * slot::k_slot_bytes;
-        static constexpr std::size_t k_cached_bytes = std::size_t{1} << 20;
-        static constexpr std::size_t k_line_bytes = 64;
 
-        walk(hash_place window, std::uint64_t taken, bool is_large) noexcept
+        cursor(hash_place window, std::uint64_t taken, bool is_large) noexcept
             : window_(window), taken_(taken), is_large_(is_large) {}
 
-        /// At the first element from the slot `from` of a group on.
+        [[nodiscard, gnu::noinline]] static cursor further(hash_place at, bool is_large) noexcept {
+            const std::size_t index = index_of(at);
+            return first({at.control - index, at.slot - index * slot::k_slot_bytes}, index + 1, is_large);
+        }
+        /// Pure, so that whoever has no use for it does not compute it.
+        [[nodiscard, gnu::pure, gnu::noinline]] static hash_place place_further(hash_place at) noexcept {
+            return further(at, false).place();
+        }
+        [[nodiscard]] static std::size_t index_of(const hash_place& at) noexcept {
+            return static_cast<std::size_t>(at.control - group_of(at));
+        }
+
         template <bool IsLarge>
-        [[nodiscard, gnu::always_inline]] static walk find(hash_place group, std::size_t from) noexcept {
-            constexpr std::size_t k_groups =
-                IsLarge ? 2 : 4; // in a window; more memory than of two is not waited for at once
+        [[nodiscard, gnu::always_inline]] static cursor find(hash_place group, std::size_t from) noexcept {
+            // In a window. In large tables two, since a processor cannot wait for the lines of more at once.
+            constexpr std::size_t k_groups = IsLarge ? 2 : 4;
             std::uint64_t wanted = ~std::uint64_t{0} << from;
             bool ends = false;
-            for (std::size_t passed = 0; !ends;
-                 passed += k_groups) { // an index, since g++ 12 packs two pointers into a vector
+            // An index, since g++ 12 would pack two pointers into a vector, through memory.
+            for (std::size_t passed = 0; !ends; passed += k_groups) {
                 const hash_place window = {group.control + passed * k_hash_group, group.slot + passed * k_group_bytes};
-                if constexpr (
-                    IsLarge) { // the slots of the next window, and control bytes that later ones will be found by
+                if constexpr (IsLarge) {
+                    // The slots of the next window, and the control bytes by which those of later ones will be found.
                     __builtin_prefetch(window.control + 2 * k_groups * k_hash_group);
                     for (std::size_t i = k_groups * k_group_bytes; i < 2 * k_groups * k_group_bytes; i += k_line_bytes)
                         __builtin_prefetch(window.slot + i);
@@ -194,7 +198,7 @@ struct hash_block {
 /// Forward. Has native pointers: not to be stored in a heap that may move.
 template <class Value, bool IsConst>
 class hash_iterator {
-    using walk = typename hash_block<Value>::walk;
+    using cursor = typename hash_block<Value>::cursor;
 
 public:
     using iterator_category = std::forward_iterator_tag;
@@ -205,7 +209,7 @@ public:
     using pointer = std::conditional_t<IsConst, const Value*, Value*>;
 
     hash_iterator() = default;
-    explicit hash_iterator(const walk& at) noexcept : at_(at) {}
+    explicit hash_iterator(const cursor& at) noexcept : at_(at) {}
     explicit hash_iterator(hash_place at) noexcept : at_(at) {}
     template <bool IsOtherConst>
         requires(IsConst && !IsOtherConst)
@@ -227,11 +231,12 @@ public:
 
     /// For the container.
     [[nodiscard]] hash_place place() const noexcept { return at_.place(); }
+    [[nodiscard]] cursor following() const noexcept { return at_.following(); }
 
 private:
     friend class hash_iterator<Value, !IsConst>;
 
-    walk at_;
+    cursor at_;
 };
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
@@ -239,7 +244,7 @@ class hash_table {
 public:
     using block = hash_block<Value>;
     using place = hash_place;
-    using walk = typename block::walk;
+    using cursor = typename block::cursor;
     using announce_to = announcer<Alloc>;
     using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_hash_inline_bytes>>;
 
@@ -255,7 +260,12 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    [[nodiscard]] walk first() const noexcept { return size_ == 0 ? walk() : walk::begin(at(0), buckets()); }
+    /// Not a window from the beginning: an iterator that was never incremented knows of no element but its own, and an insertion cannot
+    /// make that untrue.
+    [[nodiscard]] cursor first() const noexcept {
+        const bool is_large = size_ * 4 > buckets_ && buckets_ * block::slot::k_slot_bytes > k_cached_bytes;
+        return size_ == 0 ? cursor() : cursor(cursor::first(at(0), 0, false).place(), is_large);
+    }
     [[nodiscard]] static place end() noexcept { return {}; }
     /// How many elements so many buckets take.
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
@@ -432,6 +442,8 @@ private:
     template <class Container>
     friend struct hash_structure;
     friend hash_inspector;
+    /// What a processor keeps at hand. Iterations over larger tables ask for memory early, unless most of it is empty slots.
+    static constexpr std::size_t k_cached_bytes = std::size_t{1} << 20;
     using iterator = hash_iterator<Value, false>;
     template <class Block> // a template, since Value may still be incomplete here
     using block_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Block::unit>;

@@ -21,6 +21,7 @@
 #include <new>
 #include <random>
 #include <ranges>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -236,6 +237,44 @@ TEST(hash_iterations, go_the_same_way_from_wherever_they_begin) {
         for (std::size_t i = 0; i < expected.size(); ++i) {
             const std::vector<int> met(all.find(expected[i]), all.end());
             ASSERT_TRUE(std::ranges::equal(met, std::span(expected).subspan(i))) << size << ", " << i;
+        }
+    }
+}
+
+// Tables that are more than what is in a processor's cache; dense ones and, after erasures, sparse ones.
+TEST(hash_iterations, over_large_tables_meet_each_element_once) {
+    using large = std::array<std::uint64_t, 12>;
+    map<std::uint64_t, large> all;
+    std::mt19937_64 random(1);
+    while (all.size() != 20'000)
+        all[random() % 1'000'000][0] = 1;
+    for (const std::size_t left : {20'000U, 19'000U, 9'000U, 2'000U, 10U, 1U, 0U}) {
+        while (all.size() != left)
+            all.erase(std::next(all.begin(), static_cast<std::ptrdiff_t>(random() % 3 % all.size())));
+        std::set<std::uint64_t> met;
+        for (const auto& [key, value] : all)
+            ASSERT_TRUE(value[0] == 1 && met.insert(key).second);
+        ASSERT_EQ(met.size(), left);
+    }
+    for (std::uint64_t key = 0; key != 20'000; ++key)
+        all[key][0] = key;
+    for (auto each = all.begin(); each != all.end();)
+        each = each->first % 3 == 0 ? std::next(each) : all.erase(each);
+    EXPECT_EQ(all.size(), 6'667U);
+    EXPECT_EQ(std::ranges::count_if(all, [](const auto& each) { return each.second[0] % 3 == 0; }), 6'667);
+    EXPECT_EQ(hash_inspector::fault(all), "");
+}
+
+TEST(hash_iterations, that_have_not_begun_meet_what_is_inserted) {
+    set<int> all;
+    all.reserve(100);
+    for (int i = 0; i < 100; ++i) {
+        const auto before = all.begin();
+        const auto end = all.end();
+        const auto inserted = all.insert(i).first;
+        if (i != 0 && before == all.begin()) {
+            ASSERT_EQ(std::distance(before, end), i + 1);
+            ASSERT_NE(std::find(before, end, *inserted), end);
         }
     }
 }

@@ -54,7 +54,7 @@ protected:
     every_diff_kernel() : random_(seed_) {}
 
     void SetUp() override {
-        if (!kernel().is_supported)
+        if (!kernel().is_supported())
             GTEST_SKIP() << "this machine does not support " << kernel().name;
     }
     static const diff_kernel& kernel() { return *GetParam(); }
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(kernels, every_diff_kernel, testing::ValuesIn(each_kern
 
 TEST(diff_kernels, are_supported_as_the_kernel_says) {
     EXPECT_STREQ(diff_kernels().back().name, "scalar");
-    EXPECT_TRUE(diff_kernels().back().is_supported);
+    EXPECT_TRUE(diff_kernels().back().is_supported());
     std::ifstream file("/proc/cpuinfo");
     std::string line;
     while (std::getline(file, line) && !line.starts_with("flags")) {
@@ -177,7 +177,7 @@ TEST(diff_kernels, are_supported_as_the_kernel_says) {
     const std::vector<std::string> flags{std::istream_iterator<std::string>(words), {}};
     for (const diff_kernel& kernel : diff_kernels().first(diff_kernels().size() - 1)) {
         const std::string flag = std::string(kernel.name) == "avx512" ? "avx512f" : kernel.name;
-        EXPECT_EQ(kernel.is_supported, std::find(flags.begin(), flags.end(), flag) != flags.end()) << kernel.name;
+        EXPECT_EQ(kernel.is_supported(), std::find(flags.begin(), flags.end(), flag) != flags.end()) << kernel.name;
     }
 }
 
