@@ -121,7 +121,8 @@ struct hash_block {
         cursor() = default; // the end
         explicit cursor(hash_place at, bool is_large = false) noexcept : window_(at), is_large_(is_large) {}
         /// At the first element from the slot `from` of a group on, or the end.
-        [[nodiscard]] static cursor first(hash_place group, std::size_t from, bool is_large) noexcept {
+        [[nodiscard, gnu::always_inline]] static cursor first(hash_place group, std::size_t from,
+                                                              bool is_large) noexcept {
             return is_large ? find<true>(group, from) : find<false>(group, from);
         }
 
