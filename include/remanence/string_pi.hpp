@@ -69,8 +69,8 @@ template <text_like Text>
 ///
 /// Invalidation. As std::string's; a move or swap of a string of at most 23 characters invalidates, too.
 ///
-/// Sections. It announces what it writes itself, but for its construction, so it may be changed in declared sections; what
-/// a program writes through references, iterators and data() it must touch() there. Threads: as std::string.
+/// Sections. It announces what it writes itself, so it may be changed in declared sections; what a program writes
+/// through references, iterators and data() it must touch() there. Threads: as std::string.
 template <class Allocator>
 class basic_string_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
@@ -540,8 +540,10 @@ private:
         return at;
     }
 
-    /// In a constructor: nothing is there, and the memory is the caller's to announce. A block is not larger than it must be.
+    /// In a constructor: nothing is there. A block is not larger than it must be.
     void begin_with(std::string_view text) {
+        const announce_to announce(get_allocator());
+        announce(this, sizeof *this);
         char* to = raw_.data();
         if (text.size() <= k_short_max) {
             last() = static_cast<char>(k_short_max - text.size());

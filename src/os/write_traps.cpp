@@ -104,9 +104,9 @@ result<void> put_write_traps_in_front() {
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
         return {};
+    // Loads what it needs, which neither a handler may do nor who has a lock that fork() waits for.
     void* unused[1];
-    ::backtrace(unused,
-                1); // loads what it needs, which neither a handler must, nor who has a lock that fork() waits for
+    ::backtrace(unused, 1);
     std::lock_guard guard(installing);
     ::sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
