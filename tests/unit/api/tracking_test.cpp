@@ -27,7 +27,7 @@ heap_options with(tracking tracker) {
     return options;
 }
 
-const std::map<std::string, tracking>& k_all_trackers() {
+const std::map<std::string, tracking>& all_trackers() {
     static const std::map<std::string, tracking> all = {
         {"scan", tracking::scan}, {"trap", tracking::trap}, {"fallback", tracking::fallback}};
     return all;
@@ -85,7 +85,7 @@ protected:
 };
 
 TEST_F(trackers, each_can_be_chosen_and_stats_names_it) {
-    for (const auto& [name, tracker] : k_all_trackers()) {
+    for (const auto& [name, tracker] : all_trackers()) {
         if (name != "scan" || has_scan_) {
             EXPECT_EQ(use(dir_ / "h", tracker), name);
         }
@@ -94,7 +94,7 @@ TEST_F(trackers, each_can_be_chosen_and_stats_names_it) {
 }
 
 TEST_F(trackers, the_environment_forces_one) {
-    for (const auto& [name, tracker] : k_all_trackers()) {
+    for (const auto& [name, tracker] : all_trackers()) {
         if (name == "scan" && !has_scan_)
             continue;
         const forced_tracking forced(name.c_str());
@@ -132,7 +132,7 @@ TEST_F(trackers, without_userfaultfd_the_fallback_serves_and_the_scan_is_an_erro
 
 TEST_F(trackers, work_for_users_without_privileges) {
     fs::permissions(dir_.path(), fs::perms::all);
-    for (const auto& [name, tracker] : k_all_trackers()) {
+    for (const auto& [name, tracker] : all_trackers()) {
         if (name != "scan" || has_scan_) {
             EXPECT_EQ(as_nobody([&] { return use(dir_ / ("of-nobody-" + name), tracker); }), name);
         }
@@ -140,7 +140,7 @@ TEST_F(trackers, work_for_users_without_privileges) {
 }
 
 TEST_F(trackers, system_calls_write_into_what_was_touched) {
-    for (const auto& [name, tracker] : k_all_trackers()) {
+    for (const auto& [name, tracker] : all_trackers()) {
         if (name == "scan" && !has_scan_)
             continue;
         fs::remove(dir_ / "h");
@@ -175,7 +175,7 @@ TEST_F(trackers, system_calls_write_into_what_was_touched) {
 }
 
 TEST_F(trackers, commits_that_changed_nothing_need_no_record_and_leave_later_changes_seen) {
-    for (const auto& [name, tracker] : k_all_trackers()) {
+    for (const auto& [name, tracker] : all_trackers()) {
         if (name == "scan" && !has_scan_)
             continue;
         fs::remove(dir_ / "h");
@@ -375,7 +375,7 @@ TEST_F(swapping_no_sanitizer, loses_no_change_and_no_rollback) {
     const swap_file swap(dir_ / "swap");
     if (!swap.on())
         GTEST_SKIP() << "no swap file can be used here (are you root, and not in a container?)";
-    for (const auto& [name, tracker] : k_all_trackers()) {
+    for (const auto& [name, tracker] : all_trackers()) {
         if (name == "scan" && !has_scan_)
             continue;
         fs::remove(dir_ / "h");
