@@ -190,6 +190,30 @@ TEST_F(fork_of_a_process_no_sanitizer, the_child_waits_for_no_thread_of_the_pare
     expect_parent_unharmed();
 }
 
+// Tables of fragile elements, which are of the process.
+TEST(fork_beside_threads, that_use_fragile_elements_leaves_the_child_able_to) {
+    const int element = 0;
+    const auto use = [&] {
+        {
+            const std::scoped_lock lock(detail::using_exemplars());
+        }
+        return detail::share_live_value(&element) == nullptr;
+    };
+    std::atomic<bool> ends = false;
+    std::jthread busy([&] {
+        while (!ends)
+            use();
+    });
+    for (int i = 0; i != 50 && !HasFailure(); ++i) {
+        EXPECT_EQ(in_child([&] {
+                      ::alarm(20);
+                      return std::string(use() ? "none" : "one");
+                  }),
+                  "none");
+    }
+    ends = true;
+}
+
 // With no other heap open, the first one needs what all share.
 TEST(fork_beside_threads_no_sanitizer, that_open_heaps_leaves_the_child_able_to) {
     for (const tracking tracker : {tracking::automatic, tracking::trap, tracking::fallback}) {
