@@ -630,10 +630,10 @@ private:
 
     /// Has what the other has, which becomes empty. This one has no block.
     void take(basic_string_pi& other) noexcept {
-        auto form = std::bit_cast<long_form>(other.raw_);
-        if (other.is_long())
-            form.distance += other.place() - place();
-        raw_ = std::bit_cast<decltype(raw_)>(form);
+        const auto form = std::bit_cast<long_form>(other.raw_);
+        const std::uint64_t moved = other.is_long() ? other.place() - place() : 0;
+        // As a whole: a processor waits if it is to read what it has just written in parts.
+        raw_ = std::bit_cast<decltype(raw_)>(long_form{form.distance + moved, form.size, form.capacity});
         const announce_to announce(other.get_allocator());
         announce(&other, sizeof other);
         other.set_empty();

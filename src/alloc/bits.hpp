@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace remanence::alloc {
 
@@ -12,14 +14,6 @@ inline constexpr std::uint32_t k_word_bits = 64;
 
 [[nodiscard]] inline bool is_set(const std::uint64_t* words, std::uint32_t at) {
     return (words[at / k_word_bits] >> (at % k_word_bits) & 1) != 0;
-}
-
-/// The bits from `begin` on, the first the lowest, as many as fit; zeros from `end` on, which ends a word.
-[[nodiscard]] inline std::uint64_t bits_from(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
-    const std::uint32_t shift = begin % k_word_bits;
-    const std::uint64_t low = words[begin / k_word_bits] >> shift;
-    const std::uint32_t next = begin / k_word_bits + 1;
-    return next == end / k_word_bits ? low : low | words[next] << 1 << (k_word_bits - 1 - shift);
 }
 
 namespace detail {
@@ -94,6 +88,41 @@ namespace detail {
         found = words[--word];
     const std::uint32_t behind = (word + 1) * k_word_bits - static_cast<std::uint32_t>(std::countl_zero(found));
     return std::max(behind, begin);
+}
+
+// --- windows: short runs, without a question whether they lie in one word or in two
+
+inline constexpr std::uint32_t k_window_bits = 57; // that are certainly seen
+static_assert(std::endian::native == std::endian::little, "bits are numbered through bytes as through words");
+
+namespace detail {
+
+[[nodiscard]] inline std::uint64_t load_bytes(const std::uint64_t* words, std::uint32_t first) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, reinterpret_cast<const std::byte*>(words) + first, sizeof bits);
+    return bits;
+}
+inline void store_bytes(std::uint64_t* words, std::uint32_t first, std::uint64_t bits) {
+    std::memcpy(reinterpret_cast<std::byte*>(words) + first, &bits, sizeof bits);
+}
+
+} // namespace detail
+
+/// The bits from `at` on, the first the lowest; zeros behind those that are seen. Reads eight bytes.
+[[nodiscard]] inline std::uint64_t window_from(const std::uint64_t* words, std::uint32_t at) {
+    return detail::load_bytes(words, at / 8) >> (at % 8);
+}
+/// The bits before `at`, the last the highest; zeros before those that are seen, one less. `at` is 56 or more.
+[[nodiscard]] inline std::uint64_t window_before(const std::uint64_t* words, std::uint32_t at) {
+    return detail::load_bytes(words, at / 8 - 7) << 1 << (7 - at % 8);
+}
+/// Sets those bits of the window from `at` on that are set in `bits`.
+inline void set_in_window(std::uint64_t* words, std::uint32_t at, std::uint64_t bits) {
+    detail::store_bytes(words, at / 8, detail::load_bytes(words, at / 8) | bits << (at % 8));
+}
+/// Clears them.
+inline void clear_in_window(std::uint64_t* words, std::uint32_t at, std::uint64_t bits) {
+    detail::store_bytes(words, at / 8, detail::load_bytes(words, at / 8) & ~(bits << (at % 8)));
 }
 
 } // namespace remanence::alloc

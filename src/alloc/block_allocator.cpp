@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 namespace remanence::alloc {
@@ -34,6 +35,8 @@ void block_allocator::format(alloc_state& state) {
 }
 
 void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
+    if (!returned_.is_empty()) [[unlikely]]
+        free_returned();
     const std::uint32_t granules = granules_of(bytes);
     if (bytes <= k_small_bytes_max && alignment <= k_granule_bytes && !fills_pages(granules)) [[likely]]
         return slabs_.allocate(granules);
@@ -71,12 +74,12 @@ std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min,
     return found;
 }
 
-void block_allocator::deallocate(void* address, std::size_t bytes, std::size_t alignment) {
-    const bool was_there = is_small(bytes, alignment) || is_in_slab(address)
-                               ? slabs_.deallocate(address, granules_of(bytes))
-                               : deallocate_large(address, bytes);
-    if (!was_there) [[unlikely]]
-        refuse(address, bytes);
+void block_allocator::free_returned() {
+    returned_.for_each([this](void* address, std::uint32_t bytes) {
+        if (!slabs_.deallocate(address, granules_of(bytes))) [[unlikely]]
+            refuse(address, bytes);
+    });
+    returned_.forget();
 }
 
 // Heaps from before blocks that fill pages were pages have such.
@@ -89,15 +92,24 @@ std::size_t block_allocator::block_bytes(std::size_t bytes, std::size_t alignmen
     return is_small(bytes, alignment) ? granules_of(bytes) * k_granule_bytes : pages_for(bytes) * k_page_bytes;
 }
 
+std::uint64_t block_allocator::allocated_bytes() const {
+    std::uint64_t bytes = pages_.state().allocated_bytes - kept_.bytes();
+    returned_.for_each([&](void*, std::uint32_t each) { bytes -= block_bytes(each); });
+    return bytes;
+}
+
 // Not the heap's fault and not ours: the program frees what it does not have. Going on would hand out memory twice.
 void block_allocator::refuse(const void* address, std::size_t bytes) const {
     if (damaged())
         return; // B6
-    std::fprintf(stderr,
-                 "remanence: deallocate(%p, %zu bytes): not an allocated block of this size in this heap (freed twice, "
-                 "with another size, "
-                 "or from elsewhere). The heap file is as of its last commit.\n",
-                 address, bytes);
+    const std::string late =
+        is_small(bytes, 1) ? ", one of the last " + std::to_string(returned_blocks::k_capacity) + " that were freed"
+                           : "";
+    std::fprintf(
+        stderr,
+        "remanence: deallocate(%p, %zu bytes): not an allocated block of this size in this heap%s (freed twice, with "
+        "another size, or from elsewhere). The heap file is as of its last commit.\n",
+        address, bytes, late.c_str());
     std::abort();
 }
 
@@ -119,7 +131,12 @@ void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) 
     return pages_.address(page);
 }
 
-bool block_allocator::deallocate_large(const void* address, std::size_t bytes) {
+void block_allocator::deallocate_large(void* address, std::size_t bytes) {
+    if (!(is_in_slab(address) ? slabs_.deallocate(address, granules_of(bytes)) : free_pages(address, bytes)))
+        refuse(address, bytes);
+}
+
+bool block_allocator::free_pages(const void* address, std::size_t bytes) {
     const auto offset = pages_.offset_of(address);
     const std::uint64_t index = offset / k_page_bytes;
     if (!is_aligned(offset, k_page_bytes) || !pages_.is_data_page(index))
@@ -188,7 +205,7 @@ std::optional<block> block_allocator::block_of(const void* address) const {
     const auto page = static_cast<std::uint32_t>(offset / k_page_bytes);
     if (slabs_.is_in_slab(page)) {
         const auto found = slabs_.block_at(offset);
-        return found && !is_kept(block_of(*found)) ? std::optional(block_of(*found)) : std::nullopt; // M1
+        return found && !was_given_back(block_of(*found)) ? std::optional(block_of(*found)) : std::nullopt; // M1
     }
     return large_block_of(page);
 }
@@ -201,8 +218,8 @@ std::optional<block> block_allocator::large_block_of(std::uint32_t page) const {
     return block{pages_.address(first), d->count * k_page_bytes};
 }
 
-bool block_allocator::is_kept(const block& of) const {
-    return of.bytes <= k_small_bytes_max && kept_.holds(of.start, granules_of(of.bytes));
+bool block_allocator::was_given_back(const block& of) const {
+    return of.bytes <= k_small_bytes_max && (returned_.holds(of.start) || kept_.holds(of.start, granules_of(of.bytes)));
 }
 
 bool block_allocator::is_free_page(std::uint64_t page) const {
@@ -221,7 +238,7 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
             const page_descriptor& d = pages_.descriptor(page);
             if (slabs::is_slab(pages_, page))
                 slabs_.for_each_block(page, [&](slabs::extent found) {
-                    if (!is_kept(block_of(found))) // M1
+                    if (!was_given_back(block_of(found))) // M1
                         visit(block_of(found));
                 });
             if (d.kind == page_kind::large)
@@ -235,6 +252,7 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
 // --- checking
 
 result<void> block_allocator::check_state() {
+    returned_.forget();
     kept_.forget(); // M2
     pages_.forget_damage();
     if (pages_.state().version != format::k_alloc_state_version)

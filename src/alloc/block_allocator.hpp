@@ -3,8 +3,8 @@
 // care where the memory is mapped (I6). Depends on slabs, page_runs and heap_pages. README.md in this folder has
 // the overview.
 //
-// Small blocks come from slabs, large ones are runs of whole pages. The smallest that are freed are kept in magazines, of which
-// the memory does not say anything.
+// Small blocks come from slabs, large ones are runs of whole pages. Small ones that are given back are freed a few at a time, and
+// the smallest of them kept in magazines; of neither the memory says anything.
 //
 //  B5  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a
 //      descriptor that names the block, before any other that is not zero. For this, each first multiple of a power of
@@ -17,6 +17,7 @@
 #include "alloc/magazines.hpp"
 #include "alloc/occupancy.hpp"
 #include "alloc/page_runs.hpp"
+#include "alloc/returned_blocks.hpp"
 #include "alloc/slabs.hpp"
 
 #include <cstddef>
@@ -61,8 +62,18 @@ public:
     /// failure() tells why. 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// With the size and alignment it was allocated with. A small one may be kept for allocate(): see flush(). Aborts,
-    /// naming address and size, when there is no such block: the program is wrong.
-    void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes);
+    /// naming address and size, when there is no such block: the program is wrong. Of a small one that may be found only by
+    /// free_returned(), or by the next allocate() or flush(). O(1) for small blocks but once per slab, O(log free runs) else.
+    void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes) {
+        if (!is_small(bytes, alignment)) [[unlikely]] {
+            deallocate_large(address, bytes);
+        } else if (returned_.put(address, static_cast<std::uint32_t>(bytes))) [[unlikely]] {
+            free_returned();
+        }
+    }
+
+    /// Frees what was given back, up to now.
+    [[gnu::noinline]] void free_returned();
 
     /// What a request for so many bytes really gets; deallocate() takes either size.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
@@ -76,13 +87,16 @@ public:
     [[nodiscard]] std::vector<byte_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
-    [[nodiscard]] std::uint64_t allocated_bytes() const { return pages_.state().allocated_bytes - kept_.bytes(); }
+    [[nodiscard]] std::uint64_t allocated_bytes() const;
     /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
     [[nodiscard]] occupancy survey() const;
 
     /// Brings the memory up to date: blocks that were freed and kept for requests of their size are really freed (M2).
     /// O(1) for each of the few there are.
-    void flush() { (void)slabs_.flush(); }
+    void flush() {
+        free_returned();
+        (void)slabs_.flush();
+    }
     /// Gives back the slab that serves small requests, if it is empty.
     void release_empty_slab() {
         flush();
@@ -106,7 +120,8 @@ public:
 private:
     [[nodiscard, gnu::noinline]] void* allocate_other(std::size_t bytes, std::size_t alignment);
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
-    [[nodiscard]] bool deallocate_large(const void* address, std::size_t bytes);
+    void deallocate_large(void* address, std::size_t bytes);
+    [[nodiscard]] bool free_pages(const void* address, std::size_t bytes);
     [[nodiscard]] bool is_in_slab(const void* address) const;
     [[gnu::cold]] void refuse(const void* address, std::size_t bytes) const;
 
@@ -114,13 +129,14 @@ private:
     void unmark_large(std::uint32_t page, std::uint32_t page_count);
     [[nodiscard]] std::optional<block> large_block_of(std::uint32_t page) const;
     [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
-    [[nodiscard]] bool is_kept(const block& of) const;
+    [[nodiscard]] bool was_given_back(const block& of) const;
     [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }
     [[nodiscard]] result<void> check_sections();
     [[nodiscard]] result<void> check_links() const;
     [[nodiscard]] unexpected corrupt(std::uint64_t offset, const char* what) const;
 
     heap_pages pages_;
+    returned_blocks returned_;
     magazines kept_;
     page_runs runs_;
     slabs slabs_;

@@ -90,11 +90,14 @@ private:
         }
         [[nodiscard]] bool holds(const void* block) const {
             using four [[gnu::vector_size(16)]] = std::uint32_t;
-            four low[4];
-            static_assert(sizeof low == sizeof low_);
-            std::memcpy(low, low_.data(), sizeof low);
+            static_assert(sizeof low_ == 4 * sizeof(four));
             const four wanted = four{} + static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(block));
-            const auto alike = (low[0] == wanted) | (low[1] == wanted) | (low[2] == wanted) | (low[3] == wanted);
+            const auto is_in = [&](std::size_t quarter) {
+                four low;
+                std::memcpy(&low, low_.data() + 4 * quarter, sizeof low);
+                return low == wanted;
+            };
+            const auto alike = is_in(0) | is_in(1) | is_in(2) | is_in(3);
             std::uint64_t halves[2];
             std::memcpy(halves, &alike, sizeof halves);
             return (halves[0] | halves[1]) != 0 && is_among(block);

@@ -15,7 +15,7 @@ occupancy block_allocator::survey() const {
         ++found.blocks;
         found.allocated_bytes += each.bytes;
     });
-    found.slab_free_bytes = kept_.bytes();
+    found.slab_free_bytes = pages_.state().allocated_bytes - allocated_bytes(); // what was given back
     found.metadata_bytes = k_page_bytes;
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
         const section& home = section_at(index);

@@ -67,10 +67,19 @@ void* slabs::allocate_in_hole(std::uint32_t count, std::uint32_t alignment) {
     const section& home = section_of(slab);
     const page_descriptor& d = pages_.descriptor(home, slab);
     const std::uint64_t* const used = pages_.used_bits(home, slab);
-    if (d.count < count || find_set(used, begin, begin + count) != begin + count) [[unlikely]]
-        return no_hole(slab);
-    set_bits(changing_bits(used), begin, begin + count);
-    set_bit(changing_bits(pages_.start_bits(home, slab)), begin);
+    const std::uint64_t* const starts = pages_.start_bits(home, slab);
+    if (count < k_window_bits && begin <= k_slab_granules - k_word_bits) [[likely]] {
+        const std::uint64_t block = (std::uint64_t{1} << count) - 1;
+        if (d.count < count || (window_from(used, begin) & block) != 0) [[unlikely]]
+            return no_hole(slab);
+        set_in_window(changing_bits(used), begin, block);
+        set_in_window(changing_bits(starts), begin, 1);
+    } else {
+        if (d.count < count || find_set(used, begin, begin + count) != begin + count)
+            return no_hole(slab);
+        set_bits(changing_bits(used), begin, begin + count);
+        set_bit(changing_bits(starts), begin);
+    }
     pages_.changing(&d)->count -= count;
     alloc_state& state = pages_.changing_state();
     state.hole_begin = begin + count;
@@ -183,17 +192,21 @@ bool slabs::retire_current() {
 
 // --- deallocation
 
+/// Whether windows of used bits before and behind a granule, and from it on, lie in its slab.
+static constexpr bool has_windows(std::uint32_t granule) {
+    return granule - k_word_bits < k_slab_granules - 2 * k_word_bits;
+}
+
+/// Whether the first granules of windows are a block, of less than `k_window_bits`: without branches that nobody can foresee.
+[[gnu::always_inline]] static inline bool is_block(std::uint64_t in_use, std::uint64_t begun, std::uint32_t count) {
+    const std::uint64_t inside = in_use & ~begun; // a block, behind its first granule
+    const std::uint64_t first = 1;
+    const std::uint64_t behind = first << count;
+    return (in_use & first) != 0 && (inside & (behind | (behind - 1))) == behind - 1 - first;
+}
+
 /// Whether the granules are a block.
-[[gnu::always_inline]] static inline bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place) {
-    const std::uint32_t count = place.length();
-    if (count < k_word_bits) { // as nearly all are: without loops, and without branches that nobody can foresee
-        const std::uint64_t in_use = bits_from(used, place.begin, k_slab_granules);
-        const std::uint64_t begun = bits_from(starts, place.begin, k_slab_granules);
-        const std::uint64_t inside = in_use & ~begun; // a block, behind its first granule
-        const std::uint64_t first = 1;
-        const std::uint64_t behind = first << count;
-        return (in_use & first) != 0 && (inside & (behind | (behind - 1))) == behind - 1 - first;
-    }
+static bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place) {
     const bool is_longer = place.end < k_slab_granules && is_set(used, place.end) && !is_set(starts, place.end);
     return !is_longer && is_set(starts, place.begin) && find_set(starts, place.begin + 1, place.end) == place.end &&
            find_clear(used, place.begin, place.end) == place.end;
@@ -209,7 +222,7 @@ struct slabs::place {
     const std::uint64_t* starts;
 };
 
-[[gnu::always_inline]] inline slabs::place slabs::place_of(const void* address, std::uint32_t count) const {
+inline slabs::place slabs::place_of(const void* address, std::uint32_t count) const {
     const std::uint64_t offset = pages_.offset_of(address);
     const std::uint64_t page = offset / k_page_bytes;
     const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(page));
@@ -225,8 +238,20 @@ struct slabs::place {
     return {slab, begin, end, &pages_.descriptor(home, slab), used, starts};
 }
 
+/// Whether a slab in a list surely stays there when granules between such windows become free.
+[[gnu::always_inline]] static inline bool stays_in_bin(const page_descriptor& d, std::uint64_t before,
+                                                       std::uint64_t behind, std::uint32_t count) {
+    if (d.count == 0 || d.count + count == k_slab_granules)
+        return false;
+    if (d.bin == k_bin_count - 1)
+        return true;
+    const std::uint32_t length = static_cast<std::uint32_t>(std::countl_zero(before)) + count +
+                                 static_cast<std::uint32_t>(std::countr_zero(behind));
+    return before != 0 && behind != 0 && (length <= d.bin + 1U || bin_of(length) <= d.bin);
+}
+
 // The slab, not the current one, is about to get a hole by granules that are still in use.
-[[gnu::always_inline]] inline bool slabs::move_to_bin(const place& freed) {
+inline bool slabs::move_to_bin(const place& freed) {
     const page_descriptor& d = *freed.descriptor;
     if (d.count != 0 && d.bin == k_bin_count - 1)
         return true; // that of the longest holes; what is free beside those granules is shorter
@@ -236,7 +261,16 @@ struct slabs::place {
     return bin_of(around.length()) <= d.bin || (unlink(freed.slab) && link(freed.slab, around));
 }
 
-[[gnu::always_inline]] inline void slabs::free_block(const place& at) {
+[[gnu::always_inline]] inline void slabs::note_freed(const page_descriptor& d, std::uint32_t count, bool is_current,
+                                                     std::uint32_t begin) {
+    pages_.changing(&d)->count += count;
+    alloc_state& state = pages_.changing_state();
+    state.allocated_bytes -= count * k_granule_bytes;
+    if (is_current && begin + count == state.hole_begin)
+        state.hole_begin = begin; // the last in is the first out
+}
+
+inline void slabs::free_block(const place& at) {
     const std::uint32_t count = at.end - at.begin;
     const bool is_current = at.slab == pages_.state().current_slab;
     const bool becomes_empty = at.descriptor->count + count == k_slab_granules;
@@ -244,18 +278,46 @@ struct slabs::place {
         return; // B4: it leaks
     clear_bits(changing_bits(at.used), at.begin, at.end);
     clear_bit(changing_bits(at.starts), at.begin);
-    pages_.changing(at.descriptor)->count += count;
-    alloc_state& state = pages_.changing_state();
-    state.allocated_bytes -= count * k_granule_bytes;
-    if (is_current && at.end == state.hole_begin)
-        state.hole_begin = at.begin; // the last in is the first out
+    note_freed(*at.descriptor, count, is_current, at.begin);
     if (!is_current && becomes_empty)
         static_cast<void>(release(at.slab)); // damage is noted
+}
+
+// As nearly all blocks are freed: there are few granules, windows do not leave the slab, and no list changes. False, and nothing
+// has changed, when it is not like that.
+[[gnu::always_inline]] inline bool slabs::deallocate_quickly(void* address, std::uint32_t count) {
+    const std::uint64_t offset = pages_.offset_of(address);
+    const std::uint64_t page = offset / k_page_bytes;
+    const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(page));
+    const auto begin = static_cast<std::uint32_t>(offset % k_slab_bytes / k_granule_bytes);
+    if (count >= k_window_bits || !has_windows(begin) || !is_aligned(offset, k_granule_bytes) ||
+        page > k_heap_pages_max || !is_slab(pages_, slab)) [[unlikely]]
+        return false;
+    const section& home = section_of(slab);
+    const std::uint64_t* const used = pages_.used_bits(home, slab);
+    const std::uint64_t* const starts = pages_.start_bits(home, slab);
+    const std::uint64_t in_use = window_from(used, begin);
+    if (!is_block(in_use, window_from(starts, begin), count)) [[unlikely]]
+        return false;
+    if (kept_.put(address, count))
+        return true;
+    const page_descriptor& d = pages_.descriptor(home, slab);
+    const bool is_current = slab == pages_.state().current_slab;
+    if (!is_current && !stays_in_bin(d, window_before(used, begin), in_use >> count, count)) [[unlikely]]
+        return false;
+    clear_in_window(changing_bits(used), begin, (std::uint64_t{1} << count) - 1);
+    clear_in_window(changing_bits(starts), begin, 1);
+    note_freed(d, count, is_current, begin);
+    return true;
 }
 
 bool slabs::deallocate(void* address, std::uint32_t count) {
     if (kept_.holds(address, count)) [[unlikely]]
         return false;
+    return deallocate_quickly(address, count) || deallocate_any(address, count);
+}
+
+bool slabs::deallocate_any(void* address, std::uint32_t count) {
     const place at = place_of(address, count);
     if (at.slab == 0) [[unlikely]]
         return false;

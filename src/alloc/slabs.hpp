@@ -104,6 +104,9 @@ private:
         return pages_.changing(bits, k_slab_granules / 64);
     }
 
+    [[nodiscard]] bool deallocate_quickly(void* address, std::uint32_t count);
+    [[nodiscard, gnu::noinline]] bool deallocate_any(void* address, std::uint32_t count);
+    void note_freed(const format::page_descriptor& d, std::uint32_t count, bool is_current, std::uint32_t begin);
     struct place;
     [[nodiscard]] place place_of(const void* address, std::uint32_t count) const;
     void free_block(const place& at);

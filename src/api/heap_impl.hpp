@@ -122,11 +122,18 @@ public:
 /// Finds open heaps by address: the one process-wide table besides the fault handler, since an allocator in the heap
 /// can only tell where it lies (I6).
 namespace registry {
+/// 1 MiB of zeros that costs memory only where heaps are.
+extern std::array<std::atomic<heap_impl*>, os::k_address_end / os::k_base_alignment> slots; // NOLINT
+
 void add(heap_impl& impl);
 /// The reservation has grown.
 void extend(heap_impl& impl);
 void remove(heap_impl& impl) noexcept;
-[[nodiscard]] heap_impl* find(const void* address) noexcept;
+/// Null when there is none. O(1).
+[[nodiscard]] inline heap_impl* find(const void* address) noexcept {
+    const std::size_t slot = reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; // heaps never share a GiB
+    return slot < slots.size() ? slots[slot].load(std::memory_order_acquire) : nullptr;
+}
 /// The path of the open heap whose addresses these are; empty when there is none. Safe while heaps open and close.
 [[nodiscard]] std::string path_at(const void* address);
 /// Whether this process has the file open as a heap. Walks the whole table: for error paths.

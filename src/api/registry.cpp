@@ -7,12 +7,10 @@
 
 namespace remanence::detail::registry {
 
+decltype(slots) slots{}; // NOLINT: see heap_impl.hpp
+
 namespace {
 
-constexpr std::size_t k_slots = os::k_address_end / os::k_base_alignment; // heaps never share a GiB
-
-// 1 MiB of zeros that costs memory only where heaps are.
-std::array<std::atomic<heap_impl*>, k_slots> slots{}; // NOLINT: see heap_impl.hpp
 std::mutex changing;
 const os::held_across_fork<changing> changing_held;
 std::size_t exclusive_count = 0; // guarded by `changing`
@@ -75,11 +73,6 @@ void remove(heap_impl& impl) noexcept {
         }
     }
     only.store(left, std::memory_order_release);
-}
-
-heap_impl* find(const void* address) noexcept {
-    std::size_t slot = slot_of(address);
-    return slot < k_slots ? slots[slot].load(std::memory_order_acquire) : nullptr;
 }
 
 std::string path_at(const void* address) {

@@ -20,11 +20,17 @@ std::string text_of(file_system& files, const std::string& path) {
     auto opened = files.open(path, access::read_only);
     if (!opened)
         return {};
-    std::string text(k_text_bytes_max, '\0');
-    auto bytes = std::as_writable_bytes(std::span(text));
-    if (auto size = (*opened)->size(); size && *size != 0)
-        bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(*size, bytes.size())));
-    (void)(*opened)->read(0, bytes); // it ends earlier, and has read what there is
+    const auto size = (*opened)->size();
+    const std::uint64_t bytes_max =
+        size && *size != 0 ? std::min<std::uint64_t>(*size, k_text_bytes_max) : k_text_bytes_max;
+    std::string text;
+    for (std::uint64_t bytes = std::min<std::uint64_t>(bytes_max, 4 * KiB);; bytes = std::min(4 * bytes, bytes_max)) {
+        text.assign(bytes, '\0');
+        (void)(*opened)->read(0,
+                              std::as_writable_bytes(std::span(text))); // it ends earlier, and has read what there is
+        if (text.back() == '\0' || bytes == bytes_max)
+            break;
+    }
     text.resize(std::min(text.find('\0'), text.size()));
     return text;
 }

@@ -87,6 +87,8 @@ void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignmen
     if (options_.inspect) [[unlikely]]
         wipe(block);
     allocator_->deallocate(block, bytes, alignment);
+    if (options_.inspect) [[unlikely]]
+        allocator_->free_returned(); // a block that is none is told of at once
     if (!may_write_)
         allocator_->flush(); // where it is caught, and not by a later commit
     spill_if_due(base(), 0);

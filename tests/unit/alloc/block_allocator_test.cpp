@@ -567,19 +567,23 @@ TEST(block_allocator_death, freeing_what_is_no_block_aborts) {
     auto* const gone = static_cast<std::byte*>(heap->allocate(200));
     heap->deallocate(gone, 200);
     int elsewhere = 0;
+    const auto free = [&](void* address, std::size_t bytes) {
+        heap->deallocate(address, bytes);
+        heap->free_returned();
+    };
     const char* const message = "not an allocated block of this size";
-    EXPECT_DEATH(heap->deallocate(gone, 200), message);
-    EXPECT_DEATH(heap->deallocate(small + 16, 200), message);
-    EXPECT_DEATH(heap->deallocate(small, 100), message);
-    EXPECT_DEATH(heap->deallocate(small, 100'000), message);
-    EXPECT_DEATH(heap->deallocate(large, 200), message);
-    EXPECT_DEATH(heap->deallocate(large, 50'000), message);
-    EXPECT_DEATH(heap->deallocate(large + k_page_bytes, 100'000 - k_page_bytes), message);
-    EXPECT_DEATH(heap->deallocate(heap.base(), 200), message);
-    EXPECT_DEATH(heap->deallocate(heap.base() + k_page_bytes, 200), message);
-    EXPECT_DEATH(heap->deallocate(heap.base() + 3 * GiB, 200), message);
-    EXPECT_DEATH(heap->deallocate(&elsewhere, 200), message);
-    EXPECT_DEATH(heap->deallocate(nullptr, 200), message);
+    EXPECT_DEATH(free(gone, 200), message);
+    EXPECT_DEATH(free(small + 16, 200), message);
+    EXPECT_DEATH(free(small, 100), message);
+    EXPECT_DEATH(free(small, 100'000), message);
+    EXPECT_DEATH(free(large, 200), message);
+    EXPECT_DEATH(free(large, 50'000), message);
+    EXPECT_DEATH(free(large + k_page_bytes, 100'000 - k_page_bytes), message);
+    EXPECT_DEATH(free(heap.base(), 200), message);
+    EXPECT_DEATH(free(heap.base() + k_page_bytes, 200), message);
+    EXPECT_DEATH(free(heap.base() + 3 * GiB, 200), message);
+    EXPECT_DEATH(free(&elsewhere, 200), message);
+    EXPECT_DEATH(free(nullptr, 200), message);
 }
 
 } // namespace

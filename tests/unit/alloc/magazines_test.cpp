@@ -24,6 +24,7 @@ protected:
     void deallocate(const std::vector<void*>& blocks, std::size_t bytes = k_bytes) {
         for (void* at : blocks)
             heap_->deallocate(at, bytes);
+        heap_->free_returned();
     }
     [[nodiscard]] std::uint32_t pages_in_use() const {
         std::uint32_t sum = 0;
@@ -128,7 +129,7 @@ TEST_F(kept_blocks, give_their_slab_back_before_the_heap_grows_by_a_large_block)
     });
     const std::uint32_t pages = pages_in_use();
     for (const auto& [at, bytes] : first)
-        heap_->deallocate(at, bytes);
+        deallocate({at}, bytes);
     EXPECT_LE(heap_.offset_of(heap_->allocate(k_slab_bytes)) / k_slab_bytes, heap_.offset_of(slab[0]) / k_slab_bytes);
     EXPECT_EQ(pages_in_use(), pages);
     EXPECT_TRUE(is_sound(*heap_));
@@ -175,8 +176,8 @@ TEST_F(kept_blocks, cannot_be_freed_again) {
     const auto blocks = allocate(2 * k_most);
     deallocate(blocks);
     for (void* const gone : {blocks[0], blocks[k_most - 1], blocks[k_most], blocks.back()}) {
-        EXPECT_DEATH(heap_->deallocate(gone, k_bytes), "not an allocated block of this size");
-        EXPECT_DEATH(heap_->deallocate(gone, k_bytes + 8), "not an allocated block of this size");
+        EXPECT_DEATH(deallocate({gone}, k_bytes), "not an allocated block of this size");
+        EXPECT_DEATH(deallocate({gone}, k_bytes + 8), "not an allocated block of this size");
     }
 }
 
