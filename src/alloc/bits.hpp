@@ -112,7 +112,7 @@ inline void store_bytes(std::uint64_t* words, std::uint32_t first, std::uint64_t
 [[nodiscard]] inline std::uint64_t window_from(const std::uint64_t* words, std::uint32_t at) {
     return detail::load_bytes(words, at / 8) >> (at % 8);
 }
-/// The bits before `at`, the last the highest; zeros before those that are seen, one less. `at` is 56 or more.
+/// The bits before `at`, the last the highest; at least one less of them, zeros before. `at` is 56 or more.
 [[nodiscard]] inline std::uint64_t window_before(const std::uint64_t* words, std::uint32_t at) {
     return detail::load_bytes(words, at / 8 - 7) << 1 << (7 - at % 8);
 }

@@ -77,7 +77,7 @@ std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min,
 void block_allocator::free_returned() {
     returned_.for_each([this](void* address, std::uint32_t bytes) {
         if (!slabs_.deallocate(address, granules_of(bytes))) [[unlikely]]
-            refuse(address, bytes);
+            refuse(address, bytes, ", one of the last 16 small ones that were given back");
     });
     returned_.forget();
 }
@@ -92,6 +92,8 @@ std::size_t block_allocator::block_bytes(std::size_t bytes, std::size_t alignmen
     return is_small(bytes, alignment) ? granules_of(bytes) * k_granule_bytes : pages_for(bytes) * k_page_bytes;
 }
 
+static_assert(returned_blocks::k_capacity == 16, "said above");
+
 std::uint64_t block_allocator::allocated_bytes() const {
     std::uint64_t bytes = pages_.state().allocated_bytes - kept_.bytes();
     returned_.for_each([&](void*, std::uint32_t each) { bytes -= block_bytes(each); });
@@ -99,17 +101,14 @@ std::uint64_t block_allocator::allocated_bytes() const {
 }
 
 // Not the heap's fault and not ours: the program frees what it does not have. Going on would hand out memory twice.
-void block_allocator::refuse(const void* address, std::size_t bytes) const {
+void block_allocator::refuse(const void* address, std::size_t bytes, const char* when) const {
     if (damaged())
         return; // B6
-    const std::string late =
-        is_small(bytes, 1) ? ", one of the last " + std::to_string(returned_blocks::k_capacity) + " that were freed"
-                           : "";
     std::fprintf(
         stderr,
         "remanence: deallocate(%p, %zu bytes): not an allocated block of this size in this heap%s (freed twice, with "
         "another size, or from elsewhere). The heap file is as of its last commit.\n",
-        address, bytes, late.c_str());
+        address, bytes, when);
     std::abort();
 }
 
@@ -132,8 +131,9 @@ void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) 
 }
 
 void block_allocator::deallocate_large(void* address, std::size_t bytes) {
-    if (!(is_in_slab(address) ? slabs_.deallocate(address, granules_of(bytes)) : free_pages(address, bytes)))
-        refuse(address, bytes);
+    const bool is_of_slab = bytes <= k_small_bytes_max && is_in_slab(address);
+    if (!(is_of_slab ? slabs_.deallocate(address, granules_of(bytes)) : free_pages(address, bytes)))
+        refuse(address, bytes, "");
 }
 
 bool block_allocator::free_pages(const void* address, std::size_t bytes) {

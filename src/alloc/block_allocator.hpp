@@ -79,11 +79,12 @@ public:
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// The allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
-    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What is kept counts as a block.
+    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What was given back and is kept, or not freed
+    /// yet, counts as a block.
     /// O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
     /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left
-    /// out, also by blocks that are kept. O(log) of free runs for each, and O(sections).
+    /// out, also by blocks that were given back and are kept, or not freed yet. O(log) of free runs for each, and O(sections).
     [[nodiscard]] std::vector<byte_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
@@ -91,8 +92,8 @@ public:
     /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
     [[nodiscard]] occupancy survey() const;
 
-    /// Brings the memory up to date: blocks that were freed and kept for requests of their size are really freed (M2).
-    /// O(1) for each of the few there are.
+    /// Brings the memory up to date: blocks that were given back, among them those kept for requests of their size, are really
+    /// freed (G1, M2). Aborts as deallocate() does. O(1) for each of the few there are.
     void flush() {
         free_returned();
         (void)slabs_.flush();
@@ -123,7 +124,7 @@ private:
     void deallocate_large(void* address, std::size_t bytes);
     [[nodiscard]] bool free_pages(const void* address, std::size_t bytes);
     [[nodiscard]] bool is_in_slab(const void* address) const;
-    [[gnu::cold]] void refuse(const void* address, std::size_t bytes) const;
+    [[gnu::cold]] void refuse(const void* address, std::size_t bytes, const char* when) const;
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);
     void unmark_large(std::uint32_t page, std::uint32_t page_count);

@@ -5,7 +5,8 @@
 // other, each behind a look-up, would wait for memory once more for each; with this, only for each sixteenth.
 //
 //  G1  What lies here is what somebody gave back, whether it is a block or not. It is freed before anything is allocated, and
-//      before a commit; so what is none is found before anybody gets it, or any harm is kept.
+//      before a commit; so what is none is found before anybody gets it, or any harm is kept. Until then whoever asks for
+//      blocks is not told of it.
 #pragma once
 
 #include <algorithm>

@@ -192,9 +192,9 @@ bool slabs::retire_current() {
 
 // --- deallocation
 
-/// Whether windows of used bits before and behind a granule, and from it on, lie in its slab.
+/// Whether windows of bits before a granule, and from it on, lie in its slab.
 static constexpr bool has_windows(std::uint32_t granule) {
-    return granule - k_word_bits < k_slab_granules - 2 * k_word_bits;
+    return granule >= k_word_bits && granule <= k_slab_granules - k_word_bits;
 }
 
 /// Whether the first granules of windows are a block, of less than `k_window_bits`: without branches that nobody can foresee.
@@ -247,7 +247,7 @@ inline slabs::place slabs::place_of(const void* address, std::uint32_t count) co
         return true;
     const std::uint32_t length = static_cast<std::uint32_t>(std::countl_zero(before)) + count +
                                  static_cast<std::uint32_t>(std::countr_zero(behind));
-    return before != 0 && behind != 0 && (length <= d.bin + 1U || bin_of(length) <= d.bin);
+    return before != 0 && behind != 0 && bin_of(length) <= d.bin;
 }
 
 // The slab, not the current one, is about to get a hole by granules that are still in use.

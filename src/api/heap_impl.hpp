@@ -13,6 +13,7 @@
 
 #include <remanence/heap.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -129,9 +130,12 @@ void add(heap_impl& impl);
 /// The reservation has grown.
 void extend(heap_impl& impl);
 void remove(heap_impl& impl) noexcept;
+[[nodiscard]] inline std::size_t slot_of(const void* address) {
+    return reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; // heaps never share a GiB
+}
 /// Null when there is none. O(1).
 [[nodiscard]] inline heap_impl* find(const void* address) noexcept {
-    const std::size_t slot = reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; // heaps never share a GiB
+    const std::size_t slot = slot_of(address);
     return slot < slots.size() ? slots[slot].load(std::memory_order_acquire) : nullptr;
 }
 /// The path of the open heap whose addresses these are; empty when there is none. Safe while heaps open and close.

@@ -2,7 +2,6 @@
 #include "os/fault_handler.hpp"
 #include "os/held_across_fork.hpp"
 
-#include <array>
 #include <mutex>
 
 namespace remanence::detail::registry {
@@ -15,8 +14,6 @@ std::mutex changing;
 const os::held_across_fork<changing> changing_held;
 std::size_t exclusive_count = 0; // guarded by `changing`
 std::atomic<heap_impl*> only{nullptr};
-
-std::size_t slot_of(const void* address) { return reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; }
 
 void fill(heap_impl& impl, heap_impl* value) {
     std::size_t first = slot_of(impl.engine->base());

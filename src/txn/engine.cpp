@@ -87,10 +87,10 @@ void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignmen
     if (options_.inspect) [[unlikely]]
         wipe(block);
     allocator_->deallocate(block, bytes, alignment);
-    if (options_.inspect) [[unlikely]]
-        allocator_->free_returned(); // a block that is none is told of at once
-    if (!may_write_)
+    if (!may_write_) [[unlikely]]
         allocator_->flush(); // where it is caught, and not by a later commit
+    else if (options_.inspect) [[unlikely]]
+        allocator_->free_returned(); // what is no block is told of at once
     spill_if_due(base(), 0);
 }
 

@@ -97,8 +97,10 @@ void use(test_heap& heap, std::uint64_t seed, bool sound) {
     });
     for (const block& each : found) {
         const bool is_ambiguous = each.bytes <= k_small_bytes_max && is_aligned(each.bytes, k_page_bytes);
-        if (!is_ambiguous && heap->block_of(each.start) == each)
-            heap->deallocate(each.start, each.bytes);
+        if (is_ambiguous || heap->block_of(each.start) != each)
+            continue;
+        heap->deallocate(each.start, each.bytes);
+        heap->free_returned(); // before the next one is asked about
     }
     heap->release_empty_slab();
 }

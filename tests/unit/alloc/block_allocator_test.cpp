@@ -365,6 +365,33 @@ TEST(block_allocator, a_page_is_free_when_no_block_lies_in_it) {
 }
 
 // The sizes stay the same and only change places, so that whatever the heap grows by is fragmentation.
+// At the ends of a slab, between holes of any length, and with more granules than a window of bits shows.
+TEST(block_allocator, is_sound_after_each_block_that_is_freed) {
+    const std::uint64_t seed = new_seed();
+    for (const std::uint32_t granules :
+         {0U, 1U, 2U, 3U, 7U, 8U, 55U, 56U, 57U, 58U, 63U, 64U, 65U, 100U}) { // 0: any of them
+        random_engine random(seed + granules);
+        test_heap heap;
+        std::vector<std::pair<void*, std::size_t>> blocks;
+        for (std::uint32_t sum = 0; sum < 2 * k_slab_granules;) {
+            const auto count = granules != 0 ? granules : 1 + static_cast<std::uint32_t>(random_below(random, 70));
+            blocks.emplace_back(heap->allocate(count * k_granule_bytes), count * k_granule_bytes);
+            sum += count;
+        }
+        std::shuffle(blocks.begin(), blocks.end(), random);
+        std::uint64_t left = heap->allocated_bytes();
+        for (const auto& [at, bytes] : blocks) {
+            heap->deallocate(at, bytes);
+            heap->flush();
+            left -= bytes;
+            ASSERT_EQ(heap.state().allocated_bytes, left) << granules;
+            ASSERT_EQ(heap->block_of(at), std::nullopt) << granules;
+            ASSERT_TRUE(is_sound(*heap)) << granules;
+        }
+        ASSERT_EQ(left, 0U);
+    }
+}
+
 TEST(block_allocator, steady_churn_does_not_grow_the_heap) {
     random_engine random(new_seed());
     test_heap heap;

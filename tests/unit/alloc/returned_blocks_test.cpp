@@ -94,8 +94,8 @@ TEST_F(blocks_given_back, stay_where_they_are_once_damage_was_found) {
 // However it is asked for: by who allocates, before a commit, and when enough were given back.
 TEST_F(blocks_given_back, that_are_none_end_the_process_before_harm_is_done) {
     GTEST_FLAG_SET(death_test_style, "fast");
-    const char* const message =
-        "112 bytes.: not an allocated block of this size in this heap, one of the last 16 that were freed";
+    const char* const message = "112 bytes.: not an allocated block of this size in this heap, one of the last 16 "
+                                "small ones that were given back";
     give_back({blocks_[0], blocks_[0]});
     EXPECT_DEATH((void)heap_->allocate(8), message);
     EXPECT_DEATH((void)heap_->allocate(100'000), message);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -56,6 +57,20 @@ TEST_F(memory_limit_of_files, is_that_of_a_first_version_group_or_of_its_parents
     EXPECT_EQ(memory_limit(disk_), 2 * GiB);
     put("/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "268435456\n");
     EXPECT_EQ(memory_limit(disk_), 256 * MiB);
+}
+
+TEST_F(memory_limit_of_files, is_found_behind_a_lot_of_other_groups) {
+    put_machine();
+    for (const std::size_t bytes : {4096U, 5000U, 16384U, 20000U}) {
+        const std::string last = "4:memory:/jobs\n";
+        std::string text;
+        while (text.size() + last.size() < bytes)
+            text += "9:name=systemd:/else\n";
+        text.resize(bytes - last.size() - 1);
+        put("/proc/self/cgroup", text + '\n' + last);
+        put("/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", std::to_string(bytes * MiB) + '\n');
+        EXPECT_EQ(memory_limit(disk_), std::min(bytes * MiB, k_machine)) << bytes;
+    }
 }
 
 TEST_F(memory_limit_of_files, is_not_disturbed_by_what_no_kernel_says) {

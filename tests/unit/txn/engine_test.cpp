@@ -152,6 +152,28 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit) {
     }
 }
 
+TEST_F(freed_blocks, are_free_after_a_declared_commit_though_they_are_few) {
+    open();
+    const auto blocks = allocate_some();
+    commit();
+    const std::vector<std::uint64_t> few(blocks.begin(), blocks.begin() + 6);
+    engine_->begin_declared();
+    deallocate(few);
+    engine_->end_declared();
+    engine_->begin_declared(); // another section, which announces nothing
+    ASSERT_TRUE(engine_->commit(log::durability::durable, commit_scope::declared));
+    engine_->end_declared();
+    const auto expect_few_freed = [&] {
+        for (std::size_t i = 0; i < blocks.size(); ++i)
+            EXPECT_EQ(!engine_->block_of(engine_->base() + blocks[i]), i < few.size() && i % 2 == 0) << i;
+    };
+    expect_few_freed();
+    ASSERT_TRUE(engine_->rollback());
+    expect_few_freed();
+    open();
+    expect_few_freed();
+}
+
 TEST_F(freed_blocks, are_free_when_a_commit_that_found_no_room_is_repeated) {
     const auto start = disk_.now();
     int repeated = 0;
@@ -183,6 +205,24 @@ TEST_F(freed_blocks, are_free_when_a_commit_that_found_no_room_is_repeated) {
             break;
     }
     EXPECT_GT(repeated, 0);
+}
+
+TEST_F(freed_blocks, that_are_none_end_the_process_before_a_commit) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    open();
+    const auto blocks = allocate_some();
+    deallocate({blocks[0]});
+    deallocate({blocks[0]});
+    EXPECT_DEATH((void)engine_->commit(), "not an allocated block of this size");
+    ASSERT_TRUE(engine_->rollback());
+}
+
+TEST_F(freed_blocks, that_are_none_end_the_process_at_once_where_commits_are_checked) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    open({.inspect = [](auto&&...) { return result<void>{}; }});
+    const auto blocks = allocate_some();
+    deallocate({blocks[0]});
+    EXPECT_DEATH(deallocate({blocks[0]}), "not an allocated block of this size");
 }
 
 TEST_F(freed_blocks, are_not_kept_where_writes_are_not_allowed) {
