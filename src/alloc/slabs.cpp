@@ -270,7 +270,7 @@ inline bool slabs::move_to_bin(const place& freed) {
         state.hole_begin = begin; // the last in is the first out
 }
 
-inline void slabs::free_block(const place& at) {
+void slabs::free_block(const place& at) {
     const std::uint32_t count = at.end - at.begin;
     const bool is_current = at.slab == pages_.state().current_slab;
     const bool becomes_empty = at.descriptor->count + count == k_slab_granules;
@@ -283,8 +283,8 @@ inline void slabs::free_block(const place& at) {
         static_cast<void>(release(at.slab)); // damage is noted
 }
 
-// As nearly all blocks are freed: there are few granules, windows do not leave the slab, and no list changes. False, and nothing
-// has changed, when it is not like that.
+// As nearly all blocks are freed: those of few granules, where windows do not leave the slab. False, and nothing has changed, when
+// it is another one, or none.
 [[gnu::always_inline]] inline bool slabs::deallocate_quickly(void* address, std::uint32_t count) {
     const std::uint64_t offset = pages_.offset_of(address);
     const std::uint64_t page = offset / k_page_bytes;
@@ -303,11 +303,13 @@ inline void slabs::free_block(const place& at) {
         return true;
     const page_descriptor& d = pages_.descriptor(home, slab);
     const bool is_current = slab == pages_.state().current_slab;
-    if (!is_current && !stays_in_bin(d, window_before(used, begin), in_use >> count, count)) [[unlikely]]
-        return false;
-    clear_in_window(changing_bits(used), begin, (std::uint64_t{1} << count) - 1);
-    clear_in_window(changing_bits(starts), begin, 1);
-    note_freed(d, count, is_current, begin);
+    if (is_current || stays_in_bin(d, window_before(used, begin), in_use >> count, count)) [[likely]] {
+        clear_in_window(changing_bits(used), begin, (std::uint64_t{1} << count) - 1);
+        clear_in_window(changing_bits(starts), begin, 1);
+        note_freed(d, count, is_current, begin);
+    } else {
+        free_block({slab, begin, begin + count, &d, used, starts});
+    }
     return true;
 }
 

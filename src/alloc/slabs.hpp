@@ -109,7 +109,7 @@ private:
     void note_freed(const format::page_descriptor& d, std::uint32_t count, bool is_current, std::uint32_t begin);
     struct place;
     [[nodiscard]] place place_of(const void* address, std::uint32_t count) const;
-    void free_block(const place& at);
+    [[gnu::noinline]] void free_block(const place& at);
     [[nodiscard]] bool move_to_bin(const place& freed);
     [[nodiscard]] bool link(std::uint32_t slab, hole longest);
     [[nodiscard]] bool unlink(std::uint32_t slab);
