@@ -15,9 +15,9 @@ namespace {
 
 using live_values = std::unordered_map<const void*, live_value*>;
 std::mutex using_live; // trivial to destroy
-const os::held_across_fork<using_live> using_live_held;
+const os::held_across_fork<using_live> k_using_live_held;
 std::mutex exemplars;
-const os::held_across_fork<exemplars> exemplars_held;
+const os::held_across_fork<exemplars> k_exemplars_held;
 
 /// While using_live is locked. Never destroyed, so that references may live as long as the process.
 live_values& all_live() {

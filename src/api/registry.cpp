@@ -11,7 +11,7 @@ decltype(slots) slots{}; // NOLINT: see heap_impl.hpp
 namespace {
 
 std::mutex changing;
-const os::held_across_fork<changing> changing_held;
+const os::held_across_fork<changing> k_changing_held;
 std::size_t exclusive_count = 0; // guarded by `changing`
 std::atomic<heap_impl*> only{nullptr};
 

@@ -13,7 +13,7 @@ namespace remanence::os {
 namespace {
 
 std::mutex installing_fault_handler;
-const held_across_fork<installing_fault_handler> installing_fault_handler_held;
+const held_across_fork<installing_fault_handler> k_installing_fault_handler_held;
 fault_locator locate_fault = nullptr; // once the handler is installed
 struct sigaction previous_action{};
 

@@ -25,7 +25,7 @@ constexpr std::size_t k_entries = 4096; // read at a time
 constexpr std::size_t k_regions = 512;  // reported by one system call
 
 std::mutex opening; // a process_descriptor
-const held_across_fork<opening> opening_held;
+const held_across_fork<opening> k_opening_held;
 
 bool is_private_copy(std::uint64_t entry) {
     return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);

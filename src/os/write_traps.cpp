@@ -97,7 +97,7 @@ void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap
 
 // Of the handler.
 static std::mutex installing;
-static const held_across_fork<installing> installing_held;
+static const held_across_fork<installing> k_installing_held;
 
 result<void> put_write_traps_in_front() {
     struct sigaction now{};

@@ -12,8 +12,10 @@ using bit_words = std::array<std::uint64_t, 5>;
 
 bit_words some_words(std::mt19937_64& random) {
     bit_words words{};
-    for (std::uint64_t& word : words)
-        word = random() & random();
+    for (std::uint64_t& word : words) {
+        word = random();
+        word &= random();
+    }
     return words;
 }
 

@@ -30,8 +30,7 @@ protected:
 };
 
 TEST_F(blocks_given_back, wait_until_there_are_some) {
-    for (int i = 0; i < 4; ++i) // so that magazines are full
-        give_back({blocks_.begin() + 6 * i, blocks_.begin() + 6 * i + 6});
+    give_back({blocks_.begin(), blocks_.begin() + 24}); // so that magazines are full
     heap_->free_returned();
     const auto before = heap_.snapshot();
     give_back({blocks_.begin() + 24, blocks_.begin() + 24 + k_waiting});
