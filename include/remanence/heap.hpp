@@ -233,6 +233,8 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check);
 void erase_root(heap_impl* impl, std::string_view name);
 heap_header* header_of(heap_impl* impl);
+/// The same, to change the heap: errc::read_only.
+heap_header* writable_header_of(heap_impl* impl);
 /// The same, for an object that may hold addresses: errc::base_taken when the heap is mapped elsewhere.
 heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type);
 template <class T>
@@ -454,13 +456,14 @@ public:
         }
         return object;
     }
-    /// Destroys what make() made and frees its memory. Null is allowed.
+    /// Destroys what make() made and frees its memory. Null is allowed. Throws errc::read_only, before it does anything.
     template <class T>
     void destroy(T* object) {
         if (object == nullptr)
             return;
+        detail::heap_header* const where = detail::writable_header_of(detail::checked(impl_));
         std::destroy_at(object);
-        allocator<T>(detail::header_of(detail::checked(impl_))).deallocate(object, 1);
+        allocator<T>(where).deallocate(object, 1);
     }
     /// An allocator of this heap.
     template <class T = std::byte>

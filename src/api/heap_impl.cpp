@@ -374,6 +374,12 @@ void erase_root(heap_impl* impl, std::string_view name) { check(types::root_dire
 
 heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->engine->base()); }
 
+heap_header* writable_header_of(heap_impl* impl) {
+    if (impl->options.read_only)
+        raise_read_only(*impl);
+    return header_of(impl);
+}
+
 heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
     if (impl->engine->why_elsewhere()) [[unlikely]]
         raise_elsewhere(*impl, "make an object", readable_name(type.name()));

@@ -77,11 +77,11 @@ class category final : public std::error_category {
     [[nodiscard]] std::string message(int value) const override { return sentence(static_cast<errc>(value)); }
 };
 
-constinit const undying<category> the_category;
+constinit const undying<category> k_category;
 
 } // namespace
 
-const std::error_category& error_category() noexcept { return the_category.value; }
+const std::error_category& error_category() noexcept { return k_category.value; }
 
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 

@@ -28,7 +28,7 @@ constexpr std::uint64_t k_pages_max = k_tracked_bytes_max / k_page_bytes;
 constexpr std::uint64_t k_unit_pages = 2 * MiB / k_page_bytes; // a huge page
 // Each may be a mapping of its own, with another behind it, and a process has 65,530; and so many traps cost as much as
 // looking at several GiB.
-constexpr std::size_t k_opened_max = 16 * 1024;
+constexpr std::size_t k_opened_max = 16'384;
 constexpr std::size_t k_kept_max = 1024; // 4 MiB
 constexpr std::uint64_t k_opened_ahead_max = 64;
 constexpr std::uint32_t k_not_kept = ~std::uint32_t{0};

@@ -10,7 +10,6 @@
 namespace remanence::store {
 
 using format::region;
-using format::superblock;
 
 namespace {
 

@@ -28,10 +28,16 @@
 #include <iterator>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+namespace remanence {
+class heap;
+[[nodiscard]] heap* heap_of(const void* pointer) noexcept; // <remanence/heap.hpp>
+} // namespace remanence
 
 namespace remanence::detail {
 
@@ -202,14 +208,22 @@ public:
 
     insertion insert(const value_type& one) { return emplace(one.first, one.second); }
     iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
-    /// A range, which is not of this container, is sorted first, a million elements at a time with 80 bytes of memory
-    /// outside the heap for each, unless it gives pairs that own their strings by value. What comes behind all elements
+    /// A range is sorted first, a million elements at a time with 80 bytes of memory outside the heap for each, unless it gives
+    /// pairs that own their strings by value. One that is of this container, or has views into it, is copied before, outside
+    /// the heap; and so is any with views into the same heap, unless the container is empty. What comes behind all elements
     /// that were there fills leaves whole.
     template <std::input_iterator Iterator>
     void insert(Iterator first, Iterator last) {
         if constexpr (views_stay<Iterator>()) {
-            while (first != last)
-                first = insert_some(first, last);
+            if (!may_view_this(first, last))
+                return insert_views(first, last);
+            std::vector<std::pair<std::string, std::string>> copies;
+            copies.reserve(static_cast<std::size_t>(std::ranges::distance(first, last)));
+            for (; first != last; ++first) {
+                const auto& [key, value] = *first;
+                copies.emplace_back(std::string_view(key), std::string_view(value));
+            }
+            insert_views(copies.cbegin(), copies.cend());
         } else {
             for (; first != last; ++first) {
                 const auto& [key, value] = *first;
@@ -374,6 +388,23 @@ private:
             first = last;
         }
         some.swap(dealt);
+    }
+    /// Whether views of a range may lie in this container: in the same heap, or outside of all as it does.
+    template <class Iterator>
+    [[nodiscard]] bool may_view_this(Iterator first, Iterator last) const {
+        if (tree_.empty())
+            return false;
+        const heap* const home = heap_of(tree_.begin()->second.data());
+        return std::any_of(first, last, [home](const auto& one) {
+            const auto& [key, value] = one;
+            return heap_of(std::string_view(key).data()) == home || heap_of(std::string_view(value).data()) == home;
+        });
+    }
+    /// None of which lies in this container.
+    template <class Iterator>
+    void insert_views(Iterator first, Iterator last) {
+        while (first != last)
+            first = insert_some(first, last);
     }
     /// Returns where it stopped.
     template <class Iterator>

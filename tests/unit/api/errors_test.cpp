@@ -360,6 +360,7 @@ TEST(read_only, every_change_is_refused) {
         for (auto&& change : std::initializer_list<std::function<void()>>{
                  [&] { h.commit(); }, [&] { h.checkpoint(); }, [&] { h.root<int>("new"); },
                  [&] { h.remove_root<numbers>("numbers"); }, [&] { (void)h.make<int>(); },
+                 [&] { h.destroy(h.find_root<numbers>("numbers")); },
                  [&] { h.write([&] { h.find_root<numbers>("numbers")->front() = 1; }); }}) {
             EXPECT_TRUE(is_error(error_of(change), errc::read_only, dir / "h", "Open it for writing"));
         }

@@ -1,8 +1,10 @@
 // The packed maps by themselves; tests/conformance compares them with the standard's in a heap.
 
+#include <remanence/heap.hpp>
 #include <remanence/packed_map.hpp>
 
 #include "moving_arena.hpp"
+#include "support/temp_dir.hpp"
 #include "support/trusting_survey.hpp"
 #include "tagged_allocator.hpp"
 
@@ -476,6 +478,48 @@ TEST(packed_map, takes_views_into_itself) {
     EXPECT_EQ(fault(all), "");
     while (!all.empty())
         EXPECT_EQ(all.erase(all.begin()->first), 1U);
+}
+
+template <class Packed, class Model>
+void expect_to_take_ranges_of_itself(Packed& all, Model model) {
+    for (int i = 0; i != 1000; ++i) {
+        const std::string key = "key" + std::to_string(i);
+        const std::string value(static_cast<std::size_t>(i % 50), 'v');
+        all.emplace(key, value);
+        model.emplace(key, value);
+    }
+    const Model before = model;
+    all.insert(all.begin(), all.end());
+    model.insert(before.begin(), before.end());
+    EXPECT_TRUE(same(all, model));
+    std::vector<std::pair<std::string_view, std::string>> swapped; // views of values, and of what is elsewhere
+    for (const auto& [key, value] : all)
+        swapped.emplace_back(value, key);
+    for (const auto& [key, value] : swapped)
+        model.emplace(key, value);
+    all.insert(swapped.begin(), swapped.end());
+    EXPECT_TRUE(same(all, model));
+}
+
+TEST(packed_map, takes_ranges_of_itself) {
+    map all;
+    expect_to_take_ranges_of_itself(all, std::map<std::string, std::string>());
+}
+
+TEST(packed_multimap, takes_ranges_of_itself) {
+    multimap all;
+    expect_to_take_ranges_of_itself(all, std::multimap<std::string, std::string>());
+}
+
+TEST(packed_map, takes_ranges_of_itself_in_a_heap) {
+    rem::test::temp_dir dir;
+    rem::heap heap = rem::heap::create(dir / "h");
+    heap.write([&] {
+        expect_to_take_ranges_of_itself(heap.root<rem::packed_map>("map"), std::map<std::string, std::string>());
+        expect_to_take_ranges_of_itself(heap.root<rem::packed_multimap>("multimap"),
+                                        std::multimap<std::string, std::string>());
+    });
+    EXPECT_TRUE(heap.verify().clean());
 }
 
 /// Lengths where something changes: of what a length takes, of large records, of leaves.
