@@ -79,12 +79,12 @@ public:
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// The allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
-    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What was given back and is kept, or not freed
-    /// yet, counts as a block.
-    /// O(1) in a slab, else O(log of the block's size).
+    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What was given back and is kept,
+    /// or not freed yet, counts as a block. O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
     /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left
-    /// out, also by blocks that were given back and are kept, or not freed yet. O(log) of free runs for each, and O(sections).
+    /// out, also by blocks that were given back and are kept, or not freed yet. O(log) of free runs for each, and
+    /// O(sections).
     [[nodiscard]] std::vector<byte_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
