@@ -125,17 +125,20 @@ int main(int argc, char** argv) {
         auto& tree = heap.root<rem::btree_map<std::uint64_t, rem::vector_pi<std::uint64_t>>>("tree");
         auto& packed = heap.root<rem::packed_map>("packed");
         auto& beside = heap.root<rem::vector<std::uint64_t>>("beside", 10'000U, ~std::uint64_t{0} / 3);
+        auto& numbers =
+            heap.root<rem::hash_map<std::uint64_t, std::uint64_t>>("numbers"); // of one distance: few to be misread
         heap.write([&] {
-            for (std::uint64_t i = 0; i < 5000; ++i) {
-                hash.emplace(i, std::string(200, 'h'));
-                tree[i].resize(20, i);
-                packed.emplace(std::to_string(i), std::string(200, 'p'));
+            for (std::uint64_t i = 1; i < 10'000; i += 2) { // odd: even numbers may look like distances
+                hash.emplace(i, std::string(201, 'h'));
+                numbers.emplace(i, i);
+                tree[i].resize(21, i);
+                packed.emplace(std::to_string(i), std::string(201, 'p'));
             }
         });
         std::printf(
             "{\"hash\": %ju, \"tree\": %ju, \"packed\": %ju, \"beside\": %ju}\n",
-            std::uintmax_t{offset(heap, hash.at(2500).data())}, std::uintmax_t{offset(heap, tree.at(2500).data())},
-            std::uintmax_t{offset(heap, packed.at("2500").data())}, std::uintmax_t{offset(heap, &beside[5000])});
+            std::uintmax_t{offset(heap, hash.at(5001).data())}, std::uintmax_t{offset(heap, tree.at(5001).data())},
+            std::uintmax_t{offset(heap, packed.at("5001").data())}, std::uintmax_t{offset(heap, &beside[5000])});
         heap.close();
         return 0;
     }

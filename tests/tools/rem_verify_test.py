@@ -116,7 +116,7 @@ class damage(RemTest):
                 self.flip(at)
                 states = self.states(self.check(at // 4096 * 4096))
                 self.assertEqual(states[name], "reaches_damage")
-                self.assertEqual(states["hash" if name == "beside" else "beside"], "whole")
+                self.assertEqual(states["numbers" if name == "beside" else "beside"], "whole")
 
     def test_of_a_root_object_damages_that_root(self):
         places = self.make()
