@@ -603,6 +603,7 @@ TEST(block_allocator_death, freeing_what_is_no_block_aborts) {
     EXPECT_DEATH(free(small + 16, 200), message);
     EXPECT_DEATH(free(small, 100), message);
     EXPECT_DEATH(free(small, 100'000), message);
+    EXPECT_DEATH(free(small, 32 * GiB), message); // no granules, in 32 bits
     EXPECT_DEATH(free(large, 200), message);
     EXPECT_DEATH(free(large, 50'000), message);
     EXPECT_DEATH(free(large + k_page_bytes, 100'000 - k_page_bytes), message);
