@@ -386,7 +386,9 @@ public:
     {
         return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
     }
-    friend auto operator<=>(const btree_container& a, const btree_container& b) {
+    friend auto operator<=>(const btree_container& a, const btree_container& b)
+        requires has_three_way<value_type>
+    {
         return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), three_way_by_less());
     }
 

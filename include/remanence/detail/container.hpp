@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -10,9 +11,12 @@
 
 namespace remanence::detail {
 
-/// As the standard's synth-three-way: by <=> where there is one, else by <.
+/// As the standard's synth-three-way: by <=> where there is one, else by <. Where T has neither it cannot be called.
 struct three_way_by_less {
     template <class T>
+        requires std::three_way_comparable<T> || requires(const T& x, const T& y) {
+            { x < y } -> std::convertible_to<bool>;
+        }
     [[nodiscard]] constexpr auto operator()(const T& x, const T& y) const {
         if constexpr (std::three_way_comparable<T>)
             return x <=> y;
@@ -22,6 +26,10 @@ struct three_way_by_less {
                            : std::weak_ordering::equivalent;
     }
 };
+
+/// Asked by the operators of containers, so that std::totally_ordered is false, and no error, for elements without an order.
+template <class T>
+concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
 
 /// How many elements the allocator gives memory for, and distances can count.
 template <class Alloc>
