@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage soak bench lint format clean
+.PHONY: help demo check test coverage soak bench lint format clean
 
 CLANG_FORMAT := clang-format-19
 # Tracked and new files alike, but nothing that git ignores.
@@ -20,6 +20,16 @@ demo: ## install what is missing, build, and run the address book
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target address_book_demo
 	@build/release/bin/address_book_demo
+
+# Tests of single layers, of files of older formats, of includes, and power losses: what most changes break first.
+CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format log os store txn types view) \
+	$(patsubst %,unit_%_threads,api log os txn)
+check: ## the inner loop: optimized build, unit tests and some crash states, in minutes
+	@scripts/setup build tests
+	@$(call quiet_configure,release)
+	@cmake --build --preset release --target $(CHECK_PROGRAMS)
+	@REMANENCE_CRASH_STATES=50 ctest --preset release -R '^(layering|($(subst $() ,|,$(CHECK_PROGRAMS)))[.])' \
+		-E 'notices_every_step|[.]with_'
 
 test: ## install what is missing, build, and run all tests, with and without sanitizers
 	@scripts/setup build tests

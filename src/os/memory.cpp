@@ -176,9 +176,12 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes) {
 }
 
 result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
-    if (::madvise(where, bytes, MADV_DONTNEED) != 0)
-        return mapping_failure(errno, "cannot drop", where, bytes);
-    return {};
+    if (::madvise(where, bytes, MADV_DONTNEED) == 0)
+        return {};
+    // A program that locked its memory (mlockall) asked for it to stay in RAM. Its contents are ours to drop all the same.
+    if (errno == EINVAL && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) == 0) // since Linux 5.18
+        return {};
+    return mapping_failure(errno, "cannot drop", where, bytes);
 }
 
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes) {

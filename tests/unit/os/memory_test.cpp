@@ -147,6 +147,16 @@ TEST(memory, dropped_pages_read_as_zeros_and_protected_ones_kill) {
     EXPECT_FALSE(drop_pages(a->base() + 1, 4096)); // a refused system call is a result
 }
 
+TEST(memory, that_a_program_has_locked_is_dropped_too) {
+    auto a = reservation::at_random(64 * MiB);
+    ASSERT_TRUE(a);
+    ASSERT_TRUE(map_anonymous(a->base(), 64 * KiB));
+    ASSERT_EQ(::mlock(a->base(), 64 * KiB), 0);
+    std::memset(a->base(), 1, 64 * KiB);
+    ASSERT_TRUE(drop_pages(a->base(), 64 * KiB));
+    EXPECT_EQ(std::to_integer<int>(*a->base()), 0);
+}
+
 TEST(fork_guard, reads_false_in_a_child_and_true_in_the_parent) {
     auto guard = fork_guard::create();
     ASSERT_TRUE(guard);
