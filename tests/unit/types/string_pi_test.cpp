@@ -5,6 +5,7 @@
 
 #include "moving_arena.hpp"
 #include "tagged_allocator.hpp"
+#include "types/type_description.hpp"
 
 #include <gtest/gtest.h>
 
@@ -311,7 +312,8 @@ TEST(string_pi, works_at_another_address) {
 TEST(string_pi, has_a_fingerprint_with_the_number_of_its_layout) {
     using rem::detail::fingerprint_of;
     EXPECT_EQ(fingerprint_of<rem::string_pi>().name, "rem::string_pi");
-    EXPECT_EQ(fingerprint_of<rem::string_pi>().layout, "rem::string_pi 32/8 string 1");
+    EXPECT_EQ(rem::types::type_description::decode(fingerprint_of<rem::string_pi>().description)->text(),
+              "rem::string_pi 32/8 string 1");
     EXPECT_TRUE(fingerprint_of<rem::string_pi>().nameable);
 }
 
