@@ -95,7 +95,7 @@ struct with_empty_base : nothing {
     int b;
 };
 struct umlauts {
-    int Stra\u00dfe, $x_;
+    int Stra\u00dfe, x_1;
 };
 struct with_reference {
     int a;
@@ -259,7 +259,7 @@ TEST(fingerprint, names_of_members_are_known_whatever_the_members_are) {
               "fp::unwieldy 64/16 {0 std::atomic<int> count, 8 std::unique_ptr<int> owned, 16 fp::stubborn kept, 32 ");
     EXPECT_EQ(layout_of<fp::with_empty_base>(), "fp::with_empty_base 4/4 {0 int b}\nint 4/4");
     EXPECT_EQ((layout_of<fp::holder<int>>()), "fp::holder<int> 4/4 {0 int value}\nint 4/4");
-    EXPECT_EQ(layout_of<fp::umlauts>(), "fp::umlauts 8/4 {0 int Stra\u00dfe, 4 int $x_}\nint 4/4");
+    EXPECT_EQ(layout_of<fp::umlauts>(), "fp::umlauts 8/4 {0 int Stra\u00dfe, 4 int x_1}\nint 4/4");
     EXPECT_EQ(layout_of<fp::with_reference>(), "fp::with_reference 16/8 {int, rem::string&}\nint 4/4")
         << "no address of its own: its neighbours' names are not known";
 }
