@@ -134,6 +134,7 @@ bool may_hold_addresses(txn::engine& engine) {
 } // namespace
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
+    const os::no_cancellation whole;
     txn::engine_options internal = engine_options_of(path, options);
     internal.when_taken =
         mode == how::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;
@@ -143,6 +144,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     auto guard = os::fork_guard::create();
     if (!guard)
         detail::raise(guard.why());
+    detail::registry::watch_faults();
     os::file_system& files = files_for_tests != nullptr ? *files_for_tests : os::posix_file_system();
     // Absolute and without symbolic links, since the log is created by name, later: the program may have changed its
     // directory by then, and whoever recovers the heap may use its real name.
@@ -178,6 +180,7 @@ heap& heap::operator=(heap&& other) noexcept {
 
 void heap::close() {
     detail::heap_impl* impl = checked(impl_);
+    const os::no_cancellation whole;
     bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 && impl->try_enter_write();
     if (alone && impl->commits_in_flight != 0) { // of a section that has not returned yet; no other one begins now
         impl->leave_write();
@@ -189,15 +192,15 @@ void heap::close() {
                                                 "End every section first.",
                               path().string()});
     }
+    ++impl->whole_calls; // until it is gone
     result<void> committed;
     result<void> closed;
     bool lacked_memory = false;
     try {
-        if (impl->options.commit_at_close && !impl->options.read_only) {
-            impl->outdated.renew(*impl->engine);
+        if (impl->options.commit_at_close && !impl->options.read_only)
             committed = impl->engine->commit();
-        }
         if (!committed && committed.why().code == errc::no_space) {
+            --impl->whole_calls;
             impl->leave_write();
             detail::raise(committed.why());
         }
@@ -234,6 +237,7 @@ void exclusively(detail::heap_impl* impl, F&& f) {
 template <class F>
 decltype(auto) shared(detail::heap_impl* impl, F&& f) {
     detail::read_section section(impl);
+    const detail::whole_call reading(*impl);
     return f();
 }
 
@@ -243,13 +247,18 @@ void heap::commit() { commit(checked(impl_)->options.commits); }
 
 void heap::commit(durability until) {
     detail::heap_impl* impl = checked(impl_);
-    std::optional<detail::heap_impl::in_flight> commit;
-    exclusively(impl, [&] { commit = impl->submit(txn::commit_scope::everything, until); });
-    impl->await(*commit);
+    {
+        const os::no_cancellation whole;
+        std::optional<detail::heap_impl::in_flight> commit;
+        exclusively(impl, [&] { commit = impl->submit(txn::commit_scope::everything, until); });
+        impl->await(*commit);
+    }
+    os::end_if_cancelled();
 }
 
 commit_ticket heap::commit_async() {
     detail::heap_impl* impl = checked(impl_);
+    const os::no_cancellation whole;
     std::optional<detail::heap_impl::in_flight> commit;
     exclusively(impl, [&] { commit = impl->submit_async(txn::commit_scope::everything); });
     return impl->ticket_of(*commit);
@@ -257,7 +266,11 @@ commit_ticket heap::commit_async() {
 
 void heap::sync() {
     detail::heap_impl* impl = checked(impl_);
-    check(impl->engine->sync());
+    {
+        const detail::whole_call syncing(*impl);
+        check(impl->engine->sync());
+    }
+    os::end_if_cancelled();
 }
 
 void heap::rollback() {
@@ -267,7 +280,14 @@ void heap::rollback() {
 
 void heap::checkpoint() {
     detail::heap_impl* impl = checked(impl_);
-    exclusively(impl, [&] { check(impl->engine->checkpoint()); });
+    {
+        const os::no_cancellation whole;
+        exclusively(impl, [&] {
+            const detail::whole_call folding(*impl);
+            check(impl->engine->checkpoint());
+        });
+    }
+    os::end_if_cancelled();
 }
 
 void heap::lock() { checked(impl_)->enter_write(detail::section_kind::ordinary); }
@@ -314,6 +334,7 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }
+    const detail::whole_call announcing(*impl);
     check(impl->engine->touch(first, bytes));
 }
 
@@ -377,8 +398,6 @@ verify_report heap::verify() const {
             if (auto fault = impl->checks.fault_in(root, *impl->engine))
                 report.problems.push_back({std::move(*fault), error::k_no_offset});
         });
-        if (roots)
-            roots = types::root_directory(*impl->engine).check_descriptions();
         if (!roots)
             report.problems.push_back({roots.why().message, roots.why().offset});
         return report;

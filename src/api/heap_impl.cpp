@@ -132,6 +132,7 @@ void heap_impl::forget_live_values() const noexcept {
 }
 
 void heap_impl::roll_back() {
+    const whole_call rolling_back(*this);
     if (!options.read_only) {
         forget_live_values();
         check(engine->rollback());
@@ -140,6 +141,7 @@ void heap_impl::roll_back() {
 }
 
 void heap_impl::abandon_write() noexcept {
+    const os::no_cancellation whole;
     if (!guard.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
         lock.leave_write();
         return;
@@ -147,6 +149,7 @@ void heap_impl::abandon_write() noexcept {
     if (lock.write_depth() > 1) {
         doomed = true;
     } else {
+        const whole_call rolling_back(*this);
         try {
             if (!options.read_only) {
                 forget_live_values();
@@ -198,15 +201,14 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how, 
                   " failed, so the outermost one cannot be committed; its changes are rolled back.",
               path.string());
     }
+    const whole_call committing(*this);
     if (how == durability::lazy && !start_syncer())
         how = durability::durable; // then it waits for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = engine->version();
-    outdated.renew(*engine);
     auto version = engine->submit(scope, fresh);
     if (!version)
         detail::raise(version.why());
-    outdated.forget();
     ++commits_in_flight;
     return {*version, how, started, *version != before};
 }
@@ -274,6 +276,7 @@ bool heap_impl::carry_out_checkpoint() {
 
 // Without a thread for it, programs that allocate now and then spill all the same.
 void heap_impl::watch_memory() {
+    const os::no_cancellation whole; // containers allocate where they expect no end of the thread
     const std::scoped_lock alone(watching_);
     if (spiller)
         return;
@@ -284,15 +287,19 @@ void heap_impl::watch_memory() {
     }
 }
 
+// Memory stays mapped for who uses it, or was interrupted, and the files are as a crash leaves them until the process ends.
+static void leave_as_by_crash(heap_impl& impl) noexcept { impl.handle = nullptr; }
+
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
+    const os::no_cancellation whole;
+    if (impl->guard.same_process() && (impl->whole_calls != 0 || impl->commits_in_flight != 0))
+        return leave_as_by_crash(*impl);
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
     if (impl->guard.same_process()) {
         try {
             impl->engine->allow_writes(true);
-            if (impl->options.commit_at_close && !impl->options.read_only) {
-                impl->outdated.renew(*impl->engine);
+            if (impl->options.commit_at_close && !impl->options.read_only)
                 (void)impl->engine->commit();
-            }
             impl->end_threads();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
@@ -329,14 +336,20 @@ write_section::~write_section() {
 }
 
 void write_section::commit() {
-    const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
-    heap_impl* const impl = std::exchange(impl_, nullptr);
-    if (commit)
+    {
+        const os::no_cancellation whole;
+        const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
+        heap_impl* const impl = std::exchange(impl_, nullptr);
+        if (!commit)
+            return;
         impl->await(*commit); // R5: others may commit meanwhile, and it cannot be rolled back any more
+    }
+    os::end_if_cancelled();
 }
 
 commit_ticket write_section::commit_async() {
     impl_->check_process();
+    const os::no_cancellation whole;
     const auto commit = impl_->submit_async(txn::commit_scope::declared); // when it throws, the destructor rolls back
     heap_impl* const impl = std::exchange(impl_, nullptr);
     impl->leave_write();
@@ -358,22 +371,15 @@ read_section::~read_section() { impl_->leave_read(); }
 }
 
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
-    const auto renamed = impl->options.accept_renamed_members ? types::renamed_members::accepted
-                                                              : types::renamed_members::refused;
-    auto found = types::root_directory(*impl->engine).find(name, type, renamed);
+    auto found = types::root_directory(*impl->engine).find(name, type);
     if (!found)
         raise(found.why());
-    if (found->object == nullptr)
+    if (*found == nullptr)
         return nullptr;
     if (!type.position_independent && impl->engine->why_elsewhere())
         raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
     impl->checks.know(name, type.hash, check);
-    if (found->outdated) {
-        impl->checks.know_outdated(name, found->outdated->hash);
-        if (!impl->options.read_only)
-            impl->outdated.note(name, *found->outdated, type);
-    }
-    return found->object;
+    return *found;
 }
 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {

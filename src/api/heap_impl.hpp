@@ -6,8 +6,8 @@
 #include "api/background_spill.hpp"
 #include "api/background_sync.hpp"
 #include "api/commit_progress.hpp"
-#include "api/outdated_roots.hpp"
 #include "api/root_checks.hpp"
+#include "os/cancellation.hpp"
 #include "os/memory.hpp"
 #include "txn/engine.hpp"
 #include "txn/section_lock.hpp"
@@ -43,12 +43,12 @@ public:
     const os::fork_guard& guard;                     // its own
     txn::section_lock lock;
     root_checks checks;
-    outdated_roots outdated;
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
     std::unique_ptr<background_spill> spiller; // since the heap is large; guarded by its own lock until end_threads()
     std::atomic<int> commits_in_flight = 0;    // submitted and not yet waited for
+    std::atomic<int> whole_calls = 0;          // see below
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
@@ -101,6 +101,20 @@ private:
     void forget_live_values() const noexcept;
 };
 
+/// A call that must not be left half done. While it lives, its thread is not cancelled; and should the heap's destructor run
+/// meanwhile, since a handler of a signal or on_progress has called exit(), it leaves everything as it is.
+class whole_call {
+public:
+    explicit whole_call(heap_impl& impl) noexcept : impl_(impl) { ++impl.whole_calls; }
+    whole_call(const whole_call&) = delete;
+    whole_call& operator=(const whole_call&) = delete;
+    ~whole_call() { --impl_.whole_calls; }
+
+private:
+    os::no_cancellation none_;
+    heap_impl& impl_;
+};
+
 /// Turns a failure into the public exception.
 [[noreturn]] void raise(const failure& why);
 inline void check(result<void> done) {
@@ -128,6 +142,8 @@ namespace registry {
 /// 1 MiB of zeros that costs memory only where heaps are.
 extern std::array<std::atomic<heap_impl*>, os::k_address_end / os::k_base_alignment> slots; // NOLINT
 
+/// From now on a SIGBUS in a heap names it. Before add().
+void watch_faults();
 void add(heap_impl& impl);
 /// The reservation has grown.
 void extend(heap_impl& impl);

@@ -37,8 +37,9 @@ bool locate(const void* address, os::fault_place& place) {
 
 } // namespace
 
+void watch_faults() { check(os::put_fault_handler_in_front(locate)); }
+
 void add(heap_impl& impl) {
-    os::install_fault_handler(locate);
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->reserved_bytes();
     fill(impl, &impl);

@@ -196,21 +196,26 @@ result<void> redo_log::at_file(unique_lock& lock, F&& use) {
     busy_ = true;
     lock.unlock();
     result<void> done;
-    bool lacked_memory = false;
     try {
         done = use();
     } catch (const std::bad_alloc&) {
-        lacked_memory = true;
+        leave_file(lock);
+        lacked_memory_ = true;
+        throw;
+    } catch (...) { // pthread_exit(), or what a function of the program's throws: others must not wait for this thread
+        leave_file(lock);
+        was_abandoned_ = true;
+        throw;
     }
+    leave_file(lock);
+    return done;
+}
+
+void redo_log::leave_file(unique_lock& lock) {
     lock.lock();
     busy_ = false;
     ++turn_;
     turn_.notify_all();
-    if (lacked_memory) {
-        lacked_memory_ = true;
-        throw std::bad_alloc();
-    }
-    return done;
 }
 
 /// Until the thread that is at the file has left it. Precondition: there is one.
@@ -226,6 +231,13 @@ result<void> redo_log::fail_again() const {
         throw std::bad_alloc();
     if (failed_)
         return unexpected(*failed_);
+    if (was_abandoned_)
+        return fail(
+            errc::io,
+            "cannot write " + file_->path() +
+                ": the thread that wrote it has ended meanwhile. Close the heap and open it again, then it is as of "
+                "its last durable commit.",
+            file_->path());
     return {};
 }
 

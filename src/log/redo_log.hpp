@@ -94,6 +94,7 @@ private:
     using unique_lock = std::unique_lock<std::mutex>;
     static constexpr std::size_t k_unused_bytes_max = 256 * KiB; // so much is kept, and fresh memory costs page faults
     void wait_for_turn(unique_lock& lock);
+    void leave_file(unique_lock& lock);
     template <class F>
     result<void> at_file(unique_lock& lock, F&& use);
     result<void> fail_again() const;
@@ -119,6 +120,7 @@ private:
     bool busy_ = false; // a thread is at the file
     std::optional<failure> failed_;
     bool lacked_memory_ = false; // likewise, when not even the reason could be kept
+    bool was_abandoned_ = false; // likewise, by a thread that ended while it was at the file
     /// Counts how often a thread left the file; others wait for that. Not a condition variable, since a forked child must be
     /// able to destroy its copy while threads of the parent wait.
     std::atomic<std::uint32_t> turn_ = 0;

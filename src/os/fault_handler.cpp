@@ -1,29 +1,22 @@
 #include "os/fault_handler.hpp"
 
-#include "os/held_across_fork.hpp"
+#include "os/cancellation.hpp"
+#include "os/signal_chain.hpp"
+#include "os/write_traps.hpp"
 
-#include <cinttypes>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <mutex>
 #include <unistd.h>
 
 namespace remanence::os {
 
 namespace {
 
-std::mutex installing_fault_handler;
-const held_across_fork<installing_fault_handler> k_installing_fault_handler_held;
-fault_locator locate_fault = nullptr; // once the handler is installed
-struct sigaction previous_action{};
-
-void put(const char* text) {
-    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0)
-        return; // nothing is left to be done about it
-}
+std::atomic<fault_locator> locate_fault = nullptr; // before the handler is installed
 
 // No snprintf here: it is not async-signal-safe.
-void put_number(std::uint64_t value) {
+void say_number(std::uint64_t value) {
     char digits[24];
     char* at = digits + sizeof digits;
     *--at = '\0';
@@ -31,35 +24,35 @@ void put_number(std::uint64_t value) {
         *--at = static_cast<char>('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    put(at);
+    say(at);
 }
 
-void on_bus_error(int signal, siginfo_t* info, void*) {
-    fault_place place{};
-    if (locate_fault(info->si_addr, place)) {
-        put("remanence: cannot read the heap ");
-        put(place.path);
-        put(" at heap offset ");
-        put_number(place.offset);
-        put(": the device failed, or another program truncated the file. The process ends; what was committed is in "
-            "the file as far as the "
-            "device keeps it.\n");
+void on_bus_error(int signal, siginfo_t* info, void* context);
+constinit signal_chain bus_errors(SIGBUS, on_bus_error);
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+    const int code = errno;
+    const bool is_fault = info->si_code > 0; // else it was sent, and there is no address
+    if (fault_place place{}; is_fault && !signal_chain::is_back(*info) && locate_fault.load()(info->si_addr, place)) {
+        const no_cancellation saying;
+        say("remanence: cannot read the heap ");
+        say(place.path);
+        say(" at heap offset ");
+        say_number(place.offset);
+        say(": the device failed, or another program truncated the file. What was committed is in the file as "
+            "far as the device keeps it.\n");
     }
-    ::sigaction(signal, &previous_action, nullptr); // returning repeats the access under the previous action
+    bus_errors.pass_on(signal, info, context);
+    errno = code;
 }
 
 } // namespace
 
-void install_fault_handler(fault_locator locate) {
-    const std::lock_guard guard(installing_fault_handler);
-    if (locate_fault != nullptr)
-        return;
+result<void> put_fault_handler_in_front(fault_locator locate) {
     locate_fault = locate;
-    struct sigaction action{};
-    action.sa_sigaction = on_bus_error;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(SIGBUS, &action, &previous_action);
+    sigset_t blocked;
+    ::sigemptyset(&blocked);
+    return bus_errors.put_in_front(blocked);
 }
 
 } // namespace remanence::os

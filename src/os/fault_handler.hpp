@@ -1,5 +1,8 @@
-// The one fault handler of the process: says which heap a SIGBUS came from before the process dies of it. May use: base.
+// The process's handler of SIGBUS: says which heap it came from, before the program's own handler gets it or the process dies
+// of it. May use: base.
 #pragma once
+
+#include "base/result.hpp"
 
 #include <cstdint>
 
@@ -14,7 +17,8 @@ struct fault_place {
 /// Async-signal-safe; false when the address lies in no heap.
 using fault_locator = bool (*)(const void* address, fault_place& place);
 
-/// Installs the handler once; a handler that was there before is called afterwards.
-void install_fault_handler(fault_locator locate);
+/// Puts our handler before the one that is there, unless it is ours; that one gets every SIGBUS after ours. To be repeated
+/// with each heap, with the same `locate`: the program may have installed another one.
+result<void> put_fault_handler_in_front(fault_locator locate);
 
 } // namespace remanence::os

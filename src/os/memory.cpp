@@ -1,5 +1,7 @@
 #include "os/memory.hpp"
 
+#include "os/descriptor.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -9,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <sys/mman.h>
@@ -267,8 +268,8 @@ std::optional<maps_line> read_maps_line(std::string_view line) {
 } // namespace
 
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
+    text_lines maps("/proc/self/maps");
+    for (std::string line; maps.next(line);) {
         if (const auto read = read_maps_line(line); read && read->begin < where + bytes && where < read->end)
             return line;
     }
@@ -280,13 +281,12 @@ std::vector<process_memory> memory_of_process(bool with_files) {
     constexpr std::uint64_t k_shadow_bytes_min = std::uint64_t{1} << 40;
     constexpr std::uint64_t k_guard_bytes_max = 64 * KiB;
     std::vector<process_memory> found;
-    std::ifstream maps("/proc/self/maps");
-    maps.exceptions(std::ios::badbit); // a lack of memory on the way is not the end of the list
+    text_lines maps("/proc/self/maps");
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
     std::uint64_t guard_end = 0; // of the last mapping, when it is small and inaccessible
     byte_range run{};            // mappings that follow each other and are alike: perhaps pieces of one
     std::size_t found_before_run = 0;
-    for (std::string line; std::getline(maps, line);) {
+    for (std::string line; maps.next(line);) {
         const auto read = read_maps_line(line);
         if (!read)
             continue;
@@ -325,12 +325,11 @@ std::vector<process_memory> memory_of_process(bool with_files) {
 
 // Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.
 std::uint64_t anonymous_bytes() noexcept {
-    const int opened = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (opened < 0)
+    const descriptor opened(open_file("/proc/self/statm", O_RDONLY));
+    if (!opened.valid())
         return 0;
     char text[128] = {};
-    const ssize_t got = ::read(opened, text, sizeof(text) - 1);
-    ::close(opened);
+    const ssize_t got = ::read(opened.get(), text, sizeof(text) - 1);
     if (got <= 0)
         return 0;
     char* next = nullptr;

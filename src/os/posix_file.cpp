@@ -1,7 +1,9 @@
 // The real file system: Linux system calls, each failure turned into a message that says what to do.
 
 #include "base/undying.hpp"
+#include "os/descriptor.hpp"
 #include "os/file.hpp"
+#include "os/lock_holders.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,8 +23,6 @@ namespace remanence::os {
 
 namespace {
 
-// The lock byte lies where no file has data, so that it never collides with locks on ranges in use.
-constexpr off_t k_lock_offset = off_t{1} << 62;
 constexpr std::uint64_t k_direct_alignment = 4 * KiB;
 
 unexpected system_failure(int code, const std::string& operation, const std::string& path,
@@ -208,6 +208,13 @@ public:
         return system_failure(errno, "cannot lock", path_);
     }
 
+    result<bool> is_locked_exclusively() override {
+        struct flock lock = lock_of(F_RDLCK);
+        if (::fcntl(descriptor_, F_OFD_GETLK, &lock) != 0)
+            return system_failure(errno, "cannot ask for the lock of", path_);
+        return lock.l_type != F_UNLCK;
+    }
+
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
         // MAP_NORESERVE: without it accounting flags keep the kernel from merging neighbouring mappings.
@@ -268,15 +275,19 @@ private:
     // A second descriptor, since these flags are properties of the open file. Reached by /proc: the name may have changed.
     int open_again(int flags) const {
         const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
-        return ::open(self.c_str(), O_WRONLY | O_CLOEXEC | flags);
+        return open_file(self.c_str(), O_WRONLY | flags);
     }
 
-    int lock_as(int type) const {
+    static struct flock lock_of(int type) {
         struct flock lock{};
         lock.l_type = static_cast<short>(type);
         lock.l_whence = SEEK_SET;
         lock.l_start = k_lock_offset;
         lock.l_len = 1;
+        return lock;
+    }
+    int lock_as(int type) const {
+        struct flock lock = lock_of(type);
         return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
     }
     // Nothing when the file system has not the flags of this descriptor, or takes them but not these blocks.
@@ -387,7 +398,7 @@ public:
     result<void> sync_directory(site, const std::string& path) override {
         std::string::size_type slash = path.rfind('/');
         std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-        int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int descriptor = open_file(directory.c_str(), O_RDONLY | O_DIRECTORY);
         if (descriptor < 0)
             return system_failure(errno, "cannot open the directory", directory);
         int code = 0;
@@ -407,9 +418,9 @@ private:
         struct stat info{};
         if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
             return not_regular(path);
-        int descriptor = open_again_when_interrupted(path, flags | O_NONBLOCK, mode);
+        int descriptor = open_file(path.c_str(), flags | O_NONBLOCK, static_cast<mode_t>(mode));
         if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file, which its holder is asked to give up
-            descriptor = open_again_when_interrupted(path, flags, mode);
+            descriptor = open_file(path.c_str(), flags, static_cast<mode_t>(mode));
         }
         if (descriptor < 0)
             return system_failure(errno, "cannot open", path);
@@ -419,14 +430,6 @@ private:
         if (!S_ISREG(info.st_mode))
             return not_regular(path);
         return std::unique_ptr<file>(std::move(opened));
-    }
-
-    static int open_again_when_interrupted(const std::string& path, int flags, unsigned mode) {
-        int descriptor = -1;
-        do {
-            descriptor = ::open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
-        } while (descriptor < 0 && errno == EINTR);
-        return descriptor;
     }
 };
 

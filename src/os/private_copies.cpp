@@ -33,11 +33,6 @@ bool is_private_copy(std::uint64_t entry) {
 
 } // namespace
 
-descriptor::~descriptor() {
-    if (value_ >= 0)
-        ::close(value_);
-}
-
 unexpected tracker_failure(const char* operation) {
     int code = errno;
     return fail(errc::io,
@@ -67,7 +62,7 @@ namespace {
 constinit undying<process_descriptor> own_pagemap;
 
 result<descriptor> open_own_pagemap() {
-    descriptor opened(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    descriptor opened(open_file("/proc/self/pagemap", O_RDONLY));
     if (opened.valid())
         return opened;
     const int code = errno;

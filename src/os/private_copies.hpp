@@ -2,28 +2,14 @@
 // dropped? The private-copy bit of /proc/self/pagemap; any Linux. May use: base.
 #pragma once
 
+#include "os/descriptor.hpp"
 #include "os/memory.hpp"
 #include "os/page_scan.hpp"
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 namespace remanence::os {
-
-/// Closed with its owner.
-class descriptor {
-public:
-    explicit descriptor(int value) : value_(value) {}
-    descriptor(descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-    descriptor& operator=(descriptor&&) = delete;
-    ~descriptor();
-    [[nodiscard]] int get() const { return value_; }
-    [[nodiscard]] bool valid() const { return value_ >= 0; }
-
-private:
-    int value_;
-};
 
 using shared_descriptor = std::shared_ptr<const descriptor>;
 

@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "os/descriptor.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@
 
 namespace remanence::os {
 
-simulated_contents::simulated_contents() : memfd_(::memfd_create("simulated disk", MFD_CLOEXEC)) {
+simulated_contents::simulated_contents()
+    : memfd_(open_above_standard([] { return ::memfd_create("simulated disk", MFD_CLOEXEC); })) {
     REM_CHECK(memfd_ >= 0);
 }
 

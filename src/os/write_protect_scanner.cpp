@@ -179,7 +179,7 @@ bool passes_self_test(std::byte* base, std::uint64_t unit, int file) {
 
 bool try_scan_tier() {
     const std::uint64_t unit = kernel_page_bytes();
-    descriptor file(::memfd_create("remanence-self-test", MFD_CLOEXEC));
+    descriptor file(open_above_standard([] { return ::memfd_create("remanence-self-test", MFD_CLOEXEC); }));
     if (!file.valid() || ::ftruncate(file.get(), static_cast<off_t>(4 * unit)) != 0)
         return false;
     void* area = ::mmap(nullptr, 8 * unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -193,7 +193,8 @@ bool try_scan_tier() {
 constinit undying<process_descriptor> own_userfaultfd;
 
 result<descriptor> open_own_userfaultfd() {
-    descriptor fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
+    descriptor fault(open_above_standard(
+        [] { return static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)); }));
     if (!fault.valid())
         return tracker_failure("cannot open a userfaultfd");
     uffdio_api api{};

@@ -1,8 +1,9 @@
 #include "os/write_traps.hpp"
 
 #include "base/units.hpp"
-#include "os/held_across_fork.hpp"
+#include "os/cancellation.hpp"
 #include "os/memory.hpp"
+#include "os/signal_chain.hpp"
 
 #include <array>
 #include <atomic>
@@ -10,7 +11,6 @@
 #include <csignal>
 #include <cstring>
 #include <execinfo.h>
-#include <mutex>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -20,14 +20,6 @@ namespace {
 
 // As the address registry: 1 MiB of zeros that costs memory only where heaps are.
 std::array<std::atomic<write_trap*>, k_address_end / k_base_alignment> traps{}; // NOLINT: one handler, one table
-
-// What was there before ours. Never freed, since a handler may be using it.
-std::atomic<const struct sigaction*> previous_action{nullptr};
-std::atomic<const struct sigaction*> first_action{nullptr};
-
-// Put into what the kernel says of a fault, where it says nothing itself, before the previous handler gets it. When that
-// one leads back to ours, the two would pass the fault on for ever.
-constexpr int k_passed_on = 0x52454d;
 
 write_trap* trap_of(const void* address) {
     const std::uint64_t slot = reinterpret_cast<std::uint64_t>(address) / k_base_alignment;
@@ -45,45 +37,20 @@ bool is_write_to_protected_page(const siginfo_t& info, const void* context) {
 #endif
 }
 
-void pass_on(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
-    const bool is_fault = info->si_code > 0;
-    const bool is_default = (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
-    const bool is_ignored = (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
-    if (is_ignored && !is_fault)
-        return;
-    if (is_default || is_ignored) {
-        ::sigaction(signal, &action, nullptr); // returning repeats the access under it
-        if (!is_fault)
-            ::raise(signal);
-        return;
-    }
-    // As the kernel would have called it.
-    sigset_t blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;
-    ::sigorset(&blocked, &blocked, &action.sa_mask);
-    if ((action.sa_flags & SA_NODEFER) == 0)
-        ::sigaddset(&blocked, signal);
-    ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
-    info->si_errno = k_passed_on;
-    if ((action.sa_flags & SA_SIGINFO) != 0) {
-        action.sa_sigaction(signal, info, context);
-    } else {
-        action.sa_handler(signal);
-    }
-}
+void on_segmentation_fault(int signal, siginfo_t* info, void* context);
+constinit signal_chain segmentation_faults(SIGSEGV, on_segmentation_fault);
 
 void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     const int code = errno;
     if (is_write_to_protected_page(*info, context)) {
+        const no_cancellation waiting; // or the program would be unwound from where it has no reason to expect it
         write_trap* trap = trap_of(info->si_addr);
         if (trap != nullptr && trap->on_write(static_cast<std::byte*>(info->si_addr))) {
             errno = code;
             return;
         }
     }
-    const bool is_back = info->si_errno == k_passed_on;
-    const struct sigaction* action = (is_back ? first_action : previous_action).load(std::memory_order_acquire);
-    if (action != nullptr)
-        pass_on(*action, signal, info, context);
+    segmentation_faults.pass_on(signal, info, context);
     errno = code;
 }
 
@@ -95,36 +62,18 @@ void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap
         traps[first + i].store(trap, std::memory_order_release);
 }
 
-// Of the handler.
-static std::mutex installing;
-static const held_across_fork<installing> k_installing_held;
-
 result<void> put_write_traps_in_front() {
-    struct sigaction now{};
-    ::sigaction(SIGSEGV, nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
-        return {};
-    // Loads what it needs, which neither a handler may do nor who has a lock that fork() waits for.
-    void* unused[1];
-    ::backtrace(unused, 1);
-    std::lock_guard guard(installing);
-    ::sigaction(SIGSEGV, nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_segmentation_fault)
-        return {};
-    // Known before the handler may need it.
-    const auto* before = new struct sigaction(now);
-    if (first_action.load() == nullptr)
-        first_action = before;
-    previous_action = before;
-    struct sigaction ours{};
-    ours.sa_sigaction = on_segmentation_fault;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    ::sigfillset(&ours.sa_mask);
-    ::sigdelset(&ours.sa_mask, SIGBUS); // a page that is kept may not be readable
-    if (::sigaction(SIGSEGV, &ours, nullptr) != 0)
-        return fail(errc::io, "the handler of SIGSEGV cannot be installed. Use another tracker than the trap tier.", {},
-                    errno);
-    return {};
+    // Loads what say_backtrace() needs, which neither a handler may do nor who has a lock that fork() waits for.
+    static std::atomic<bool> is_loaded = false;
+    if (!is_loaded.load(std::memory_order_relaxed)) {
+        void* unused[1];
+        ::backtrace(unused, 1);
+        is_loaded.store(true, std::memory_order_relaxed);
+    }
+    sigset_t blocked;
+    ::sigfillset(&blocked);
+    ::sigdelset(&blocked, SIGBUS); // a page that is kept may not be readable
+    return segmentation_faults.put_in_front(blocked);
 }
 
 void say(const char* text) noexcept {

@@ -5,6 +5,7 @@
 #include "txn/engine.hpp"
 
 #include "os/blocked_signals.hpp"
+#include "os/cancellation.hpp"
 #include "os/memory_limit.hpp"
 
 #include <algorithm>
@@ -131,6 +132,7 @@ bool engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
         return false;
     if (options_.read_only || is_poisoned())
         return true;
+    const os::no_cancellation whole;
     try {
         auto spilled = poisoning_without_memory([&] { return spill(handed_out, whom); });
         if (!spilled)

@@ -8,6 +8,8 @@ L2  Headers of the operating system are for src/os alone: every system call goes
 L3  A third-party header belongs to the one layer that wraps it.
 L4  Installed headers include the C++ standard library and each other, nothing else; boost.hpp, which programs include
     at will, also Boost.
+L5  What opens a descriptor is called within os::open_above_standard(), so that none of ours is 0, 1 or 2: a program may
+    have closed those, and write there all the same.
 """
 
 import re
@@ -23,9 +25,7 @@ PUBLIC_HEADER_LAYER = {
     "remanence/detail/aggregate.hpp": "types",
     "remanence/detail/parts.hpp": "types",
     "remanence/detail/position_independent.hpp": "types",
-    "remanence/detail/member_names.hpp": "types",
     "remanence/detail/fingerprint.hpp": "types",
-    "remanence/layout_number.hpp": "types",
 }
 
 # Intrinsics and the C++ ABI are the compiler's, not the operating system's.
@@ -38,6 +38,22 @@ OPT_IN = {"remanence/boost.hpp": "boost/"}
 C_API_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)"|(\S.*))')
+
+
+OPENS = re.compile(
+    r"(?<![\w>])::(?:open|openat2?|creat|memfd_create|fopen|opendir|dup[23]?|socket|socketpair|accept4?|pipe2?|eventfd"
+    r"|timerfd_create|signalfd|epoll_create1?|inotify_init1?|shm_open)\s*\("
+    r"|\bSYS_userfaultfd\b|\bstd::(?:[io]?fstream|fopen|tmpfile)\b|\bdirectory_iterator\b"
+)
+COMMENT = re.compile(r"//[^\n]*")
+
+
+def unguarded_opens(path):
+    """Lines of calls that open a descriptor, outside of a statement with open_above_standard()."""
+    text = COMMENT.sub("", path.read_text(encoding="utf-8"))
+    for match in OPENS.finditer(text):
+        if "open_above_standard(" not in text[text.rfind(";", 0, match.start()) + 1 : match.start()]:
+            yield text.count("\n", 0, match.start()) + 1, match.group().rstrip("(")
 
 
 def is_standard(header):
@@ -114,6 +130,9 @@ def faults(repository):
                 fault = fault_in_public(str(path.relative_to(public)), layer, path.suffix == ".h", angled, quoted)
             if fault:
                 yield f"{path.relative_to(repository)}:{number}: {fault}"
+    for path in sorted(p for p in [*files, *(repository / "tools").rglob("*.cpp")] if p.name != "descriptor.cpp"):
+        for number, call in unguarded_opens(path):
+            yield f"{path.relative_to(repository)}:{number}: L5: {call} may get descriptor 0, 1 or 2"
 
 
 def main():

@@ -9,6 +9,8 @@ from check_layering import faults
 ALLOWED = {
     "src/base/a.cpp": '#include "base/a.hpp"\n#include <vector>\n#include <xxhash.h>\n#include <remanence/error.hpp>',
     "src/os/a.cpp": '#include "base/a.hpp"\n#include <sys/mman.h>\n#include <unistd.h>',
+    "src/os/b.cpp": "int a = open_above_standard([] {\n return ::memfd_create(0, 0); });\nauto b = disk::open(a); // ::open()",
+    "src/os/descriptor.cpp": "int a = ::open(path, 0);",
     "src/view/a.cpp": '#include "log/a.hpp"\n#include <immintrin.h>',
     "src/api/a.cpp": '#include <remanence/heap.hpp>\n#include "types/a.hpp"',
     "include/remanence/heap.hpp": "#include <remanence/error.hpp>\n#include <string>",
@@ -36,6 +38,10 @@ FORBIDDEN = {
     "public_internal": ("include/remanence/heap.hpp", '#include "view/view.hpp"', "L4"),
     "public_upward": ("include/remanence/error.hpp", "#include <remanence/heap.hpp>", "L1"),
     "macro": ("src/log/a.cpp", "#include SOME_HEADER", "cannot be checked"),
+    "open": ("src/os/a.cpp", "int a = open_above_standard(f);\nint b = ::open(path, 0);", "L5"),
+    "userfaultfd": ("src/os/a.cpp", "::syscall(SYS_userfaultfd, 0);", "L5"),
+    "stream": ("src/store/a.cpp", "std::ifstream in(path);", "L5"),
+    "tool": ("tools/rem/a.cpp", "::dup(1);", "L5"),
     "unknown_folder": ("src/misc/a.cpp", "", "not in the folder of a layer"),
 }
 

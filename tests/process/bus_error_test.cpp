@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include <csetjmp>
 #include <csignal>
 
 namespace remanence::test {
@@ -95,6 +96,136 @@ TEST_F(bus_error_no_sanitizer, says_nothing_of_memory_that_is_in_no_heap) {
               }),
               killed_);
     EXPECT_EQ(said(), "");
+}
+
+// A program's own handler, which jumps out of the faults that it gets.
+volatile std::sig_atomic_t handled = 0;
+volatile std::sig_atomic_t blocked_in_handler = 0;
+sigjmp_buf out;
+struct sigaction next{};
+
+void jump_out(int, siginfo_t*, void*) {
+    handled = handled + 1;
+    sigset_t now;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    blocked_in_handler = (sigismember(&now, SIGBUS) == 1 ? 1 : 0) + (sigismember(&now, SIGUSR1) == 1 ? 2 : 0);
+    siglongjmp(out, 1);
+}
+void jump_out_plainly(int) { jump_out(0, nullptr, nullptr); }
+void ask_the_next(int signal, siginfo_t* info, void* context) {
+    handled = handled + 1;
+    if ((next.sa_flags & SA_SIGINFO) != 0) {
+        next.sa_sigaction(signal, info, context);
+    } else {
+        ::_exit(98);
+    }
+}
+
+void install(void (*handler)(int, siginfo_t*, void*), int flags = 0) {
+    struct sigaction action{};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | flags;
+    ::sigaddset(&action.sa_mask, SIGUSR1);
+    ::sigaction(SIGBUS, &action, &next);
+}
+
+/// Reads a page that the file has lost, `times`. How often the program's handler was called.
+int read_lost(const volatile std::uint64_t& number, int times) {
+    static volatile int left = 0; // survives the jump
+    handled = 0;
+    left = times;
+    while (left != 0) {
+        left = left - 1;
+        if (sigsetjmp(out, 1) == 0) [[maybe_unused]]
+            const std::uint64_t value = number;
+    }
+    return handled;
+}
+
+struct program_with_handler {
+    fs::path path;
+    std::string run(const std::function<void()>& before, const std::function<void()>& after) const {
+        before();
+        heap h = heap::open(path, small_heap());
+        after();
+        const volatile std::uint64_t& number = (*h.find_root<numbers>("numbers"))[777];
+        fs::resize_file(path, 8192);
+        const int faults = read_lost(number, 3);
+        handled = 0;
+        if (sigsetjmp(out, 1) == 0)
+            ::raise(SIGBUS);
+        return std::to_string(faults) + " faults, " + std::to_string(handled) + " sent, blocked " +
+               std::to_string(blocked_in_handler);
+    }
+};
+
+int count_messages(const std::string& said) {
+    int count = 0;
+    for (std::size_t at = 0; (at = said.find("remanence: cannot read the heap", at)) != std::string::npos; ++at)
+        ++count;
+    return count;
+}
+
+TEST_F(bus_error_no_sanitizer, the_programs_handler_gets_each_one_after_ours_has_named_the_heap) {
+    const program_with_handler program{heap_};
+    EXPECT_EQ(in_child_that_may_die([&] { return program.run([] { install(jump_out); }, [] {}); }),
+              "3 faults, 1 sent, blocked 3");
+    EXPECT_EQ(count_messages(said()), 3) << said();
+}
+
+TEST_F(bus_error_no_sanitizer, the_programs_handler_is_called_as_it_asked_to_be) {
+    const program_with_handler program{heap_};
+    EXPECT_EQ(in_child_that_may_die([&] { return program.run([] { install(jump_out, SA_NODEFER); }, [] {}); }),
+              "3 faults, 1 sent, blocked 2");
+    fs::remove(heap_);
+    make_heap(heap_);
+    EXPECT_EQ(in_child_that_may_die([&] { return program.run([] { std::signal(SIGBUS, jump_out_plainly); }, [] {}); }),
+              "3 faults, 1 sent, blocked 1");
+    fs::remove(heap_);
+    make_heap(heap_);
+    EXPECT_EQ(in_child_that_may_die(
+                  [&] { return program.run([] { install(jump_out, static_cast<int>(SA_RESETHAND)); }, [] {}); }),
+              killed_)
+        << "once, and then the process dies";
+    EXPECT_EQ(count_messages(said()), 2) << said();
+}
+
+TEST_F(bus_error_no_sanitizer, a_handler_that_comes_later_goes_first_until_another_heap_is_opened) {
+    const program_with_handler program{heap_};
+    EXPECT_EQ(in_child_that_may_die([&] { return program.run([] {}, [] { install(jump_out); }); }),
+              "3 faults, 1 sent, blocked 3");
+    EXPECT_EQ(count_messages(said()), 0) << said();
+    fs::remove(heap_);
+    make_heap(heap_);
+    const fs::path other = make_heap(dir_ / "other");
+    EXPECT_EQ(in_child_that_may_die([&] {
+                  std::optional<heap> second;
+                  return program.run([] {},
+                                     [&] {
+                                         install(jump_out);
+                                         second.emplace(heap::open(other, small_heap()));
+                                     });
+              }),
+              "3 faults, 1 sent, blocked 3");
+    EXPECT_EQ(count_messages(said()), 3) << said();
+}
+
+TEST_F(bus_error_no_sanitizer, handlers_that_call_each_other_come_to_an_end) {
+    const program_with_handler program{heap_};
+    EXPECT_EQ(in_child_that_may_die([&] { return program.run([] {}, [] { install(ask_the_next); }); }), killed_);
+    EXPECT_EQ(count_messages(said()), 1) << said();
+    fs::remove(heap_);
+    make_heap(heap_);
+    const fs::path other = make_heap(dir_ / "other");
+    EXPECT_EQ(in_child_that_may_die([&] {
+                  std::optional<heap> second;
+                  return program.run([] {}, [&] { // ours, theirs, ours
+                      install(ask_the_next);
+                      second.emplace(heap::open(other, small_heap()));
+                  });
+              }),
+              killed_);
+    EXPECT_EQ(count_messages(said()), 1) << said();
 }
 
 } // namespace

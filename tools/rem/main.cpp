@@ -1,5 +1,6 @@
 // rem: looks at heaps, checks and copies them. It never changes the heap it is given.
 #include "commands.hpp"
+#include "os/descriptor.hpp"
 #include "report.hpp"
 #include "text.hpp"
 #include "txn/last_commit.hpp"
@@ -59,8 +60,8 @@ constexpr const char* k_about = "Looks at Remanence heaps, checks and copies the
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
     "(verify), 4 the heap is damaged.\n"
-    "A heap may be open for writing elsewhere: rem reads its last commit, and its program does\n"
-    "not notice. While rem reads one that is not open, nobody can open it for writing.";
+    "A heap may be open for writing elsewhere, or be opened while rem reads it: rem reads its last\n"
+    "commit, and the program does not notice.";
 
 constexpr const char* k_info_examples = "Examples:\n"
                                         "  rem info book.rem\n"
@@ -153,6 +154,7 @@ int run(int argc, char** argv) {
 } // namespace remanence::tool
 
 int main(int argc, char** argv) {
+    const remanence::os::standard_descriptors_taken taken; // nothing that other libraries open becomes one either
     try {
         return remanence::tool::run(argc, argv);
     } catch (const std::exception& stop) { // memory is full

@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace remanence::log {
@@ -22,8 +25,11 @@ class redo_log_threads : public testing::Test {
 protected:
     void SetUp() override {
         files_.before_each([this](std::string_view call) {
-            if (call == "write_durable")
-                gate_.pass();
+            if (call != "write_durable")
+                return;
+            gate_.pass();
+            if (ends_)
+                std::exchange(ends_, {})();
         });
     }
     /// As a commit does it: one thread at a time submits, and waits when others may go on.
@@ -62,6 +68,7 @@ protected:
     os::simulated_disk disk_;
     test::failing_files files_{disk_};
     test::gate gate_;
+    std::function<void()> ends_; // what the thread does that is at the gate
     std::mutex section_;
     std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(files_, "dir/h", {}, 1, 1, 0600, 0));
 };
@@ -86,6 +93,25 @@ TEST_F(redo_log_threads, all_hear_of_the_failure_of_the_write_they_share) {
     }
     EXPECT_EQ(log_->durable_through(), 1U);
     EXPECT_FALSE(append(durability::durable));
+}
+
+// As by pthread_exit(): it unwinds past everything, and nobody is left to finish the write.
+TEST_F(redo_log_threads, all_hear_of_a_thread_that_ends_while_it_writes_for_them) {
+    struct thread_ends {};
+    result<void> other;
+    gate_.shut();
+    std::thread first([&] { EXPECT_THROW((void)append(durability::durable), thread_ends); });
+    gate_.await_visitor();
+    std::thread second([&] { other = append(durability::durable); });
+    await_submitted(2);
+    ends_ = [] { throw thread_ends(); };
+    gate_.open();
+    first.join();
+    second.join();
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.why().code, errc::io);
+    EXPECT_NE(other.why().message.find("dir/h-log: the thread that wrote it has ended"), std::string::npos);
+    EXPECT_FALSE(append(durability::lazy));
 }
 
 TEST_F(redo_log_threads, grows_while_another_one_is_at_the_file) {

@@ -1,0 +1,72 @@
+#include "os/lock_holders.hpp"
+
+#include "os/descriptor.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace remanence::os {
+
+namespace {
+
+/// The numbers that are names in a directory of /proc; none if it cannot be read.
+std::vector<int> numbers_in(const std::string& directory) {
+    std::vector<int> found;
+    DIR* const opened = ::fdopendir(open_file(directory.c_str(), O_RDONLY | O_DIRECTORY));
+    if (opened == nullptr)
+        return found;
+    while (const dirent* entry = ::readdir(opened)) {
+        const std::string_view name = entry->d_name;
+        int number = 0;
+        const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (wrong == std::errc{} && end == name.data() + name.size())
+            found.push_back(number);
+    }
+    ::closedir(opened);
+    std::ranges::sort(found);
+    return found;
+}
+
+/// Of an open file: a line such as "lock: 1: OFDLCK ADVISORY WRITE -1 fe:01:12 4611686018427387904 4611686018427387904".
+bool has_lock(const std::string& fdinfo) {
+    text_lines lines(fdinfo.c_str());
+    const std::string offset = std::to_string(k_lock_offset);
+    for (std::string line; lines.next(line);) {
+        if (line.starts_with("lock:") && line.find("OFDLCK") != std::string::npos &&
+            line.find(offset) != std::string::npos)
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+std::vector<lock_holder> lock_holders(const std::string& path) {
+    std::vector<lock_holder> found;
+    struct stat wanted{};
+    if (::stat(path.c_str(), &wanted) != 0)
+        return found;
+    for (const int process : numbers_in("/proc")) {
+        const std::string directory = "/proc/" + std::to_string(process);
+        const auto holds = [&](int number) {
+            struct stat opened{};
+            const std::string name = std::to_string(number);
+            return ::stat((directory + "/fd/" + name).c_str(), &opened) == 0 && opened.st_dev == wanted.st_dev &&
+                   opened.st_ino == wanted.st_ino && has_lock(directory + "/fdinfo/" + name);
+        };
+        if (!std::ranges::any_of(numbers_in(directory + "/fd"), holds))
+            continue;
+        std::string name;
+        (void)text_lines((directory + "/comm").c_str()).next(name);
+        found.push_back({process, std::move(name), process == ::getpid()});
+    }
+    return found;
+}
+
+} // namespace remanence::os

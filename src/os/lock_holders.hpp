@@ -1,0 +1,23 @@
+// Which processes hold the lock of a heap's file, for the message of who cannot have it. May use: base.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace remanence::os {
+
+/// The byte of a file that is locked. No file has data there, so that it never collides with locks on ranges in use.
+inline constexpr std::int64_t k_lock_offset = std::int64_t{1} << 62;
+
+struct lock_holder {
+    int process;
+    std::string name; // of its program, as the kernel has it: the first 15 characters
+    bool is_this_process;
+};
+
+/// Those that have the file open and locked, this process among them, in the order of their numbers. Only processes that the
+/// kernel shows to this one: none of another user, nor of other containers. Walks /proc: for error paths.
+std::vector<lock_holder> lock_holders(const std::string& path);
+
+} // namespace remanence::os
