@@ -40,6 +40,7 @@ public:
     [[nodiscard]] bool fills_holes_when_read() override { return below_->fills_holes_when_read(); }
     result<bool> is_hole(byte_range range) override { return below_->is_hole(range); }
     result<bool> try_lock(lock_kind kind) override { return below_->try_lock(kind); }
+    result<bool> is_locked_exclusively() override { return below_->is_locked_exclusively(); }
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         return below_->map_private(where, bytes, offset, protection);
     }

@@ -83,6 +83,8 @@ public:
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by the
     /// destructor, and by the death of the process and of the children that it forked meanwhile.
     virtual result<bool> try_lock(lock_kind kind) = 0;
+    /// Whether somebody else holds the exclusive lock. Takes none, so that nobody is kept from it.
+    virtual result<bool> is_locked_exclusively() = 0;
 
     /// Lays a private (copy-on-write) mapping of [offset, offset+bytes) over the address range at `where`, which the
     /// caller has reserved. Multiples of the page size. The mapping may outlive the file object.

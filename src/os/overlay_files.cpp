@@ -108,13 +108,15 @@ public:
 
     result<bool> try_lock(lock_kind) override {
         auto locked = below_->try_lock(lock_kind::shared); // O1
-        if (!locked || !*locked || !pages_.empty() || !holes_.empty())
-            return locked;
-        auto size = below_->size(); // whoever had the lock may have made the file longer since it was opened
-        if (!size)
-            return size.error();
-        size_ = visible_ = *size;
-        return true;
+        if (locked && *locked)
+            REM_TRY(note_size_now());
+        return locked;
+    }
+    result<bool> is_locked_exclusively() override {
+        auto locked = below_->is_locked_exclusively();
+        if (locked && !*locked)
+            REM_TRY(note_size_now());
+        return locked;
     }
     result<void> map_private(void*, std::size_t, std::uint64_t, access) override {
         return fail(errc::not_supported, "cannot map " + path() + ": its changes are in memory only.", path());
@@ -124,6 +126,16 @@ public:
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 
 private:
+    /// Whoever had the lock may have made the file longer since it was opened.
+    result<void> note_size_now() {
+        if (!pages_.empty() || !holes_.empty())
+            return {};
+        auto size = below_->size();
+        if (!size)
+            return size.error();
+        size_ = visible_ = *size;
+        return {};
+    }
     /// The page in memory; with what it shows so far, unless all of it is about to be overwritten.
     result<page_bytes*> writable(std::uint64_t page, bool all) {
         if (auto found = pages_.find(page); found != pages_.end())

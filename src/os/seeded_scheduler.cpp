@@ -85,6 +85,7 @@ public:
     result<std::uint64_t> size() override { return below_->size(); }
     result<bool> is_hole(byte_range range) override { return below_->is_hole(range); }
     result<bool> try_lock(lock_kind kind) override { return below_->try_lock(kind); }
+    result<bool> is_locked_exclusively() override { return below_->is_locked_exclusively(); }
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         return below_->map_private(where, bytes, offset, protection);
     }

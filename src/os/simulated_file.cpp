@@ -121,6 +121,11 @@ result<bool> simulated_file::try_lock(lock_kind wanted) {
     return true;
 }
 
+result<bool> simulated_file::is_locked_exclusively() {
+    const std::scoped_lock guard(disk_.mutex_);
+    return inode().exclusive_lock && held_ != lock_kind::exclusive;
+}
+
 result<void> simulated_file::map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) {
     const int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
     if (!disk_.allows_mappings_)

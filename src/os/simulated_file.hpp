@@ -29,6 +29,7 @@ public:
     result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override;
     result<bool> is_hole(byte_range range) override;
     result<bool> try_lock(lock_kind wanted) override;
+    result<bool> is_locked_exclusively() override;
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override;
     [[nodiscard]] const std::string& path() const override { return path_; }
     result<unsigned> permissions() override { return 0666U; }

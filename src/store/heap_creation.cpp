@@ -3,23 +3,52 @@
 #include "base/assert.hpp"
 #include "format/log_record.hpp"
 #include "format/superblock.hpp"
+#include "os/lock_holders.hpp"
 #include "os/memory.hpp"
 #include "store/superblocks.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace remanence::store {
 
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
 
+namespace {
+
+/// As far as the kernel tells.
+std::string name_holders(const std::string& path) {
+    const std::vector<os::lock_holder> all = os::lock_holders(path);
+    if (all.empty())
+        return "another process, or another handle of this one, holds its lock; the kernel's lists do not tell which "
+               "(it "
+               "belongs to another user, or to another container)";
+    std::string names;
+    bool is_mine = false;
+    std::size_t count = 0;
+    for (const os::lock_holder& each : all) {
+        if (each.is_this_process) {
+            is_mine = true;
+            continue;
+        }
+        names += (count++ == 0 ? "" : " and ") + std::to_string(each.process) + " (" + each.name + ")";
+    }
+    if (count == 0)
+        return "another handle of this process holds its lock";
+    if (is_mine)
+        return "this process and " + names + " hold its lock";
+    return count == 1 ? "another process, " + names + ", holds its lock"
+                      : "other processes, " + names + ", hold its lock";
+}
+
+} // namespace
+
 unexpected in_use(const std::string& path) {
-    return fail(
-        errc::in_use,
-        path +
-            " is open elsewhere: another process, or another handle of this one, holds its lock. Close it there first.",
-        path);
+    return fail(errc::in_use, path + " is open elsewhere: " + name_holders(path) + ". Close it there first.", path);
 }
 
 namespace {

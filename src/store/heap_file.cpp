@@ -49,6 +49,16 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
     if (!size)
         return size.error();
     auto ruling = read_superblocks(**file, *size);
+    if (lock == locking::none_if_free) {
+        auto locked = (*file)->is_locked_exclusively();
+        if (!locked)
+            return locked.error();
+        if (*locked)
+            return in_use(path);
+        size = (*file)->size(); // by now it has what the superblock names
+        if (!size)
+            return size.error();
+    }
     if (!ruling && ruling.why().code == errc::not_a_heap && has_redo_log(files, path)) {
         return fail(errc::truncated,
                     path + (*size == 0 ? " is empty" : " does not begin as a heap") + ", although a redo log, " +

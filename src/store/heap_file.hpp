@@ -64,7 +64,10 @@ public:
     /// Locks and validates. errc::in_use when somebody else holds it.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
 
-    enum class locking { yes, no };
+    /// none_if_free: it is not locked, but errc::in_use while somebody else has it for writing, asked when the superblock
+    /// has been read. Who opens it for writing later writes another superblock before all else that this one names, but for
+    /// what the log restores.
+    enum class locking { yes, none_if_free, no };
     /// As open() for reading and writing, but goes on where the heap can still be looked at, and tells of what is wrong: a
     /// file that ends too early, a damaged chunk map. For files that keep changes to themselves (os/overlay_files.hpp).
     /// Without the lock others may write meanwhile: what is read is checked, and may not fit together.

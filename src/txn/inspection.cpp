@@ -19,14 +19,20 @@ constexpr std::uint64_t k_reserved_bytes = 16 * MiB; // at a time
 
 result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, const std::string& path,
                                                      const inspection_progress& progress) {
-    return open_with(files, path, store::heap_file::locking::yes, progress);
+    return open_unchanged(files, path, store::heap_file::locking::none_if_free, progress);
+}
+
+result<std::unique_ptr<inspection>> inspection::open_live(os::file_system& files, const std::string& path,
+                                                          const inspection_progress& progress) {
+    return open_unchanged(files, path, store::heap_file::locking::no, progress);
 }
 
 // The superblock is read before the log and is the same after it. So no other one was written in between, the log did
 // not begin anew, and holds every commit that was acknowledged before.
-result<std::unique_ptr<inspection>> inspection::open_live(os::file_system& files, const std::string& path,
-                                                          const inspection_progress& progress) {
-    auto opened = open_with(files, path, store::heap_file::locking::no, progress);
+result<std::unique_ptr<inspection>> inspection::open_unchanged(os::file_system& files, const std::string& path,
+                                                               store::heap_file::locking lock,
+                                                               const inspection_progress& progress) {
+    auto opened = open_with(files, path, lock, progress);
     if (!opened)
         return opened.error();
     REM_TRY((*opened)->expect_same_superblocks(files));
@@ -99,6 +105,8 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->read_.resize(static_cast<std::size_t>(opened->store_->image_bytes() / k_page_bytes));
     return opened;
 }
+
+bool inspection::is_unchanged(os::file_system& files) { return static_cast<bool>(expect_same_superblocks(files)); }
 
 result<void> inspection::expect_same_superblocks(os::file_system& files) {
     auto moved_on = [&] {

@@ -44,16 +44,17 @@ struct inspected_parts {
     bool allocator = false; // whether it could be checked
 };
 
-/// While it lives nobody can open the heap for writing, unless it is of a live heap. One thread at a time.
+/// Others may open the heap for writing, and write to it, while it lives. One thread at a time.
 class inspection final : public heap_bytes {
 public:
-    /// Fails when nothing can be said of the heap: errc::in_use while it is open elsewhere, not_found, not_a_heap,
-    /// unsupported_format; corrupt or truncated when no superblock is left. Other damage goes to problems().
+    /// Of a heap that nobody has open for writing; takes no lock. Fails when nothing can be said of the heap: errc::in_use
+    /// when it is open for writing elsewhere, or was while it was read; not_found, not_a_heap, unsupported_format; corrupt or
+    /// truncated when no superblock is left. Other damage goes to problems(); it is certain as long as is_unchanged().
     /// `files` must outlive the result. O(log).
     static result<std::unique_ptr<inspection>> open(os::file_system& files, const std::string& path,
                                                     const inspection_progress& progress);
 
-    /// As open(), without a lock, of a heap that somebody else is writing to: everything that its last commit names but
+    /// As open(), of a heap that somebody else is writing to: everything that its last commit names but
     /// the pages is read at once, and kept in memory. A page that was overwritten since is damage to whoever reads it, so
     /// misfits() are to be believed only as far as the writer did not cause them: see with_last_commit(). errc::in_use
     /// when it moved on already. O(log and checksum tables).
@@ -61,6 +62,9 @@ public:
                                                          const inspection_progress& progress);
 
     [[nodiscard]] bool is_live() const { return live_; }
+    /// Whether the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
+    /// last commit's: whoever opens it for writing makes another superblock durable before anything else that can be seen here.
+    [[nodiscard]] bool is_unchanged(os::file_system& files);
     /// The ruling superblock as the file has it.
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
@@ -118,6 +122,9 @@ private:
     static result<std::unique_ptr<inspection>> open_with(os::file_system& files, const std::string& path,
                                                          store::heap_file::locking lock,
                                                          const inspection_progress& progress);
+    static result<std::unique_ptr<inspection>> open_unchanged(os::file_system& files, const std::string& path,
+                                                              store::heap_file::locking lock,
+                                                              const inspection_progress& progress);
     result<void> expect_same_superblocks(os::file_system& files);
     result<void> make_memory(std::uint64_t bytes);
     result<void> check_allocator(inspected_parts& parts);

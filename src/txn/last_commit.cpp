@@ -188,9 +188,11 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
             opened = inspection::open_live(files, path, progress);
         if (!opened) {
             const errc code = opened.why().code;
-            const bool may_have_moved = is_live && (is_damage(code) || code == errc::in_use || code == errc::not_found);
+            // Of a heap that was closed a moment ago, too: somebody may have begun to write.
+            const bool may_have_moved = is_damage(code) || code == errc::in_use ||
+                                        (code == errc::not_found && (is_live || opened.why().path != path)); // its log
             const auto now = is_damage(code) ? checksum_of_superblocks(files, path) : std::nullopt;
-            if (!may_have_moved || (now && now == unreadable))
+            if (!may_have_moved || (now && now == unreadable) || (is_damage(code) && !now && !is_live))
                 return opened.error();
             unreadable = now;
             last = opened.why().message;
@@ -203,7 +205,13 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
             if (heap.note(done.why()))
                 heap.note_misfit(done.why());
         }
-        if (heap.problems().empty() || !is_live || is_damaged(files, heap))
+        if (!is_live) {
+            if (heap.is_unchanged(files))
+                return opened;
+            last = path + " was opened for writing meanwhile.";
+            continue;
+        }
+        if (heap.problems().empty() || is_damaged(files, heap))
             return opened;
         last = heap.problems().front().message;
     }

@@ -53,6 +53,7 @@ public:
         return observed(where, [&] { return below_->punch(where, offset, bytes, otherwise); });
     }
     result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }
+    result<bool> is_locked_exclusively() override { return below_->is_locked_exclusively(); }
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
         return below_->map_private(where, bytes, offset, protection);
     }

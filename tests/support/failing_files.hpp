@@ -93,6 +93,9 @@ private:
         result<bool> try_lock(os::lock_kind kind) override {
             return call<bool>("try_lock", [&] { return below_->try_lock(kind); });
         }
+        result<bool> is_locked_exclusively() override {
+            return call<bool>("is_locked_exclusively", [&] { return below_->is_locked_exclusively(); });
+        }
         result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
             return call<void>("map_private", [&] { return below_->map_private(where, bytes, offset, protection); });
         }

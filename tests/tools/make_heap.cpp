@@ -1,8 +1,8 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|busy|same|forged_header|forged_roots|forged_allocator|stray|distances
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|stray|distances
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
-// zeros and little else. reopen: opens the heap that is there, and closes it. busy: writes until it is killed, all numbers
+// zeros and little else. reopen: opens the heap that is there, and closes it. rewrite: changes all its numbers, again and again. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
 // the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
 #include <remanence/remanence.hpp>
@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string_view>
 
 namespace rem = remanence;
@@ -37,21 +38,10 @@ void forge(rem::heap& heap, std::string_view what) {
     heap.write([&] { *word = static_cast<char>(*word ^ 8); });
 }
 
-rem::heap open_when_free(const char* path) {
-    for (;;) {
-        try {
-            return rem::heap::open(path, {.chunk_bytes = 65536});
-        } catch (const rem::error& stop) {
-            if (stop.code() != rem::errc::in_use) // rem found it closed, and reads it
-                throw;
-        }
-    }
-}
-
 // Checkpoints all the time, grows now and then, and is closed and opened again.
 void write_as_fast_as_possible(const char* path) {
     for (std::uint64_t n = 1;;) {
-        rem::heap heap = open_when_free(path);
+        rem::heap heap = rem::heap::open(path, {.chunk_bytes = 65536}); // rem, which reads it, keeps nobody from it
         auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
         auto& grown = heap.root<rem::list<rem::string>>("grown");
         heap.root<rem::vector<std::uint64_t>>("still", 65536U, k_still); // in chunks of its own, which never move
@@ -81,14 +71,22 @@ std::uint64_t only_number(const char* path) {
     return std::all_of(numbers->begin(), numbers->end(), [&](std::uint64_t each) { return each == first; }) ? first : 0;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     if (argc != 3)
         return 2;
     const std::string_view end = argv[2];
     if (end == "reopen") {
         rem::heap::open_existing(argv[1]).close();
+        return 0;
+    }
+    if (end == "rewrite") {
+        rem::heap heap = rem::heap::open_existing(argv[1]);
+        auto* numbers = heap.find_root<rem::vector<std::uint64_t>>("numbers");
+        for (std::uint64_t n = 1; n <= 3; ++n) { // each number is in both homes of its page then
+            heap.write([&] { std::fill(numbers->begin(), numbers->end(), n); });
+            heap.checkpoint();
+        }
+        heap.close();
         return 0;
     }
     if (end == "busy")
@@ -176,4 +174,16 @@ int main(int argc, char** argv) {
     while (end == "hold" && std::getchar() != EOF) {
     }
     heap.close();
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& stop) {
+        std::fprintf(stderr, "make_heap: %s\n", stop.what());
+        return 1;
+    }
 }

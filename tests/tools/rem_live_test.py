@@ -41,6 +41,38 @@ class live_heap(RemTest):
         self.rem("copy", "book.rem", "-", code=DAMAGE)
         self.assertEqual(self.state(), before)
 
+    def test_that_starts_while_rem_copies_is_not_kept_from_it(self):
+        """Nothing of the copy is read, so that rem waits in the midst of it."""
+        self.make()
+        rem = subprocess.Popen([REM, "copy", self.heap, "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(rem.stderr.close)
+        self.addCleanup(rem.stdout.close)
+        began = rem.stdout.read(1)
+        subprocess.run([MAKE_HEAP, self.heap, "reopen"], check=True)
+        copied = began + rem.stdout.read()
+        self.assertEqual((rem.wait(), rem.stderr.read()), (OK, b""))  # no commit came in between
+        with open(self.path("copy.rem"), "wb") as file:
+            file.write(copied)
+        self.rem("verify", "copy.rem")
+
+    def test_that_starts_and_commits_while_rem_copies_wins(self):
+        self.make()
+        rem = subprocess.Popen([REM, "copy", self.heap, "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(rem.stderr.close)
+        self.addCleanup(rem.stdout.close)
+        rem.stdout.read(1)
+        subprocess.run([MAKE_HEAP, self.heap, "rewrite"], check=True)
+        rem.stdout.read()
+        said = rem.stderr.read().decode()
+        self.assertEqual(rem.wait(), ERROR, said)
+        self.assertIn("was written to while it was copied", said)
+        self.assertTrue(self.json("verify", "--json", "book.rem")["whole"])
+
+    def test_that_is_open_is_told_with_the_process_that_holds_it(self):
+        self.hold()
+        done = subprocess.run([MAKE_HEAP, self.heap, "reopen"], capture_output=True, text=True)
+        self.assertIn(f"another process, {self.holder.pid} (make_heap), holds its lock", done.stderr)
+
     def keep_busy(self):
         """A program that commits and checkpoints as fast as it can, and a list of the last number that it committed."""
         process = subprocess.Popen([MAKE_HEAP, self.heap, "busy"], stdout=subprocess.PIPE, text=True)

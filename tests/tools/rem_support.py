@@ -37,6 +37,7 @@ class RemTest(unittest.TestCase):
     def hold(self):
         """A heap that another process has open until the test ends."""
         process = subprocess.Popen([MAKE_HEAP, self.heap, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.holder = process
 
         def end():
             process.stdin.close()

@@ -36,8 +36,7 @@ json_object as_object(const txn::inspection& heap, const std::vector<types::surv
             .add("type", root.type)
             .add("bytes", root.bytes)
             .add("heap_offset", root.object)
-            .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash))
-            .add("structure", root.structure);
+            .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash));
     }
     json_object all;
     all.add("path", heap.path())

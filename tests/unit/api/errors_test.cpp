@@ -127,7 +127,8 @@ TEST(in_use, by_this_process) {
     make_heap(dir / "h");
     heap h = heap::open(dir / "h", small_heap());
     auto got = error_of_opening(dir / "h");
-    EXPECT_TRUE(is_error(got, errc::in_use, dir / "h", "Close it there first"));
+    EXPECT_TRUE(
+        is_error(got, errc::in_use, dir / "h", "another handle of this process holds its lock. Close it there first"));
     EXPECT_TRUE(is_error(error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; }), errc::in_use,
                          dir / "h", "Close it there first"));
     EXPECT_TRUE(has_contents(h));
@@ -159,7 +160,8 @@ TEST(in_use, other_process) {
     const char* path = std::getenv("REMANENCE_TEST_HEAP");
     if (path == nullptr)
         GTEST_SKIP() << "runs as the second process of by_another_process";
-    EXPECT_TRUE(is_error(error_of_opening(path), errc::in_use, path, "another process"));
+    const std::string holder = "another process, " + std::to_string(::getppid()) + " (";
+    EXPECT_TRUE(is_error(error_of_opening(path), errc::in_use, path, holder));
 }
 
 TEST(in_use, by_another_process) {

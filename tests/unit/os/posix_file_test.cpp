@@ -1,4 +1,5 @@
 #include "os/file.hpp"
+#include "os/lock_holders.hpp"
 
 #include "base/page_aligned.hpp"
 #include "support/temp_dir.hpp"
@@ -127,6 +128,36 @@ TEST_F(posix_file, the_lock_belongs_to_the_open_file) {
     EXPECT_TRUE(*a->try_lock(lock_kind::exclusive));
     a.reset();
     EXPECT_TRUE(*open_or_create("f")->try_lock(lock_kind::exclusive));
+}
+
+TEST_F(posix_file, who_asks_for_the_exclusive_lock_of_others_takes_none) {
+    auto a = open_or_create("f");
+    auto b = open_or_create("f");
+    EXPECT_FALSE(*b->is_locked_exclusively());
+    EXPECT_TRUE(*a->try_lock(lock_kind::exclusive));
+    EXPECT_TRUE(*b->is_locked_exclusively());
+    EXPECT_FALSE(*a->is_locked_exclusively()) << "its own";
+    EXPECT_TRUE(*a->try_lock(lock_kind::shared));
+    EXPECT_FALSE(*b->is_locked_exclusively());
+    a.reset();
+    EXPECT_FALSE(*b->is_locked_exclusively());
+    EXPECT_TRUE(*open_or_create("f")->try_lock(lock_kind::exclusive));
+}
+
+TEST_F(posix_file, holders_of_a_lock_are_told_and_who_merely_has_the_file_open_is_not) {
+    auto reader = open_or_create("f");
+    EXPECT_TRUE(lock_holders(path("f")).empty());
+    EXPECT_TRUE(lock_holders(path("none")).empty());
+    ASSERT_TRUE(*reader->try_lock(lock_kind::shared));
+    auto found = lock_holders(path("f"));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].process, ::getpid());
+    EXPECT_TRUE(found[0].is_this_process);
+    std::string name;
+    std::getline(std::ifstream("/proc/self/comm"), name);
+    EXPECT_EQ(found[0].name, name);
+    reader.reset();
+    EXPECT_TRUE(lock_holders(path("f")).empty());
 }
 
 TEST_F(posix_file, rename_to_new_refuses_to_replace) {

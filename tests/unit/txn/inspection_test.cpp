@@ -111,15 +111,18 @@ TEST_F(inspecting, finds_the_last_commit_of_a_dead_program_and_touches_nothing) 
     EXPECT_EQ(disk_.trace().size(), operations);
 }
 
-TEST_F(inspecting, an_open_heap_is_in_use_and_an_inspected_one_is_in_use_for_writers) {
+TEST_F(inspecting, an_open_heap_is_in_use_and_an_inspected_one_is_free_for_writers) {
     open_engine();
     commit(0, 1);
     EXPECT_EQ(inspection::open(disk_, k_path, {}).why().code, errc::in_use);
     close();
     auto one = inspect();
     auto two = inspect();
-    engine_options options;
-    EXPECT_EQ(engine::open(disk_, k_path, open_mode::open_existing, options, "abi").why().code, errc::in_use);
+    EXPECT_TRUE(one->is_unchanged(disk_));
+    open_engine();
+    EXPECT_TRUE(one->is_unchanged(disk_));
+    commit(0, 2);
+    EXPECT_FALSE(one->is_unchanged(disk_));
 }
 
 // Whatever operation of a session is the last one: copy and recovered heap are the same, byte by byte.

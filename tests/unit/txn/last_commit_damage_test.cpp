@@ -83,6 +83,70 @@ private:
     std::uint64_t at_ = 0;
 };
 
+// Nobody has it open, until a program starts before any call.
+TEST(last_commit, that_is_damaged_is_told_of_a_heap_that_a_program_opens_meanwhile) {
+    std::uint64_t told = 0;
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE("call " + std::to_string(n));
+        rotting_heap heap;
+        EXPECT_TRUE(heap.program().close());
+        heap.rot();
+        test::failing_files files(heap.disk());
+        std::uint64_t calls = 0;
+        files.before_each([&](std::string_view) {
+            if (calls++ != n)
+                return;
+            heap.program().open();
+            heap.program().set(3, 9);
+            EXPECT_TRUE(heap.program().commit());
+            EXPECT_TRUE(heap.program().checkpoint());
+        });
+        auto problems = verify_heap(files);
+        ASSERT_TRUE(problems) << problems.why().message;
+        ASSERT_EQ(problems->size(), 1U);
+        EXPECT_EQ(problems->front().offset, heap.place());
+        ++told;
+        if (calls <= n)
+            break;
+    }
+    EXPECT_GT(told, 20U);
+}
+
+TEST(last_commit, of_a_heap_that_a_program_opens_and_rewrites_meanwhile_is_never_called_damaged) {
+    std::uint64_t looks = 0;
+    for (const bool has_died : {false, true}) {
+        for (std::uint64_t n = 0;; ++n) {
+            SCOPED_TRACE("call " + std::to_string(n) + (has_died ? " after a death" : ""));
+            rotting_heap heap;
+            heap.program().set(60, 6);
+            EXPECT_TRUE(heap.program().commit());
+            if (has_died) {
+                heap.program().die();
+            } else {
+                EXPECT_TRUE(heap.program().close());
+            }
+            test::failing_files files(heap.disk());
+            std::uint64_t calls = 0;
+            files.before_each([&](std::string_view) {
+                const std::uint64_t now = calls++;
+                if (now == n)
+                    heap.program().open();
+                if (now < n || now % 3 != 0)
+                    return;
+                for (unsigned value = 0; value < 3; ++value) {
+                    heap.program().rewrite(static_cast<unsigned>(now) + value);
+                    EXPECT_TRUE(heap.program().commit());
+                    EXPECT_TRUE(heap.program().checkpoint());
+                }
+            });
+            looks += gives_up(files) ? 1U : 0U;
+            if (calls <= n || HasFailure())
+                break;
+        }
+    }
+    EXPECT_GT(looks, 0U);
+}
+
 // Commits before any call, and a checkpoint before each attempt and now and then within it, so that no attempt sees the
 // heap at rest: not only the page that rotted fails to fit.
 TEST(last_commit, that_is_damaged_is_told_from_one_that_moves_although_commits_never_pause) {

@@ -42,8 +42,6 @@ public:
         if (how_ == checkpoints::beside_commits)
             options.log_limit_bytes = 8 * KiB;
         auto opened = engine::open(files_, k_path, open_mode::open_or_create, options, "abi");
-        while (!opened && opened.why().code == errc::in_use) // a copier found it closed, and has its lock
-            opened = engine::open(files_, k_path, open_mode::open_existing, options, "abi");
         if (!opened)
             throw std::runtime_error(opened.why().message); // there is nothing that its methods could do without
         engine_ = std::move(*opened);
@@ -87,6 +85,8 @@ public:
         engine_.reset();
         return closed;
     }
+    /// As by a signal: the files stay as they are.
+    void die() { engine_.reset(); }
     [[nodiscard]] bool is_open() const { return engine_ != nullptr; }
     [[nodiscard]] std::uint64_t checkpoints_made() const { return engine_->stats().checkpoints; }
 
