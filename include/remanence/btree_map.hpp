@@ -6,6 +6,7 @@
 #include <remanence/detail/btree_container.hpp>
 #include <remanence/detail/btree_layout.hpp>
 #include <remanence/detail/btree_structure.hpp>
+#include <remanence/detail/deduction.hpp>
 #include <remanence/detail/map_interface.hpp>
 #include <remanence/detail/position_independent.hpp>
 
@@ -14,6 +15,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -38,9 +40,7 @@ public:
     /// Those of std::map, and with `sorted_unique` before a range: throws errc::invalid_argument when that is not so.
     using base::base;
     btree_map() = default;
-    btree_map(std::initializer_list<value_type> all, const Compare& compare = Compare(),
-              const Allocator& alloc = Allocator())
-        : base(all, compare, alloc) {} // not inherited, for the deduction of arguments by g++
+    btree_map(std::initializer_list<value_type> all) : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -67,9 +67,7 @@ public:
     /// not so.
     using base::base;
     btree_multimap() = default;
-    btree_multimap(std::initializer_list<value_type> all, const Compare& compare = Compare(),
-                   const Allocator& alloc = Allocator())
-        : base(all, compare, alloc) {} // not inherited, for the deduction of arguments by g++
+    btree_multimap(std::initializer_list<value_type> all) : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_multimap& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -99,20 +97,63 @@ std::size_t erase_if(btree_multimap<Key, Value, Compare, Allocator, NodeBytes>& 
     return detail::erase_one_by_one(from, predicate);
 }
 
-template <detail::input_iterator_of_std Iterator, class Compare = std::less<>>
-btree_map(Iterator, Iterator, Compare = Compare())
-    -> btree_map<std::remove_const_t<typename std::iter_value_t<Iterator>::first_type>,
-                 typename std::iter_value_t<Iterator>::second_type, Compare>;
-template <class Key, class Value, class Compare = std::less<>>
-btree_map(std::initializer_list<std::pair<Key, Value>>, Compare = Compare())
-    -> btree_map<std::remove_const_t<Key>, Value, Compare>;
-template <detail::input_iterator_of_std Iterator, class Compare = std::less<>>
-btree_multimap(Iterator, Iterator, Compare = Compare())
-    -> btree_multimap<std::remove_const_t<typename std::iter_value_t<Iterator>::first_type>,
-                      typename std::iter_value_t<Iterator>::second_type, Compare>;
-template <class Key, class Value, class Compare = std::less<>>
-btree_multimap(std::initializer_list<std::pair<Key, Value>>, Compare = Compare())
-    -> btree_multimap<std::remove_const_t<Key>, Value, Compare>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
+btree_map(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
+    -> btree_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                 Compare, Allocator>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_allocator Allocator>
+btree_map(Iterator, Iterator, Allocator)
+    -> btree_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                 std::less<>, Allocator>;
+template <class Key, class Value, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::pair<const Key, Value>>>
+btree_map(std::initializer_list<std::pair<Key, Value>>, Compare = Compare(), Allocator = Allocator())
+    -> btree_map<std::remove_const_t<Key>, Value, Compare, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+btree_map(std::initializer_list<std::pair<Key, Value>>, Allocator)
+    -> btree_map<std::remove_const_t<Key>, Value, std::less<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::ranges::range_value_t<Range>>>
+btree_map(from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> btree_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                 detail::deduced_mapped<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+btree_map(from_range_t, Range&&, Allocator)
+    -> btree_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                 detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+btree_map(const btree_map<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
+    -> btree_map<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
+
+template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
+btree_multimap(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
+    -> btree_multimap<detail::deduced_key<std::iter_value_t<Iterator>>,
+                      detail::deduced_mapped<std::iter_value_t<Iterator>>, Compare, Allocator>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_allocator Allocator>
+btree_multimap(Iterator, Iterator, Allocator)
+    -> btree_multimap<detail::deduced_key<std::iter_value_t<Iterator>>,
+                      detail::deduced_mapped<std::iter_value_t<Iterator>>, std::less<>, Allocator>;
+template <class Key, class Value, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::pair<const Key, Value>>>
+btree_multimap(std::initializer_list<std::pair<Key, Value>>, Compare = Compare(), Allocator = Allocator())
+    -> btree_multimap<std::remove_const_t<Key>, Value, Compare, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+btree_multimap(std::initializer_list<std::pair<Key, Value>>, Allocator)
+    -> btree_multimap<std::remove_const_t<Key>, Value, std::less<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::ranges::range_value_t<Range>>>
+btree_multimap(from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> btree_multimap<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                      detail::deduced_mapped<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+btree_multimap(from_range_t, Range&&, Allocator)
+    -> btree_multimap<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                      detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+btree_multimap(const btree_multimap<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
+    -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::is_known_self_contained<btree_map<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};

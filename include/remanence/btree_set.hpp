@@ -3,6 +3,9 @@
 //
 // What holds for them, and for the maps in btree_map.hpp; docs/containers.md has the rest:
 //
+// Interface. That of C++20, and of C++23 insert_range(), construction from_range, and erase() and extract() by what a transparent
+// comparator takes.
+//
 // Complexity. As the standard's, that is O(log n) comparisons for a look-up, an insertion and an erasure; an insertion or
 // an erasure also moves elements within a node (about 512 bytes) or two. With a hint that is right an insertion needs two
 // comparisons. size() is O(1). A range that is sorted is inserted, and a container is made of one, in O(n) if it goes behind
@@ -41,6 +44,7 @@
 #include <remanence/detail/btree_container.hpp>
 #include <remanence/detail/btree_layout.hpp>
 #include <remanence/detail/btree_structure.hpp>
+#include <remanence/detail/deduction.hpp>
 #include <remanence/detail/position_independent.hpp>
 
 #include <cstddef>
@@ -48,6 +52,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <type_traits>
 
 namespace remanence {
@@ -61,8 +66,7 @@ public:
     /// Those of std::set, and with `sorted_unique` before a range: throws errc::invalid_argument when that is not so.
     using base::base;
     btree_set() = default;
-    btree_set(std::initializer_list<Key> all, const Compare& compare = Compare(), const Allocator& alloc = Allocator())
-        : base(all, compare, alloc) {} // not inherited, for the deduction of arguments by g++
+    btree_set(std::initializer_list<Key> all) : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_set& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;
@@ -81,9 +85,7 @@ public:
     /// not so.
     using base::base;
     btree_multiset() = default;
-    btree_multiset(std::initializer_list<Key> all, const Compare& compare = Compare(),
-                   const Allocator& alloc = Allocator())
-        : base(all, compare, alloc) {} // not inherited, for the deduction of arguments by g++
+    btree_multiset(std::initializer_list<Key> all) : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_multiset& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;
@@ -101,14 +103,50 @@ std::size_t erase_if(btree_multiset<Key, Compare, Allocator, NodeBytes>& from, P
     return detail::erase_one_by_one(from, predicate);
 }
 
-template <detail::input_iterator_of_std Iterator, class Compare = std::less<>>
-btree_set(Iterator, Iterator, Compare = Compare()) -> btree_set<std::iter_value_t<Iterator>, Compare>;
-template <class Key, class Compare = std::less<>>
-btree_set(std::initializer_list<Key>, Compare = Compare()) -> btree_set<Key, Compare>;
-template <detail::input_iterator_of_std Iterator, class Compare = std::less<>>
-btree_multiset(Iterator, Iterator, Compare = Compare()) -> btree_multiset<std::iter_value_t<Iterator>, Compare>;
-template <class Key, class Compare = std::less<>>
-btree_multiset(std::initializer_list<Key>, Compare = Compare()) -> btree_multiset<Key, Compare>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::iter_value_t<Iterator>>>
+btree_set(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
+    -> btree_set<std::iter_value_t<Iterator>, Compare, Allocator>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_allocator Allocator>
+btree_set(Iterator, Iterator, Allocator) -> btree_set<std::iter_value_t<Iterator>, std::less<>, Allocator>;
+template <class Key, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<Key>>
+btree_set(std::initializer_list<Key>, Compare = Compare(), Allocator = Allocator())
+    -> btree_set<Key, Compare, Allocator>;
+template <class Key, detail::deduced_allocator Allocator>
+btree_set(std::initializer_list<Key>, Allocator) -> btree_set<Key, std::less<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::ranges::range_value_t<Range>>>
+btree_set(from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> btree_set<std::ranges::range_value_t<Range>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+btree_set(from_range_t, Range&&, Allocator) -> btree_set<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+btree_set(const btree_set<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
+    -> btree_set<Key, Compare, Allocator, NodeBytes>; // of a copy or a move
+
+template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::iter_value_t<Iterator>>>
+btree_multiset(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
+    -> btree_multiset<std::iter_value_t<Iterator>, Compare, Allocator>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_allocator Allocator>
+btree_multiset(Iterator, Iterator, Allocator) -> btree_multiset<std::iter_value_t<Iterator>, std::less<>, Allocator>;
+template <class Key, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<Key>>
+btree_multiset(std::initializer_list<Key>, Compare = Compare(), Allocator = Allocator())
+    -> btree_multiset<Key, Compare, Allocator>;
+template <class Key, detail::deduced_allocator Allocator>
+btree_multiset(std::initializer_list<Key>, Allocator) -> btree_multiset<Key, std::less<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::ranges::range_value_t<Range>>>
+btree_multiset(from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> btree_multiset<std::ranges::range_value_t<Range>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+btree_multiset(from_range_t, Range&&, Allocator)
+    -> btree_multiset<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+btree_multiset(const btree_multiset<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
+    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // of a copy or a move
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::is_known_self_contained<btree_set<Key, Compare, Allocator, NodeBytes>> : std::true_type {};

@@ -391,17 +391,19 @@ struct structure_of<fragile<T, Trait>> {
     }
 };
 
-/// The types of a value's members, and of theirs, as long as these are serialised one after the other.
+/// The members of a value, and of theirs, as long as these are serialised one after the other.
+template <class T>
+void write_serialised_structure(structure_writer& out);
+template <class M>
+struct serialised_structure_of_member {
+    static constexpr write_type k_write = &write_serialised_structure<std::remove_cv_t<M>>;
+};
 template <class T>
 void write_serialised_structure(structure_writer& out) {
-    out.name(typeid(T));
-    if constexpr (is_serialised_by_members<T>()) {
-        []<class... Members>(structure_writer& to, type_list<Members...>) {
-            to.text(" {");
-            ((to.text(" "), write_serialised_structure<std::remove_cv_t<Members>>(to)), ...);
-            to.text(" }");
-        }(out, member_types<T>{});
-    }
+    if constexpr (is_serialised_by_members<T>())
+        out.serialised(typeid(T), members_of<T, serialised_structure_of_member>::k_table);
+    else
+        out.plain(typeid(T));
 }
 
 /// Its name, size and alignment, the number of its format, and what is serialised where the library's trait does it.
@@ -410,8 +412,8 @@ struct class_contents<fragile<T, Trait>> {
     static void write(structure_writer& out) {
         out.text(" fragile 1");
         if constexpr (std::is_same_v<Trait, serialize_trait<T>>) {
-            out.text(" ");
-            write_serialised_structure<T>(out);
+            static constexpr write_type k_type = &write_serialised_structure<T>;
+            out.list(" ", &k_type, 1, "");
         }
     }
 };

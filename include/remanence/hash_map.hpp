@@ -3,6 +3,7 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
+#include <remanence/detail/deduction.hpp>
 #include <remanence/detail/hash_container.hpp>
 #include <remanence/detail/hash_layout.hpp>
 #include <remanence/detail/hash_structure.hpp>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -37,9 +39,7 @@ public:
     /// Those of std::unordered_map; the number is one of elements.
     using base::base;
     hash_map() = default;
-    hash_map(std::initializer_list<value_type> all, std::size_t elements = 0, const Hash& hash = Hash(),
-             const KeyEqual& equal = KeyEqual(), const Allocator& alloc = Allocator())
-        : base(all, elements, hash, equal, alloc) {} // not inherited, for the deduction of arguments by g++
+    hash_map(std::initializer_list<value_type> all) : base(all) {} // not inherited, for the deduction of arguments by g++
     hash_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -53,11 +53,63 @@ std::size_t erase_if(hash_map<Key, Value, Hash, KeyEqual, Allocator>& from, Pred
     return detail::erase_one_by_one(from, predicate);
 }
 
-template <std::input_iterator Iterator>
-hash_map(Iterator, Iterator) -> hash_map<std::remove_const_t<typename std::iter_value_t<Iterator>::first_type>,
-                                         typename std::iter_value_t<Iterator>::second_type>;
-template <class Key, class Value>
-hash_map(std::initializer_list<std::pair<Key, Value>>) -> hash_map<std::remove_const_t<Key>, Value>;
+template <std::input_iterator Iterator,
+          detail::deduced_hash Hash = seeded_hash<detail::deduced_key<std::iter_value_t<Iterator>>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
+hash_map(Iterator, Iterator, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                Hash, KeyEqual, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_allocator Allocator>
+hash_map(Iterator, Iterator, std::size_t, Allocator)
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                seeded_hash<detail::deduced_key<std::iter_value_t<Iterator>>>, std::equal_to<>, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_allocator Allocator>
+hash_map(Iterator, Iterator, Allocator)
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                seeded_hash<detail::deduced_key<std::iter_value_t<Iterator>>>, std::equal_to<>, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_map(Iterator, Iterator, std::size_t, Hash, Allocator)
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                Hash, std::equal_to<>, Allocator>;
+template <class Key, class Value, detail::deduced_hash Hash = seeded_hash<std::remove_const_t<Key>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = allocator<std::pair<const Key, Value>>>
+hash_map(std::initializer_list<std::pair<Key, Value>>, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(),
+         Allocator = Allocator()) -> hash_map<std::remove_const_t<Key>, Value, Hash, KeyEqual, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+hash_map(std::initializer_list<std::pair<Key, Value>>, std::size_t, Allocator)
+    -> hash_map<std::remove_const_t<Key>, Value, seeded_hash<std::remove_const_t<Key>>, std::equal_to<>, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+hash_map(std::initializer_list<std::pair<Key, Value>>, Allocator)
+    -> hash_map<std::remove_const_t<Key>, Value, seeded_hash<std::remove_const_t<Key>>, std::equal_to<>, Allocator>;
+template <class Key, class Value, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_map(std::initializer_list<std::pair<Key, Value>>, std::size_t, Hash, Allocator)
+    -> hash_map<std::remove_const_t<Key>, Value, Hash, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range,
+          detail::deduced_hash Hash = seeded_hash<detail::deduced_key<std::ranges::range_value_t<Range>>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::ranges::range_value_t<Range>>>
+hash_map(from_range_t, Range&&, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>, Hash, KeyEqual, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+hash_map(from_range_t, Range&&, std::size_t, Allocator)
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>,
+                seeded_hash<detail::deduced_key<std::ranges::range_value_t<Range>>>, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+hash_map(from_range_t, Range&&, Allocator)
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>,
+                seeded_hash<detail::deduced_key<std::ranges::range_value_t<Range>>>, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_map(from_range_t, Range&&, std::size_t, Hash, Allocator)
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>, Hash, std::equal_to<>, Allocator>;
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+hash_map(const hash_map<Key, Value, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
+    -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // of a copy or a move
 
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_self_contained<hash_map<Key, Value, Hash, KeyEqual, Allocator>> : std::true_type {};

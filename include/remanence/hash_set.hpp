@@ -3,6 +3,9 @@
 //
 // What holds for them, and for the maps in hash_map.hpp; docs/containers.md has the rest:
 //
+// Interface. That of C++20 without buckets and a load factor to choose, and of C++23 insert_range(), construction from_range, and
+// erase() and extract() by what a transparent hash and equality take.
+//
 // Complexity. Look-up, insertion and erasure are O(1) on average with a hash that spreads. An insertion that finds
 // elements to be thirteen sixteenths of bucket_count() grows the table: it moves all elements to one of twice the size,
 // or of the same where erasures have made it look full. reserve() does it ahead. max_load_factor() is thirteen
@@ -40,6 +43,7 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
+#include <remanence/detail/deduction.hpp>
 #include <remanence/detail/hash_container.hpp>
 #include <remanence/detail/hash_layout.hpp>
 #include <remanence/detail/hash_structure.hpp>
@@ -50,6 +54,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <ranges>
 #include <type_traits>
 
 namespace remanence {
@@ -63,9 +68,7 @@ public:
     /// Those of std::unordered_set; the number is one of elements.
     using base::base;
     hash_set() = default;
-    hash_set(std::initializer_list<Key> all, std::size_t elements = 0, const Hash& hash = Hash(),
-             const KeyEqual& equal = KeyEqual(), const Allocator& alloc = Allocator())
-        : base(all, elements, hash, equal, alloc) {} // not inherited, for the deduction of arguments by g++
+    hash_set(std::initializer_list<Key> all) : base(all) {} // not inherited, for the deduction of arguments by g++
     hash_set& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;
@@ -79,10 +82,50 @@ std::size_t erase_if(hash_set<Key, Hash, KeyEqual, Allocator>& from, Predicate p
     return detail::erase_one_by_one(from, predicate);
 }
 
-template <std::input_iterator Iterator>
-hash_set(Iterator, Iterator) -> hash_set<std::iter_value_t<Iterator>>;
-template <class Key>
-hash_set(std::initializer_list<Key>) -> hash_set<Key>;
+template <std::input_iterator Iterator, detail::deduced_hash Hash = seeded_hash<std::iter_value_t<Iterator>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = allocator<std::iter_value_t<Iterator>>>
+hash_set(Iterator, Iterator, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_set<std::iter_value_t<Iterator>, Hash, KeyEqual, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_allocator Allocator>
+hash_set(Iterator, Iterator, std::size_t, Allocator)
+    -> hash_set<std::iter_value_t<Iterator>, seeded_hash<std::iter_value_t<Iterator>>, std::equal_to<>, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_allocator Allocator>
+hash_set(Iterator, Iterator, Allocator)
+    -> hash_set<std::iter_value_t<Iterator>, seeded_hash<std::iter_value_t<Iterator>>, std::equal_to<>, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_set(Iterator, Iterator, std::size_t, Hash, Allocator)
+    -> hash_set<std::iter_value_t<Iterator>, Hash, std::equal_to<>, Allocator>;
+template <class Key, detail::deduced_hash Hash = seeded_hash<Key>, detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = allocator<Key>>
+hash_set(std::initializer_list<Key>, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_set<Key, Hash, KeyEqual, Allocator>;
+template <class Key, detail::deduced_allocator Allocator>
+hash_set(std::initializer_list<Key>, std::size_t, Allocator)
+    -> hash_set<Key, seeded_hash<Key>, std::equal_to<>, Allocator>;
+template <class Key, detail::deduced_allocator Allocator>
+hash_set(std::initializer_list<Key>, Allocator) -> hash_set<Key, seeded_hash<Key>, std::equal_to<>, Allocator>;
+template <class Key, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_set(std::initializer_list<Key>, std::size_t, Hash, Allocator) -> hash_set<Key, Hash, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_hash Hash = seeded_hash<std::ranges::range_value_t<Range>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = allocator<std::ranges::range_value_t<Range>>>
+hash_set(from_range_t, Range&&, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_set<std::ranges::range_value_t<Range>, Hash, KeyEqual, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+hash_set(from_range_t, Range&&, std::size_t, Allocator)
+    -> hash_set<std::ranges::range_value_t<Range>, seeded_hash<std::ranges::range_value_t<Range>>, std::equal_to<>,
+                Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+hash_set(from_range_t, Range&&, Allocator)
+    -> hash_set<std::ranges::range_value_t<Range>, seeded_hash<std::ranges::range_value_t<Range>>, std::equal_to<>,
+                Allocator>;
+template <std::ranges::input_range Range, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_set(from_range_t, Range&&, std::size_t, Hash, Allocator)
+    -> hash_set<std::ranges::range_value_t<Range>, Hash, std::equal_to<>, Allocator>;
+template <class Key, class Hash, class KeyEqual, class Allocator>
+hash_set(const hash_set<Key, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
+    -> hash_set<Key, Hash, KeyEqual, Allocator>; // of a copy or a move
 
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::is_known_self_contained<hash_set<Key, Hash, KeyEqual, Allocator>> : std::true_type {};

@@ -91,6 +91,10 @@ struct heap_options {
     /// close() and the destructor commit what is not committed, instead of discarding it.
     bool commit_at_close = false;
     bool read_only = false;
+    /// A root whose type differs from the stored one in nothing but names of members is found, as after a renaming; the next
+    /// commit records the new names. Members that changed places with others are errc::type_mismatch all the same. Set it for one
+    /// run, since it also takes a member that was given another meaning with another name.
+    bool accept_renamed_members = false;
     /// Creation: permission bits of the file, less the umask. The log gets those of the file.
     unsigned mode = 0666;
     /// Include the heap's memory in core files.
@@ -401,7 +405,7 @@ public:
     /// The object named `name`, constructed from `args` (uses-allocator) when there is none. A type that is not `persistable`
     /// does not compile. Outside a section this
     /// commits its creation; inside one it is undone with the section, and the reference then dangles.
-    /// Throws errc::type_mismatch naming both types, errc::unnameable_type for local types and those of anonymous
+    /// Throws errc::type_mismatch naming both types or the member that differs, errc::unnameable_type for local types and those of anonymous
     /// namespaces, errc::corrupt when the directory is damaged, errc::base_taken when the heap is
     /// mapped elsewhere (open()) and T is not `position_independent`, and what write() and T's constructor throw.
     template <class T, class... Args>

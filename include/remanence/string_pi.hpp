@@ -8,6 +8,7 @@
 #include <remanence/detail/fingerprint.hpp>
 #include <remanence/detail/kept_allocator.hpp>
 #include <remanence/detail/position_independent.hpp>
+#include <remanence/detail/ranges.hpp>
 #include <remanence/detail/self_contained.hpp>
 #include <remanence/detail/structure.hpp>
 
@@ -25,6 +26,7 @@
 #include <iterator>
 #include <memory>
 #include <ostream>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -50,6 +52,29 @@ inline constexpr bool is_string_pi_v = false;
 template <class Iterator>
 concept own_iterator = std::same_as<Iterator, char*> || std::same_as<Iterator, const char*>;
 
+/// std::filesystem::path, without its header.
+template <class T>
+concept path_like = requires {
+    typename T::format;
+    T::preferred_separator;
+} && std::same_as<typename T::value_type, char> && std::constructible_from<T, std::string_view>;
+
+template <class Range>
+concept range_of_characters = range_of_elements<Range, char>;
+/// The characters of a range: where they lie, or copied.
+template <range_of_characters Range>
+[[nodiscard]] auto text_of_range(Range&& all) {
+    if constexpr (std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+                  std::same_as<std::ranges::range_value_t<Range>, char>) {
+        return std::string_view(std::ranges::data(all), std::ranges::size(all));
+    } else {
+        std::string text;
+        for (auto&& one : all)
+            text.push_back(static_cast<char>(std::forward<decltype(one)>(one)));
+        return text;
+    }
+}
+
 /// What std::string_view's search functions take.
 template <class What>
 concept searchable_text = text_like<What> || std::same_as<What, char>;
@@ -61,7 +86,7 @@ template <text_like Text>
 
 } // namespace detail
 
-/// As std::string. Up to 23 characters lie in the object itself, which takes 24 bytes and what its allocator takes (8
+/// As std::string of C++20, with what C++23 added. Up to 23 characters lie in the object itself, which takes 24 bytes and what its allocator takes (8
 /// in a heap); more of them in a block that it finds by a distance.
 ///
 /// Exceptions. Whatever throws (lack of memory, a length beyond max_size(): std::length_error, a position behind the
@@ -109,12 +134,14 @@ public:
     explicit basic_string_pi(const Text& text, const Allocator& alloc = Allocator()) : alloc_(alloc) {
         begin_with(text);
     }
+    basic_string_pi(std::nullptr_t) = delete;
     /// Of its characters from `at` on, at most `count`; so in all calls that have these two behind a string.
-    template <detail::string_like Text>
-    basic_string_pi(const Text& text, size_type at, size_type count = npos, const Allocator& alloc = Allocator())
+    template <detail::text_like Text = basic_string_pi>
+    basic_string_pi(const Text& text, size_type at, size_type count, const Allocator& alloc = Allocator())
         : basic_string_pi(part(text, at, count), alloc) {}
-    template <detail::string_like Text>
-    basic_string_pi(const Text& text, size_type at, const Allocator& alloc) : basic_string_pi(text, at, npos, alloc) {}
+    template <detail::string_like Text = basic_string_pi>
+    basic_string_pi(const Text& text, size_type at, const Allocator& alloc = Allocator())
+        : basic_string_pi(part(text, at, npos), alloc) {}
     basic_string_pi(const char* first, size_type count, const Allocator& alloc = Allocator())
         : basic_string_pi(std::string_view(first, count), alloc) {}
     basic_string_pi(size_type count, char character, const Allocator& alloc = Allocator()) : alloc_(alloc) {
@@ -126,6 +153,9 @@ public:
     }
     basic_string_pi(std::initializer_list<char> all, const Allocator& alloc = Allocator())
         : basic_string_pi(std::string_view(all.begin(), all.size()), alloc) {}
+    template <detail::range_of_characters Range>
+    basic_string_pi(from_range_t, Range&& all, const Allocator& alloc = Allocator())
+        : basic_string_pi(std::string_view(detail::text_of_range(std::forward<Range>(all))), alloc) {}
     basic_string_pi(const basic_string_pi& other)
         : basic_string_pi(other, alloc_traits::select_on_container_copy_construction(other.get_allocator())) {}
     basic_string_pi(const basic_string_pi& other, const Allocator& alloc) : alloc_(alloc) { begin_with(other.view()); }
@@ -144,7 +174,7 @@ public:
             return *this;
         if constexpr (alloc_traits::propagate_on_container_copy_assignment::value) {
             basic_string_pi copy(other, other.get_allocator());
-            adopt(copy);
+            adopt<true>(copy);
         } else {
             assign(other.view());
         }
@@ -155,8 +185,9 @@ public:
                                                 alloc_traits::propagate_on_container_move_assignment::value) {
         if (this == &other)
             return *this;
-        if (alloc_traits::propagate_on_container_move_assignment::value || get_allocator() == other.get_allocator())
-            adopt(other);
+        constexpr bool propagates = alloc_traits::propagate_on_container_move_assignment::value;
+        if (propagates || get_allocator() == other.get_allocator())
+            adopt<propagates>(other);
         else
             assign(other.view());
         return *this;
@@ -176,13 +207,24 @@ public:
         return *this;
     }
 
+    basic_string_pi& operator=(std::nullptr_t) = delete;
+
+    basic_string_pi& assign(const basic_string_pi& other) { return *this = other; }
+    basic_string_pi& assign(basic_string_pi&& other) noexcept(std::is_nothrow_move_assignable_v<basic_string_pi>) {
+        return *this = std::move(other);
+    }
     template <detail::text_like Text>
+        requires(!std::same_as<Text, basic_string_pi>)
     basic_string_pi& assign(const Text& text) {
         return replace(0, size(), text);
     }
-    template <detail::string_like Text>
-    basic_string_pi& assign(const Text& text, size_type at, size_type count = npos) {
+    template <detail::text_like Text = basic_string_pi>
+    basic_string_pi& assign(const Text& text, size_type at, size_type count) {
         return assign(part(text, at, count));
+    }
+    template <detail::string_like Text = basic_string_pi>
+    basic_string_pi& assign(const Text& text, size_type at) {
+        return assign(part(text, at, npos));
     }
     basic_string_pi& assign(const char* first, size_type count) { return assign(std::string_view(first, count)); }
     basic_string_pi& assign(size_type count, char character) { return replace(0, size(), count, character); }
@@ -191,6 +233,10 @@ public:
         return assign(std::string(first, last));
     }
     basic_string_pi& assign(std::initializer_list<char> all) { return assign(all.begin(), all.size()); }
+    template <detail::range_of_characters Range>
+    basic_string_pi& assign_range(Range&& all) {
+        return assign(std::string_view(detail::text_of_range(std::forward<Range>(all))));
+    }
 
     [[nodiscard]] allocator_type get_allocator() const noexcept { return alloc_.get(); }
 
@@ -202,6 +248,10 @@ public:
     }
     [[nodiscard]] const char* c_str() const noexcept { return data(); }
     operator std::string_view() const noexcept { return view(); } // NOLINT(google-explicit-constructor): as std::string
+    template <detail::path_like Path>
+    operator Path() const { // NOLINT(google-explicit-constructor): as std::string
+        return Path(view());
+    }
     [[nodiscard]] reference operator[](size_type at) noexcept { return data()[at]; }
     [[nodiscard]] const_reference operator[](size_type at) const noexcept { return data()[at]; }
     [[nodiscard]] reference at(size_type at) { return data()[checked(at, at < size())]; }
@@ -265,16 +315,43 @@ public:
             append(count - size(), character);
     }
 
-    // Changes. All come down to replace().
+    /// As in C++23: `operation(data(), count)` writes up to `count` characters, behind those that are there or over them, and
+    /// returns how many there are to be. It must not throw.
+    template <class Operation>
+    void resize_and_overwrite(size_type count, Operation operation) {
+        if (count > max_size())
+            throw std::length_error("string_pi::resize_and_overwrite");
+        if (count > capacity())
+            move_to_block(grown(count));
+        const announce_to announce(get_allocator());
+        announce(this, sizeof *this);
+        char* const all = data();
+        const bool was_long = is_long(); // the operation may write to all[count], the mark of a short one
+        const size_type room = capacity();
+        if (was_long)
+            announce(all, count + 1);
+        const auto after = static_cast<size_type>(std::move(operation)(all, count));
+        all[after] = '\0';
+        if (was_long)
+            set_long(all, after, room);
+        else
+            last() = static_cast<char>(k_short_max - after);
+    }
+
+    // Changes. All come down to replace(). Of a string in braces nothing is deduced: `Text` is then this class.
 
     /// Characters from `at` on, at most `count`.
-    template <detail::text_like Text>
+    template <detail::text_like Text = basic_string_pi>
     basic_string_pi& replace(size_type at, size_type count, const Text& text) {
         return replace_by(at, count, std::string_view(text));
     }
-    template <detail::string_like Text>
-    basic_string_pi& replace(size_type at, size_type count, const Text& text, size_type from, size_type added = npos) {
+    template <detail::text_like Text = basic_string_pi>
+    basic_string_pi& replace(size_type at, size_type count, const Text& text, size_type from, size_type added) {
         return replace_by(at, count, part(text, from, added));
+    }
+    template <detail::string_like Text = basic_string_pi>
+    basic_string_pi& replace(size_type at, size_type count, const Text& text, size_type from) {
+        return replace_by(at, count, part(text, from, npos));
     }
     basic_string_pi& replace(size_type at, size_type count, const char* first, size_type added) {
         return replace_by(at, count, std::string_view(first, added));
@@ -286,7 +363,7 @@ public:
         });
         return *this;
     }
-    template <detail::own_iterator First, detail::own_iterator Last, detail::text_like Text>
+    template <detail::own_iterator First, detail::own_iterator Last, detail::text_like Text = basic_string_pi>
     basic_string_pi& replace(First first, Last last, const Text& text) {
         return replace(index_of(first), static_cast<size_type>(last - first), text);
     }
@@ -307,16 +384,24 @@ public:
     basic_string_pi& replace(First first, Last last, std::initializer_list<char> all) {
         return replace(first, last, all.begin(), all.size());
     }
+    template <detail::range_of_characters Range>
+    basic_string_pi& replace_with_range(const_iterator first, const_iterator last, Range&& all) {
+        return replace(first, last, std::string_view(detail::text_of_range(std::forward<Range>(all))));
+    }
 
     void push_back(char character) { append(1, character); }
     void pop_back() noexcept { erase_some(size() - 1, 1); }
-    template <detail::text_like Text>
+    template <detail::text_like Text = basic_string_pi>
     basic_string_pi& append(const Text& text) {
         return replace(size(), 0, text);
     }
-    template <detail::string_like Text>
-    basic_string_pi& append(const Text& text, size_type at, size_type count = npos) {
+    template <detail::text_like Text = basic_string_pi>
+    basic_string_pi& append(const Text& text, size_type at, size_type count) {
         return append(part(text, at, count));
+    }
+    template <detail::string_like Text = basic_string_pi>
+    basic_string_pi& append(const Text& text, size_type at) {
+        return append(part(text, at, npos));
     }
     basic_string_pi& append(const char* first, size_type count) { return append(std::string_view(first, count)); }
     basic_string_pi& append(size_type count, char character) { return replace(size(), 0, count, character); }
@@ -325,20 +410,28 @@ public:
         return append(std::string(first, last));
     }
     basic_string_pi& append(std::initializer_list<char> all) { return append(all.begin(), all.size()); }
-    template <detail::text_like Text>
+    template <detail::range_of_characters Range>
+    basic_string_pi& append_range(Range&& all) {
+        return append(std::string_view(detail::text_of_range(std::forward<Range>(all))));
+    }
+    template <detail::text_like Text = basic_string_pi>
     basic_string_pi& operator+=(const Text& text) {
         return append(text);
     }
     basic_string_pi& operator+=(char character) { return append(1, character); }
     basic_string_pi& operator+=(std::initializer_list<char> all) { return append(all); }
 
-    template <detail::text_like Text>
+    template <detail::text_like Text = basic_string_pi>
     basic_string_pi& insert(size_type at, const Text& text) {
         return replace(at, 0, text);
     }
-    template <detail::string_like Text>
-    basic_string_pi& insert(size_type at, const Text& text, size_type from, size_type count = npos) {
+    template <detail::text_like Text = basic_string_pi>
+    basic_string_pi& insert(size_type at, const Text& text, size_type from, size_type count) {
         return replace_by(at, 0, part(text, from, count));
+    }
+    template <detail::string_like Text = basic_string_pi>
+    basic_string_pi& insert(size_type at, const Text& text, size_type from) {
+        return replace_by(at, 0, part(text, from, npos));
     }
     basic_string_pi& insert(size_type at, const char* first, size_type count) { return replace(at, 0, first, count); }
     basic_string_pi& insert(size_type at, size_type count, char character) { return replace(at, 0, count, character); }
@@ -362,6 +455,12 @@ public:
     iterator insert(Where where, std::initializer_list<char> all) {
         return insert(where, all.begin(), all.end());
     }
+    template <detail::range_of_characters Range>
+    iterator insert_range(const_iterator where, Range&& all) {
+        const size_type at = index_of(where);
+        replace(at, 0, std::string_view(detail::text_of_range(std::forward<Range>(all))));
+        return begin() + at;
+    }
 
     basic_string_pi& erase(size_type at = 0, size_type count = npos) {
         checked(at, at <= size());
@@ -384,8 +483,9 @@ public:
         if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
             return detail::swap_by_value(*this, other);
         basic_string_pi kept(std::move(other));
-        other.adopt(*this); // NOLINT(bugprone-use-after-move): it is empty
-        adopt(kept);
+        constexpr bool propagates = alloc_traits::propagate_on_container_swap::value;
+        other.template adopt<propagates>(*this); // NOLINT(bugprone-use-after-move): it is empty
+        adopt<propagates>(kept);
     }
     friend void swap(basic_string_pi& a, basic_string_pi& b) noexcept(k_swaps_blocks) { a.swap(b); }
 
@@ -396,70 +496,74 @@ public:
                                alloc_traits::select_on_container_copy_construction(get_allocator()));
     }
     size_type copy(char* to, size_type count, size_type at = 0) const { return view().copy(to, count, at); }
-    template <detail::text_like Text>
+    template <detail::text_like Text = basic_string_pi>
     [[nodiscard]] int compare(const Text& text) const noexcept {
         return view().compare(text);
     }
-    template <detail::text_like Text>
+    template <detail::text_like Text = basic_string_pi>
     [[nodiscard]] int compare(size_type at, size_type count, const Text& text) const {
         return view().compare(at, count, text);
     }
-    template <detail::string_like Text>
+    template <detail::text_like Text = basic_string_pi>
     [[nodiscard]] int compare(size_type at, size_type count, const Text& text, size_type from,
-                              size_type compared = npos) const {
+                              size_type compared) const {
         return view().compare(at, count, part(text, from, compared));
+    }
+    template <detail::string_like Text = basic_string_pi>
+    [[nodiscard]] int compare(size_type at, size_type count, const Text& text, size_type from) const {
+        return view().compare(at, count, part(text, from, npos));
     }
     [[nodiscard]] int compare(size_type at, size_type count, const char* text, size_type compared) const {
         return view().compare(at, count, text, compared);
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] bool starts_with(const What& what) const noexcept {
         return view().starts_with(detail::searched(what));
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] bool ends_with(const What& what) const noexcept {
         return view().ends_with(detail::searched(what));
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] bool contains(const What& what) const noexcept {
         return find(what) != npos;
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] size_type find(const What& what, size_type at = 0) const noexcept {
         return view().find(detail::searched(what), at);
     }
     [[nodiscard]] size_type find(const char* what, size_type at, size_type count) const noexcept {
         return view().find(what, at, count);
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] size_type rfind(const What& what, size_type at = npos) const noexcept {
         return view().rfind(detail::searched(what), at);
     }
     [[nodiscard]] size_type rfind(const char* what, size_type at, size_type count) const noexcept {
         return view().rfind(what, at, count);
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] size_type find_first_of(const What& what, size_type at = 0) const noexcept {
         return view().find_first_of(detail::searched(what), at);
     }
     [[nodiscard]] size_type find_first_of(const char* what, size_type at, size_type count) const noexcept {
         return view().find_first_of(what, at, count);
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] size_type find_last_of(const What& what, size_type at = npos) const noexcept {
         return view().find_last_of(detail::searched(what), at);
     }
     [[nodiscard]] size_type find_last_of(const char* what, size_type at, size_type count) const noexcept {
         return view().find_last_of(what, at, count);
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] size_type find_first_not_of(const What& what, size_type at = 0) const noexcept {
         return view().find_first_not_of(detail::searched(what), at);
     }
     [[nodiscard]] size_type find_first_not_of(const char* what, size_type at, size_type count) const noexcept {
         return view().find_first_not_of(what, at, count);
     }
-    template <detail::searchable_text What>
+    template <detail::searchable_text What = basic_string_pi>
     [[nodiscard]] size_type find_last_not_of(const What& what, size_type at = npos) const noexcept {
         return view().find_last_not_of(detail::searched(what), at);
     }
@@ -530,6 +634,10 @@ private:
     }
     /// A capacity that fills blocks.
     [[nodiscard]] static size_type rounded(size_type count) noexcept { return count | 7U; }
+    /// That of the next block: for so many characters, which are more than fit now, and twice the room if possible.
+    [[nodiscard]] size_type grown(size_type count) const noexcept {
+        return std::max(rounded(std::min(std::max(count, 2 * capacity()), max_size() & ~size_type{7})), count);
+    }
 
     [[nodiscard]] size_type index_of(const_iterator where) const noexcept {
         return static_cast<size_type>(where - data());
@@ -579,8 +687,7 @@ private:
             set_size(after);
             return;
         }
-        const size_type room = rounded(std::min(std::max(after, 2 * capacity()), max_size() & ~size_type{7}));
-        const size_type larger = std::max(room, after);
+        const size_type larger = grown(after);
         char* const block = new_block(larger);
         const char* const old = data();
         std::memcpy(block, old, at);
@@ -638,12 +745,14 @@ private:
         announce(&other, sizeof other);
         other.set_empty();
     }
-    /// The same in place of what this one had, and with the other's allocator.
+    /// The same in place of what this one had. Unless it takes the other's allocator, too, theirs are equal.
+    template <bool TakesAllocator>
     void adopt(basic_string_pi& other) noexcept {
         const announce_to announce(get_allocator());
         announce(this, sizeof *this);
         free_block();
-        alloc_.set(other.get_allocator());
+        if constexpr (TakesAllocator)
+            alloc_.set(other.get_allocator());
         take(other);
     }
 
@@ -692,24 +801,40 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << std::string_view(text);
 }
 
+namespace detail {
+/// Lets `read` do with a std::string what it is to do with `text`, whatever it throws.
+template <class Allocator, class Read>
+void read_as_std_string(basic_string_pi<Allocator>& text, Read read) {
+    std::string changed(text);
+    try {
+        read(changed);
+    } catch (...) {
+        text = changed;
+        throw;
+    }
+    text = changed;
+}
+} // namespace detail
+
 /// As std::string's: a word, or a line.
 template <class Traits, class Allocator>
     requires std::same_as<Traits, std::char_traits<char>>
 std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, basic_string_pi<Allocator>& text) {
-    if (std::string read; in >> read)
-        text = read;
+    detail::read_as_std_string(text, [&](std::string& word) { in >> word; });
     return in;
 }
 template <class Traits, class Allocator>
     requires std::same_as<Traits, std::char_traits<char>>
 std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>& in, basic_string_pi<Allocator>& text,
                                           char end = '\n') {
-    const bool is_cleared = in.good();
-    std::string read;
-    std::getline(in, read, end);
-    if (is_cleared)
-        text = read;
+    detail::read_as_std_string(text, [&](std::string& line) { std::getline(in, line, end); });
     return in;
+}
+template <class Traits, class Allocator>
+    requires std::same_as<Traits, std::char_traits<char>>
+std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>&& in, basic_string_pi<Allocator>& text,
+                                          char end = '\n') {
+    return getline(in, text, end);
 }
 
 /// Erases all that `predicate` is true of, or that equal `character`; returns how many. O(n).

@@ -197,8 +197,10 @@ void heap::close() {
     result<void> closed;
     bool lacked_memory = false;
     try {
-        if (impl->options.commit_at_close && !impl->options.read_only)
+        if (impl->options.commit_at_close && !impl->options.read_only) {
+            impl->outdated.renew(*impl->engine);
             committed = impl->engine->commit();
+        }
         if (!committed && committed.why().code == errc::no_space) {
             --impl->whole_calls;
             impl->leave_write();
@@ -398,6 +400,8 @@ verify_report heap::verify() const {
             if (auto fault = impl->checks.fault_in(root, *impl->engine))
                 report.problems.push_back({std::move(*fault), error::k_no_offset});
         });
+        if (roots)
+            roots = types::root_directory(*impl->engine).check_descriptions();
         if (!roots)
             report.problems.push_back({roots.why().message, roots.why().offset});
         return report;

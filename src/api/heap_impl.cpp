@@ -206,9 +206,11 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how, 
         how = durability::durable; // then it waits for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = engine->version();
+    outdated.renew(*engine);
     auto version = engine->submit(scope, fresh);
     if (!version)
         detail::raise(version.why());
+    outdated.forget();
     ++commits_in_flight;
     return {*version, how, started, *version != before};
 }
@@ -298,8 +300,10 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     if (impl->guard.same_process()) {
         try {
             impl->engine->allow_writes(true);
-            if (impl->options.commit_at_close && !impl->options.read_only)
+            if (impl->options.commit_at_close && !impl->options.read_only) {
+                impl->outdated.renew(*impl->engine);
                 (void)impl->engine->commit();
+            }
             impl->end_threads();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
@@ -371,15 +375,22 @@ read_section::~read_section() { impl_->leave_read(); }
 }
 
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
-    auto found = types::root_directory(*impl->engine).find(name, type);
+    const auto renamed = impl->options.accept_renamed_members ? types::renamed_members::accepted
+                                                              : types::renamed_members::refused;
+    auto found = types::root_directory(*impl->engine).find(name, type, renamed);
     if (!found)
         raise(found.why());
-    if (*found == nullptr)
+    if (found->object == nullptr)
         return nullptr;
     if (!type.position_independent && impl->engine->why_elsewhere())
         raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
     impl->checks.know(name, type.hash, check);
-    return *found;
+    if (found->outdated) {
+        impl->checks.know_outdated(name, found->outdated->hash);
+        if (!impl->options.read_only)
+            impl->outdated.note(name, *found->outdated, type);
+    }
+    return found->object;
 }
 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {

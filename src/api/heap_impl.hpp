@@ -6,6 +6,7 @@
 #include "api/background_spill.hpp"
 #include "api/background_sync.hpp"
 #include "api/commit_progress.hpp"
+#include "api/outdated_roots.hpp"
 #include "api/root_checks.hpp"
 #include "os/cancellation.hpp"
 #include "os/memory.hpp"
@@ -43,6 +44,7 @@ public:
     const os::fork_guard& guard;                     // its own
     txn::section_lock lock;
     root_checks checks;
+    outdated_roots outdated;
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise

@@ -28,9 +28,15 @@ void root_checks::know(std::string_view name, std::uint64_t fingerprint_hash, ro
         return;
     const std::scoped_lock lock(guards_all_);
     if (const auto found = all_.find(name); found != all_.end())
-        found->second = {fingerprint_hash, check};
+        found->second = {fingerprint_hash, fingerprint_hash, check};
     else
-        all_.emplace(name, known{fingerprint_hash, check});
+        all_.emplace(name, known{fingerprint_hash, fingerprint_hash, check});
+}
+
+void root_checks::know_outdated(std::string_view name, std::uint64_t fingerprint_hash) {
+    const std::scoped_lock lock(guards_all_);
+    if (const auto found = all_.find(name); found != all_.end())
+        found->second.outdated_hash = fingerprint_hash;
 }
 
 std::optional<std::string> root_checks::fault_in(const types::root_view& root, const txn::engine& engine) const {
@@ -38,7 +44,8 @@ std::optional<std::string> root_checks::fault_in(const types::root_view& root, c
     {
         const std::scoped_lock lock(guards_all_);
         const auto found = all_.find(root.name);
-        if (found == all_.end() || found->second.fingerprint_hash != root.fingerprint_hash)
+        if (found == all_.end() || (found->second.fingerprint_hash != root.fingerprint_hash &&
+                                    found->second.outdated_hash != root.fingerprint_hash))
             return {};
         check = found->second.check;
     }

@@ -21,6 +21,8 @@ class root_checks {
 public:
     /// O(log roots). std::bad_alloc.
     void know(std::string_view name, std::uint64_t fingerprint_hash, root_check check);
+    /// Until the heap has a newer fingerprint of the same type, it may have this one. O(log roots).
+    void know_outdated(std::string_view name, std::uint64_t fingerprint_hash);
     /// One sentence about the first fault in an object; nothing when there is none, or no check is known for this type.
     /// O(its size), with the allocator's lock.
     [[nodiscard]] std::optional<std::string> fault_in(const types::root_view& root, const txn::engine& engine) const;
@@ -28,6 +30,7 @@ public:
 private:
     struct known {
         std::uint64_t fingerprint_hash;
+        std::uint64_t outdated_hash;
         root_check check;
     };
     mutable std::mutex guards_all_;

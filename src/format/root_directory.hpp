@@ -22,21 +22,23 @@ struct root_directory {
 };
 static_assert(sizeof(root_directory) == 40 && offsetof(root_directory, table) == 32);
 
-/// What a type looked like to one algorithm; a heap may come to know several (design: a list of fingerprints).
+/// What a type looked like to one algorithm.
 struct root_entry {
     std::uint64_t object;
     std::uint64_t object_bytes;
-    std::uint64_t object_alignment;
+    std::uint32_t object_alignment;
+    std::uint32_t description_bytes; // 0: there is none. Those of fingerprint algorithm 1 have none
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
     std::uint32_t name_bytes;
     std::uint32_t type_bytes;
     std::uint32_t flags;
-    // then the name and the type's readable name, not terminated
+    // then the name, the type's readable name, not terminated, and the description of the type
 };
 /// Of root_entry::flags: the object holds no address, says the program that made it.
 inline constexpr std::uint32_t k_root_is_position_independent = 1;
-static_assert(sizeof(root_entry) == 48 && offsetof(root_entry, name_bytes) == 36);
+static_assert(sizeof(root_entry) == 48 && offsetof(root_entry, description_bytes) == 20 &&
+              offsetof(root_entry, name_bytes) == 36);
 static_assert(std::is_trivially_copyable_v<root_directory> && std::is_trivially_copyable_v<root_entry>);
 
 } // namespace remanence::format

@@ -1,8 +1,9 @@
-// Names and hashes of types. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1); depends on
-// src/base only.
+// Names, structures and hashes of types. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1). May use:
+// base.
 #include <remanence/detail/fingerprint.hpp>
 
 #include "base/checksum.hpp"
+#include "types/type_description.hpp"
 
 #include <cxxabi.h>
 
@@ -516,33 +517,150 @@ bool is_nameable(const char* mangled) {
            name.find("'unnamed") == std::string::npos && name.find(")::") == std::string::npos;
 }
 
-void structure_writer::name(const std::type_info& type) {
-    readable_ += readable_name(type.name());
-    hashed_ += type.name();
+structure_writer::structure_writer() = default;
+structure_writer::~structure_writer() = default;
+
+std::uint32_t structure_writer::write(write_type type) {
+    type(*this);
+    return last_;
+}
+
+/// Types that consist of others and are told by these, not by name: one row for those that are alike.
+std::uint32_t structure_writer::intern(types::type_row row) {
+    const auto known = std::find(rows_.begin(), rows_.end(), row);
+    last_ = static_cast<std::uint32_t>(known - rows_.begin());
+    if (known == rows_.end())
+        rows_.push_back(std::move(row));
+    return last_;
+}
+
+void structure_writer::plain(const std::type_info& type) {
+    text_1_ += type.name();
+    intern({.kind = types::type_kind::plain, .name = type.name()});
+}
+
+void structure_writer::reference(const std::type_info& type) {
+    text_1_ += '&';
+    text_1_ += type.name();
+    intern({.kind = types::type_kind::reference, .name = type.name()});
+}
+
+void structure_writer::pointer(write_type pointee) {
+    text_1_ += '*';
+    intern({.kind = types::type_kind::pointer, .parts = {{.type = write(pointee)}}});
+}
+
+void structure_writer::array(std::size_t extent, write_type element) {
+    text_1_ += extent == 0 ? "[] " : '[' + std::to_string(extent) + "] ";
+    intern({.kind = types::type_kind::array, .extent = extent, .parts = {{.type = write(element)}}});
+}
+
+void structure_writer::object(const std::type_info& type, std::size_t size, std::size_t alignment,
+                              std::uint32_t layout_number, write_type contents) {
+    text_1_ += type.name();
+    const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const types::type_row& row) {
+        return (row.kind == types::type_kind::object || row.kind == types::type_kind::members) &&
+               row.name == type.name();
+    });
+    const auto index = static_cast<std::uint32_t>(known - rows_.begin());
+    if (known == rows_.end()) {
+        text_1_ += ' ' + std::to_string(size) + '/' + std::to_string(alignment);
+        rows_.push_back({.kind = types::type_kind::object,
+                         .name = type.name(),
+                         .size = size,
+                         .alignment = alignment,
+                         .number = layout_number});
+        if (contents != nullptr) {
+            const std::uint32_t outer = std::exchange(open_, index);
+            contents(*this);
+            open_ = outer;
+        }
+    }
+    last_ = index;
+}
+
+/// `into` must not be in rows_, which may move. `open` and `next` are what algorithm 1 wrote before the first, and before others.
+void structure_writer::take(const member_table& members, std::string_view open, std::string_view next,
+                            types::type_row& into) {
+    std::uint32_t name_begin = 0;
+    for (std::size_t i = 0; i != members.count; ++i) {
+        types::type_part part;
+        if (members.names != nullptr) {
+            part.name.assign(members.names + name_begin, members.names + members.ends[i]);
+            name_begin = members.ends[i];
+        }
+        text_1_ += i == 0 ? open : next;
+        part.type = write(members.types[i]);
+        into.parts.push_back(std::move(part));
+    }
+}
+
+void structure_writer::members(const member_table& members) {
+    types::type_row taken;
+    take(members, " {", ", ", taken);
+    text_1_ += '}';
+    if (members.locate != nullptr) {
+        constexpr std::uintptr_t k_place = std::uintptr_t{1} << 32; // aligned for anything; nothing is read there
+        std::vector<const volatile void*> addresses(members.count);
+        members.locate(k_place, addresses.data());
+        for (std::size_t i = 0; i != members.count; ++i) {
+            if (addresses[i] != nullptr)
+                taken.parts[i].offset = reinterpret_cast<std::uintptr_t>(addresses[i]) - k_place;
+        }
+    }
+    rows_[open_].kind = types::type_kind::members;
+    rows_[open_].parts = std::move(taken.parts);
+}
+
+void structure_writer::serialised(const std::type_info& type, const member_table& members) {
+    types::type_row row{.kind = types::type_kind::serialised, .name = type.name()};
+    text_1_ += type.name();
+    text_1_ += " {";
+    take(members, " ", " ", row);
+    text_1_ += " }";
+    intern(std::move(row));
+}
+
+void structure_writer::list(std::string_view open, const write_type* types, std::size_t count, std::string_view close) {
+    std::string_view separator = open;
+    for (std::size_t i = 0; i != count; ++i) {
+        if (types[i] == nullptr)
+            continue;
+        text_1_ += separator;
+        separator = ", ";
+        const std::uint32_t type = write(types[i]);
+        rows_[open_].parts.push_back({.type = type});
+    }
+    if (separator != open)
+        text_1_ += close;
 }
 
 void structure_writer::text(std::string_view text) {
-    readable_ += text;
-    hashed_ += text;
-}
-
-bool structure_writer::type(const std::type_info& type, std::size_t size, std::size_t alignment) {
-    name(type);
-    if (std::find(seen_.begin(), seen_.end(), type.name()) != seen_.end())
-        return false;
-    seen_.emplace_back(type.name());
-    text(' ' + std::to_string(size) + '/' + std::to_string(alignment));
-    return true;
+    text_1_ += text;
+    rows_[open_].note += text;
 }
 
 type_fingerprint structure_writer::finish(const std::type_info& type, std::size_t size, std::size_t alignment) && {
+    types::type_description described{std::move(rows_), last_};
     type_fingerprint result;
+    const std::string hashed = described.encode();
+    result.hash = checksum64(std::as_bytes(std::span(hashed)), k_structure_seed);
+    result.hash_1 = checksum64(std::as_bytes(std::span(text_1_)), k_structure_seed);
+    for (types::type_row& row : described.rows) {
+        if (!row.name.empty())
+            row.name = readable_name(row.name.c_str());
+        if (row.number != 0 && result.numbered.empty()) {
+            result.numbered = row.name;
+            result.layout_number = row.number;
+        }
+    }
     result.name = readable_name(type.name());
-    result.hash = checksum64(std::as_bytes(std::span(hashed_)), k_structure_seed);
     result.size = size;
     result.alignment = alignment;
     result.nameable = is_nameable(type.name());
-    result.layout = std::move(readable_);
+    result.description = described.encode();
+    if (result.description.size() > types::k_description_bytes_max)
+        result.description.clear();
     return result;
 }
 

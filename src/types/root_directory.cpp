@@ -2,11 +2,14 @@
 
 #include "base/assert.hpp"
 #include "base/units.hpp"
+#include "types/type_description.hpp"
+#include "types/type_difference.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace remanence::types {
 
@@ -18,7 +21,30 @@ std::uint64_t* table_of(std::byte* base, const format::root_directory& d) {
     return reinterpret_cast<std::uint64_t*>(base + d.table);
 }
 
-std::uint64_t entry_bytes(const format::root_entry& e) { return sizeof e + e.name_bytes + e.type_bytes; }
+std::uint64_t entry_bytes(const format::root_entry& e) {
+    return sizeof e + e.name_bytes + e.type_bytes + e.description_bytes;
+}
+
+/// Hashes by algorithm 1 are compared with such; they say nothing of layout numbers, which nobody could state then.
+bool matches_by_algorithm_1(const root_entry_view& root, const detail::type_fingerprint& type) {
+    return root.fingerprint_algorithm == 1 && root.fingerprint_hash == type.hash_1 && root.bytes == type.size;
+}
+
+/// What to do after a sentence about a type that is not the stored one.
+constexpr const char* k_keep_both = " Ask for the stored type, or keep this one under another name or in another file.";
+
+std::string of_other_type(const root_entry_view& root, const detail::type_fingerprint& type, const std::string& path) {
+    const std::string likeness =
+        root.type == type.name ? " The names are alike, but members or their types are not." : "";
+    return "the root \"" + std::string(root.name) + "\" of " + path + " is stored as " + std::string(root.type) + " (" +
+           std::to_string(root.bytes) + " bytes), not as " + type.name + " (" + std::to_string(type.size) + " bytes)." +
+           likeness + k_keep_both;
+}
+
+std::string of_changed_type(const root_entry_view& root, const std::string& path, const std::string& what) {
+    return "the type " + std::string(root.type) + " of the root \"" + std::string(root.name) + "\" of " + path +
+           " has changed: " + what + '.';
+}
 
 } // namespace
 
@@ -33,25 +59,12 @@ result<format::root_directory*> root_directory::directory() const {
     return reader_.directory(engine_.header().root_word);
 }
 
-result<root_view> root_directory::entry(const format::root_directory& d, std::uint64_t index) const {
-    auto e = reader_.entry(d, index);
-    if (!e)
-        return e.error();
-    return root_view{e->name,
-                     e->type,
-                     engine_.base() + e->object,
-                     e->bytes,
-                     e->fingerprint_hash,
-                     e->fingerprint_algorithm,
-                     e->position_independent};
-}
-
 result<root_directory::position> root_directory::search(const format::root_directory& d, std::string_view name) const {
     std::uint64_t low = 0;
     std::uint64_t high = d.count;
     while (low < high) {
         std::uint64_t middle = low + (high - low) / 2;
-        auto root = entry(d, middle);
+        auto root = reader_.entry(d, middle);
         if (!root)
             return root.error();
         int order = root->name.compare(name);
@@ -62,30 +75,57 @@ result<root_directory::position> root_directory::search(const format::root_direc
     return position{low, false};
 }
 
-result<void*> root_directory::find(std::string_view name, const detail::type_fingerprint& type) const {
+result<found_root> root_directory::find(std::string_view name, const detail::type_fingerprint& type,
+                                        renamed_members renamed) const {
     auto d = directory();
     if (!d)
         return d.error();
     if (*d == nullptr)
-        return nullptr;
+        return found_root{};
     auto where = search(**d, name);
     if (!where)
         return where.error();
     if (!where->found)
-        return nullptr;
-    auto root = entry(**d, where->index);
+        return found_root{};
+    auto root = reader_.entry(**d, where->index);
     if (!root)
         return root.error();
-    if (root->fingerprint_hash == type.hash && root->fingerprint_algorithm == type.algorithm &&
-        root->bytes == type.size)
-        return root->object;
-    std::string advice = root->type == type.name ? " The names are alike, but members or their types are not." : "";
-    return fail(errc::type_mismatch,
-                "the root \"" + std::string(name) + "\" of " + engine_.path() + " is stored as " +
-                    std::string(root->type) + " (" + std::to_string(root->bytes) + " bytes), not as " + type.name +
-                    " (" + std::to_string(type.size) + " bytes)." + advice +
-                    " Ask for the stored type, or keep this one under another name or in another file.",
-                engine_.path());
+    found_root found{engine_.base() + root->object, {}};
+    const stored_fingerprint stored{root->fingerprint_hash, root->fingerprint_algorithm};
+    if (stored == stored_fingerprint{type.hash, type.algorithm} && root->bytes == type.size)
+        return found;
+    const auto mismatch = [&](std::string message) {
+        return fail(errc::type_mismatch, std::move(message), engine_.path());
+    };
+    if (matches_by_algorithm_1(*root, type)) {
+        if (!type.numbered.empty()) {
+            return mismatch(of_changed_type(*root, engine_.path(),
+                                            "the layout number of " + type.numbered + " was 0, is " +
+                                                std::to_string(type.layout_number)) +
+                            k_keep_both);
+        }
+        found.outdated = stored;
+        return found;
+    }
+    auto was = reader_.description(*root);
+    if (!was)
+        return was.error();
+    const auto is = type_description::decode(type.description);
+    if (root->type != type.name || !*was || !is)
+        return mismatch(of_other_type(*root, type, engine_.path()));
+    const auto difference = difference_between(**was, *is);
+    if (!difference)
+        return mismatch(of_other_type(*root, type, engine_.path()));
+    if (!difference->only_names)
+        return mismatch(of_changed_type(*root, engine_.path(), difference->what) + k_keep_both);
+    if (renamed == renamed_members::refused) {
+        return mismatch(
+            of_changed_type(*root, engine_.path(), difference->what) +
+            " If it was only renamed, open the heap with heap_options::accept_renamed_members. Else ask for "
+            "the stored type, or keep this one under another name or in another file.");
+    }
+    found.outdated = stored;
+    return found;
 }
 
 result<void*> root_directory::allocate(std::uint64_t bytes) {
@@ -94,6 +134,58 @@ result<void*> root_directory::allocate(std::uint64_t bytes) {
     if (block == nullptr)
         return std::move(*why);
     return block;
+}
+
+result<void*> root_directory::make_entry(std::string_view name, const detail::type_fingerprint& type,
+                                         std::uint64_t object, std::uint32_t flags) {
+    format::root_entry e{};
+    e.object = object;
+    e.object_bytes = type.size;
+    e.object_alignment = static_cast<std::uint32_t>(type.alignment);
+    e.description_bytes = static_cast<std::uint32_t>(type.description.size());
+    e.fingerprint_hash = type.hash;
+    e.fingerprint_algorithm = type.algorithm;
+    e.name_bytes = static_cast<std::uint32_t>(name.size());
+    e.type_bytes = static_cast<std::uint32_t>(type.name.size());
+    e.flags = flags;
+    auto block = allocate(entry_bytes(e));
+    if (!block)
+        return block.error();
+    std::memcpy(*block, &e, sizeof e);
+    char* text = static_cast<char*>(*block) + sizeof e;
+    for (const std::string_view each : {name, std::string_view(type.name), std::string_view(type.description)})
+        text = std::copy(each.begin(), each.end(), text);
+    return block;
+}
+
+result<void> root_directory::renew(std::string_view name, const stored_fingerprint& outdated,
+                                   const detail::type_fingerprint& type) {
+    auto d = directory();
+    if (!d)
+        return d.error();
+    if (*d == nullptr)
+        return {};
+    format::root_directory& dir = **d;
+    auto where = search(dir, name);
+    if (!where)
+        return where.error();
+    if (!where->found)
+        return {};
+    auto root = reader_.entry(dir, where->index);
+    if (!root)
+        return root.error();
+    if (stored_fingerprint{root->fingerprint_hash, root->fingerprint_algorithm} != outdated || root->bytes != type.size)
+        return {};
+    std::uint64_t* table = table_of(engine_.base(), dir);
+    auto* old = reinterpret_cast<format::root_entry*>(engine_.base() + table[where->index]);
+    // What the object holds was written by programs that knew it as `flags` say.
+    auto block = make_entry(name, type, old->object, old->flags);
+    if (!block)
+        return block.error();
+    REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
+    table[where->index] = static_cast<std::uint64_t>(static_cast<std::byte*>(*block) - engine_.base());
+    engine_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
+    return {};
 }
 
 result<void> root_directory::add(std::string_view name, const detail::type_fingerprint& type, void* object) {
@@ -131,23 +223,16 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
         return where.error();
     REM_CHECK(!where->found);
 
-    format::root_entry e{};
-    e.object = offset_of(object);
-    e.object_bytes = type.size;
-    e.object_alignment = type.alignment;
-    e.fingerprint_hash = type.hash;
-    e.fingerprint_algorithm = type.algorithm;
-    e.name_bytes = static_cast<std::uint32_t>(name.size());
-    e.type_bytes = static_cast<std::uint32_t>(type.name.size());
-    e.flags = type.position_independent ? format::k_root_is_position_independent : 0;
-    auto block = allocate(entry_bytes(e));
+    auto block = make_entry(name, type, offset_of(object),
+                            type.position_independent ? format::k_root_is_position_independent : 0);
     if (!block)
         return block.error();
     REM_TRY(engine_.announce(&dir, sizeof dir));
     if (dir.count == dir.capacity) {
         auto grown = allocate(2 * dir.capacity * sizeof(std::uint64_t));
         if (!grown) {
-            engine_.deallocate(*block, entry_bytes(e), alignof(std::uint64_t));
+            const auto* e = static_cast<const format::root_entry*>(*block);
+            engine_.deallocate(*block, entry_bytes(*e), alignof(std::uint64_t));
             return grown.error();
         }
         std::memcpy(*grown, table_of(base, dir), dir.count * sizeof(std::uint64_t));
@@ -155,10 +240,6 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
         dir.capacity *= 2;
         dir.table = offset_of(*grown);
     }
-    std::memcpy(*block, &e, sizeof e);
-    auto* text = static_cast<char*>(*block) + sizeof e;
-    std::copy(name.begin(), name.end(), text);
-    std::copy(type.name.begin(), type.name.end(), text + name.size());
     std::uint64_t* table = table_of(base, dir);
     REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
     std::copy_backward(table + where->index, table + dir.count, table + dir.count + 1);
@@ -194,10 +275,25 @@ result<void> root_directory::for_each(const std::function<void(const root_view&)
     if (*d == nullptr)
         return {};
     for (std::uint64_t i = 0; i < (*d)->count; ++i) {
-        auto root = entry(**d, i);
+        auto root = reader_.entry(**d, i);
         if (!root)
             return root.error();
-        visit(*root);
+        visit({root->name, root->type, engine_.base() + root->object, root->bytes, root->fingerprint_hash,
+               root->fingerprint_algorithm, root->position_independent});
+    }
+    return {};
+}
+
+result<void> root_directory::check_descriptions() const {
+    auto d = directory();
+    if (!d)
+        return d.error();
+    for (std::uint64_t i = 0; *d != nullptr && i < (*d)->count; ++i) {
+        auto root = reader_.entry(**d, i);
+        if (!root)
+            return root.error();
+        if (auto described = reader_.description(*root); !described)
+            return described.error();
     }
     return {};
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace remanence::types {
@@ -24,6 +25,22 @@ struct root_view {
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
     bool position_independent; // says the program that made it
+};
+
+/// Whether a root is found whose type differs from the one asked for in names of members alone.
+enum class renamed_members { refused, accepted };
+
+/// The fingerprint in an entry.
+struct stored_fingerprint {
+    std::uint64_t hash;
+    std::uint32_t algorithm;
+    friend bool operator==(const stored_fingerprint&, const stored_fingerprint&) = default;
+};
+
+struct found_root {
+    void* object; // null: there is no such root
+    /// Set when the root has the type that was asked for, by an older algorithm or but for renamed members: renew() then.
+    std::optional<stored_fingerprint> outdated;
 };
 
 /// The memory of an open heap.
@@ -43,15 +60,20 @@ public:
     root_directory(const root_directory&) = delete;
     root_directory& operator=(const root_directory&) = delete;
 
-    /// The root's object, or null. errc::type_mismatch, naming both types, when it is of another one; errc::corrupt.
+    /// errc::type_mismatch, naming both types or the member that differs, when the root is of another one; errc::corrupt.
     /// O(log roots).
-    result<void*> find(std::string_view name, const detail::type_fingerprint& type) const;
+    result<found_root> find(std::string_view name, const detail::type_fingerprint& type, renamed_members renamed) const;
     /// Precondition: there is no such root. errc::exhausted, errc::unnameable_type.
     result<void> add(std::string_view name, const detail::type_fingerprint& type, void* object);
+    /// Gives a root the present fingerprint of its type, unless it has another one than `outdated` by now, or is gone.
+    /// errc::exhausted.
+    result<void> renew(std::string_view name, const stored_fingerprint& outdated, const detail::type_fingerprint& type);
     /// Precondition: there is one. The object stays.
     result<void> erase(std::string_view name);
     /// All of them, by name. errc::corrupt.
     result<void> for_each(const std::function<void(const root_view&)>& visit) const;
+    /// errc::corrupt when the description of a root's type is damaged. O(roots).
+    result<void> check_descriptions() const;
 
 private:
     struct position {
@@ -59,9 +81,11 @@ private:
         bool found;
     };
     result<format::root_directory*> directory() const; // null: none yet
-    result<root_view> entry(const format::root_directory& d, std::uint64_t index) const;
     result<position> search(const format::root_directory& d, std::string_view name) const;
     result<void*> allocate(std::uint64_t bytes);
+    /// A block with an entry of this type, about the object at this offset.
+    result<void*> make_entry(std::string_view name, const detail::type_fingerprint& type, std::uint64_t object,
+                             std::uint32_t flags);
 
     txn::engine& engine_;
     engine_bytes bytes_;

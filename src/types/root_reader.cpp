@@ -42,11 +42,11 @@ result<root_entry_view> root_reader::entry(const format::root_directory& d, std:
     if (!head)
         return head.error();
     const format::root_entry e = *reinterpret_cast<const format::root_entry*>(*head);
-    auto whole = at(offset, sizeof e + e.name_bytes + e.type_bytes);
+    auto whole = at(offset, sizeof e + e.name_bytes + e.type_bytes + e.description_bytes);
     if (!whole)
         return whole.error();
-    if (e.object < k_page_bytes || !heap_.contains(e.object, e.object_bytes) ||
-        (e.flags & ~format::k_root_is_position_independent) != 0)
+    if (e.description_bytes > k_description_bytes_max || e.object < k_page_bytes ||
+        !heap_.contains(e.object, e.object_bytes) || (e.flags & ~format::k_root_is_position_independent) != 0)
         return damaged(offset);
     const auto* text = reinterpret_cast<const char*>(*whole + sizeof e);
     return root_entry_view{{text, e.name_bytes},
@@ -55,7 +55,21 @@ result<root_entry_view> root_reader::entry(const format::root_directory& d, std:
                            e.object_bytes,
                            e.fingerprint_hash,
                            e.fingerprint_algorithm,
-                           (e.flags & format::k_root_is_position_independent) != 0};
+                           (e.flags & format::k_root_is_position_independent) != 0,
+                           {text + e.name_bytes + e.type_bytes, e.description_bytes}};
+}
+
+result<std::optional<type_description>> root_reader::description(const root_entry_view& entry) const {
+    if (entry.description.empty())
+        return std::optional<type_description>();
+    auto described = type_description::decode(entry.description);
+    if (!described) {
+        return fail(errc::corrupt,
+                    "the description of the type of the root \"" + std::string(entry.name) + "\" of " + path_ +
+                        " is damaged. Restore the heap from a copy.",
+                    path_);
+    }
+    return described;
 }
 
 } // namespace remanence::types

@@ -6,8 +6,10 @@
 #include "base/result.hpp"
 #include "format/root_directory.hpp"
 #include "txn/heap_bytes.hpp"
+#include "types/type_description.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,7 +23,8 @@ struct root_entry_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent; // says the program that made it
+    bool position_independent;    // says the program that made it
+    std::string_view description; // type_description, encoded; not looked into yet. Empty when there is none
 };
 
 class root_reader {
@@ -33,6 +36,8 @@ public:
     result<format::root_directory*> directory(std::uint64_t root_word) const;
     /// The entry at a place in the order of names. errc::corrupt, with the heap offset in the message.
     result<root_entry_view> entry(const format::root_directory& d, std::uint64_t index) const;
+    /// Nothing when the entry has none. errc::corrupt.
+    result<std::optional<type_description>> description(const root_entry_view& entry) const;
 
 private:
     [[nodiscard]] unexpected damaged(std::uint64_t offset) const;

@@ -77,6 +77,10 @@ result<std::vector<surveyed_root>> list_roots(txn::inspection& heap) {
         root.fingerprint_hash = entry->fingerprint_hash;
         root.fingerprint_algorithm = entry->fingerprint_algorithm;
         root.damage_offset = error::k_no_offset;
+        if (auto described = reader.description(*entry); !described)
+            heap.note(described.why());
+        else if (*described)
+            root.structure = (*described)->text();
         if (!roots.empty() && roots.back().name >= root.name) {
             heap.note(
                 {errc::corrupt,

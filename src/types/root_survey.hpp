@@ -24,7 +24,8 @@ enum class root_state {
 struct surveyed_root {
     std::string name;
     std::string type;
-    std::uint64_t object; // heap offset
+    std::string structure; // type_description::text(); empty when the heap does not have it
+    std::uint64_t object;  // heap offset
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;

@@ -1,13 +1,17 @@
 // Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more.
+#include "api/heap_impl.hpp"
 #include "format/superblock.hpp"
 #include "golden.hpp"
 #include "os/memory.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
+#include "types/root_directory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -41,6 +45,13 @@ protected:
         const auto report = opened.verify();
         EXPECT_TRUE(report.clean()) << report.problems.front().what;
         EXPECT_GT(report.pages_checked, 10U);
+    }
+    static std::size_t roots_by_algorithm(heap& opened, std::uint32_t algorithm) {
+        std::size_t count = 0;
+        txn::engine& engine = *detail::registry::find(opened.base())->engine;
+        EXPECT_TRUE(types::root_directory(engine).for_each(
+            [&](const types::root_view& root) { count += root.fingerprint_algorithm == algorithm ? 1 : 0; }));
+        return count;
     }
     static void expect_it_works_on(const std::string& path) {
         {
@@ -82,6 +93,24 @@ TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
         expect_sample(opened);
     }
     expect_it_works_on(path);
+}
+
+// Earlier builds knew neither names nor places of members. Which roots are of which type, the program says by finding them.
+TEST_P(golden_files, get_the_present_fingerprints_with_the_next_commit) {
+    const std::string path = unpack("closed.rem");
+    {
+        heap opened = heap::open_existing(path);
+        expect_sample(opened);
+        if (GetParam() == "format-2") {
+            EXPECT_EQ(roots_by_algorithm(opened, 1), opened.roots().size());
+        }
+        opened.write([&] { opened.root<sample::numbers>("numbers").push_back(1); });
+        opened.write([&] { opened.root<sample::numbers>("numbers").pop_back(); });
+        opened.close();
+    }
+    heap opened = heap::open_existing(path);
+    EXPECT_EQ(roots_by_algorithm(opened, detail::k_fingerprint_algorithm), opened.roots().size());
+    expect_sample(opened);
 }
 
 // Their roots do not say whether they hold addresses.

@@ -25,7 +25,9 @@ PUBLIC_HEADER_LAYER = {
     "remanence/detail/aggregate.hpp": "types",
     "remanence/detail/parts.hpp": "types",
     "remanence/detail/position_independent.hpp": "types",
+    "remanence/detail/member_names.hpp": "types",
     "remanence/detail/fingerprint.hpp": "types",
+    "remanence/layout_number.hpp": "types",
 }
 
 # Intrinsics and the C++ ABI are the compiler's, not the operating system's.

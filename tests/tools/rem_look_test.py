@@ -65,6 +65,8 @@ class ls(RemTest):
         self.assertEqual(by_name["numbers"]["heap_offset"], places["numbers"])
         self.assertEqual(by_name["numbers"]["type"], "rem::vector<unsigned long>")
         self.assertNotEqual(by_name["late"]["fingerprint"], by_name["numbers"]["fingerprint"])
+        self.assertEqual(by_name["numbers"]["structure"].splitlines(),
+                         ["rem::vector<unsigned long> 32/8 <unsigned long>", "unsigned long 8/8"])
 
     def test_shows_names_without_disturbing_the_terminal(self):
         self.make()

@@ -36,7 +36,8 @@ json_object as_object(const txn::inspection& heap, const std::vector<types::surv
             .add("type", root.type)
             .add("bytes", root.bytes)
             .add("heap_offset", root.object)
-            .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash));
+            .add("fingerprint", fmt::format("{}:{:016x}", root.fingerprint_algorithm, root.fingerprint_hash))
+            .add("structure", root.structure);
     }
     json_object all;
     all.add("path", heap.path())

@@ -1,4 +1,5 @@
-// The members of an aggregate, without their names: how many there are, of which types, and a way to visit them.
+// The members of an aggregate, without their names (member_names.hpp has these): how many there are, of which types, where
+// they lie, and a way to visit them.
 // Depends on the standard library only. Counting by initialisability and taking apart by structured bindings are
 // techniques of Boost.PFR (Antony Polukhin); arrays, bases and unions are handled differently here.
 //
@@ -314,6 +315,19 @@ constexpr M&& moved_member(std::remove_reference_t<M>& member) {
     return static_cast<M&&>(member);
 }
 
+/// Where the members of an aggregate are. As void pointers, so that there is one type for all: a tuple of addresses takes
+/// several times as long to compile.
+template <std::size_t N>
+struct address_list {
+    const volatile void* at[N];
+};
+
+/// Its own address, or a temporary's if it is a bit-field.
+template <class M>
+constexpr const volatile void* address_of_member(const M& member) {
+    return __builtin_addressof(member);
+}
+
 // NOLINTBEGIN(bugprone-macro-parentheses)
 // clang-format off
 #define REM_LIST_1(X) X(m0)
@@ -352,6 +366,7 @@ constexpr M&& moved_member(std::remove_reference_t<M>& member) {
 #define REM_TYPE(m) decltype(m)
 #define REM_MOVED(m) moved_member<decltype(m)>(m)
 #define REM_CONST(m) static_cast<const decltype(m)&>(m)
+#define REM_ADDRESS(m) requires { __builtin_addressof(m); } ? address_of_member(m) : nullptr
 #define REM_EVERY_COUNT(X) \
     X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) \
     X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
@@ -385,10 +400,21 @@ auto member_types_of(T& object) {
     REM_EVERY_COUNT(REM_VISIT) { return type_list<>{}; }
 #undef REM_VISIT
 }
+
+/// The addresses of T's members; null for bit-fields, which have none. Reads nothing of `object`. Precondition: there are members, and none is a reference.
+template <class T>
+constexpr auto member_addresses(const T& object) {
+    constexpr std::size_t count = member_count_v<T>;
+#define REM_VISIT(n) if constexpr (count == n) { \
+        const auto& [REM_LIST_##n(REM_NAME)] = object; return address_list<n>{{REM_LIST_##n(REM_ADDRESS)}}; } else
+    REM_EVERY_COUNT(REM_VISIT) { static_assert(count != 0); }
+#undef REM_VISIT
+}
 // clang-format on
 // NOLINTEND(bugprone-macro-parentheses)
 
 #undef REM_EVERY_COUNT
+#undef REM_ADDRESS
 #undef REM_CONST
 #undef REM_MOVED
 #undef REM_TYPE

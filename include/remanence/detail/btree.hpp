@@ -247,7 +247,7 @@ private:
             destroy(root);
     }
     void destroy(node* n) noexcept { // NOLINT(misc-no-recursion): as deep as the tree is high
-        if constexpr (nodes::k_is_destroyed) {
+        if constexpr (nodes::template is_destroyed_v<Alloc>) {
             Alloc where = alloc();
             for (std::size_t i = 0; i != n->count; ++i)
                 nodes::destroy(where, nodes::slot(n, i));

@@ -6,6 +6,7 @@
 #include <remanence/detail/btree.hpp>
 #include <remanence/detail/container.hpp>
 #include <remanence/detail/node_handle.hpp>
+#include <remanence/detail/ranges.hpp>
 
 #include <algorithm>
 #include <compare>
@@ -14,6 +15,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -125,6 +127,15 @@ public:
     template <input_iterator_of_std Iterator>
     btree_container(sorted_tag tag, Iterator first, Iterator last, const allocator_type& alloc)
         : btree_container(tag, first, last, key_compare(), alloc) {}
+    template <range_of_elements<value_type> Range>
+    btree_container(from_range_t, Range&& all, const key_compare& compare = key_compare(),
+                    const allocator_type& alloc = allocator_type())
+        : tree_(compare, alloc) {
+        insert_range(std::forward<Range>(all));
+    }
+    template <range_of_elements<value_type> Range>
+    btree_container(from_range_t tag, Range&& all, const allocator_type& alloc)
+        : btree_container(tag, std::forward<Range>(all), key_compare(), alloc) {}
     btree_container(const btree_container& other)
         : btree_container(other, alloc_traits::select_on_container_copy_construction(other.tree_.alloc())) {}
     btree_container(const btree_container& other, const allocator_type& alloc) : tree_(other.tree_.compare(), alloc) {
@@ -281,6 +292,11 @@ public:
             emplace_hint(end(), *first); // at the end, if it belongs there
     }
     void insert(std::initializer_list<value_type> all) { insert(all.begin(), all.end()); }
+    template <range_of_elements<value_type> Range>
+    void insert_range(Range&& all) { // NOLINT(cppcoreguidelines-missing-std-forward): its elements are
+        for (auto&& one : all)
+            emplace_hint(end(), std::forward<decltype(one)>(one));
+    }
     template <class... Args>
     insertion emplace(Args&&... args) {
         typename tree::detached made(tree_.alloc(), std::forward<Args>(args)...);
@@ -314,6 +330,18 @@ public:
         (void)erase_some(first.place(), some);
         return static_cast<size_type>(some);
     }
+    /// Of a transparent comparator several keys may be equivalent to `key`, even where keys are unique.
+    template <class K>
+        requires transparent<key_compare> && other_key<K, btree_container>
+    size_type erase(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
+        const place first = tree_.lower(key).found;
+        difference_type some = 0;
+        for (place each = first; each != tree_.end() && !tree_.is_less(key, tree::key_at(each));
+             each = steps::next(each))
+            ++some;
+        (void)erase_some(first, some);
+        return static_cast<size_type>(some);
+    }
     void clear() noexcept { tree_.clear(); }
 
     // Node handles.
@@ -326,6 +354,13 @@ public:
         return taken;
     }
     node_type extract(const key_type& key) {
+        const place at = find_place(key);
+        return at == tree_.end() ? node_type() : extract(const_iterator(at));
+    }
+    /// The first that is equivalent to `key`.
+    template <class K>
+        requires transparent<key_compare> && other_key<K, btree_container>
+    node_type extract(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
         const place at = find_place(key);
         return at == tree_.end() ? node_type() : extract(const_iterator(at));
     }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 namespace remanence::detail {
 
@@ -30,6 +31,12 @@ struct three_way_by_less {
 /// Asked by the operators of containers, so that std::totally_ordered is false, and no error, for elements without an order.
 template <class T>
 concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
+
+/// What erase() and extract() take beside keys and iterators, where the comparator or the hash is transparent.
+template <class K, class Container>
+concept other_key = !std::same_as<std::remove_cvref_t<K>, typename Container::key_type> &&
+                    !std::convertible_to<K, typename Container::iterator> &&
+                    !std::convertible_to<K, typename Container::const_iterator>;
 
 /// How many elements the allocator gives memory for, and distances can count.
 template <class Alloc>

@@ -81,8 +81,10 @@ struct element_slot {
         if constexpr (!k_is_inline)
             traits::deallocate(alloc, one, 1);
     }
-    /// Whether destroying an element does anything.
-    static constexpr bool k_is_destroyed = !k_is_inline || !std::is_trivially_destructible_v<Value>;
+    /// Whether destroying an element does anything. Allocators with a destroy() are told of each.
+    template <class Alloc>
+    static constexpr bool is_destroyed_v = !k_is_inline || !std::is_trivially_destructible_v<Value> ||
+                                           requires(Alloc& alloc, Value* one) { alloc.destroy(one); };
 
     /// From a slot to a raw one. The first is raw then.
     static void move(void* from, void* to) noexcept {

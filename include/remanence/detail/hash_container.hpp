@@ -6,6 +6,7 @@
 #include <remanence/detail/container.hpp>
 #include <remanence/detail/hash_table.hpp>
 #include <remanence/detail/node_handle.hpp>
+#include <remanence/detail/ranges.hpp>
 
 #include <algorithm>
 #include <array>
@@ -103,8 +104,26 @@ public:
         : hash_container(all.begin(), all.end(), elements, hash, equal, alloc) {}
     hash_container(std::initializer_list<value_type> all, size_type elements, const allocator_type& alloc)
         : hash_container(all, elements, hasher(), key_equal(), alloc) {}
+    hash_container(std::initializer_list<value_type> all, size_type elements, const hasher& hash,
+                   const allocator_type& alloc)
+        : hash_container(all, elements, hash, key_equal(), alloc) {}
     hash_container(std::initializer_list<value_type> all, const allocator_type& alloc)
         : hash_container(all, 0, alloc) {}
+    template <range_of_elements<value_type> Range>
+    hash_container(from_range_t, Range&& all, size_type elements = 0, const hasher& hash = hasher(),
+                   const key_equal& equal = key_equal(), const allocator_type& alloc = allocator_type())
+        : hash_container(elements, hash, equal, alloc) {
+        insert_range(std::forward<Range>(all));
+    }
+    template <range_of_elements<value_type> Range>
+    hash_container(from_range_t tag, Range&& all, size_type elements, const allocator_type& alloc)
+        : hash_container(tag, std::forward<Range>(all), elements, hasher(), key_equal(), alloc) {}
+    template <range_of_elements<value_type> Range>
+    hash_container(from_range_t tag, Range&& all, size_type elements, const hasher& hash, const allocator_type& alloc)
+        : hash_container(tag, std::forward<Range>(all), elements, hash, key_equal(), alloc) {}
+    template <range_of_elements<value_type> Range>
+    hash_container(from_range_t tag, Range&& all, const allocator_type& alloc)
+        : hash_container(tag, std::forward<Range>(all), 0, alloc) {}
     hash_container(const hash_container& other)
         : hash_container(other, alloc_traits::select_on_container_copy_construction(other.table_.alloc())) {}
     hash_container(const hash_container& other, const allocator_type& alloc)
@@ -252,6 +271,15 @@ public:
             emplace(*first);
     }
     void insert(std::initializer_list<value_type> all) { insert(all.begin(), all.end()); }
+    template <range_of_elements<value_type> Range>
+    void insert_range(Range&& all) { // NOLINT(cppcoreguidelines-missing-std-forward): its elements are
+        if constexpr (std::ranges::forward_range<Range> || std::ranges::sized_range<Range>) {
+            if (empty())
+                reserve(static_cast<size_type>(std::ranges::distance(all)));
+        }
+        for (auto&& one : all)
+            emplace(std::forward<decltype(one)>(one));
+    }
     template <class... Args>
     std::pair<iterator, bool> emplace(Args&&... args) {
         typename table::detached made(table_.alloc(), std::forward<Args>(args)...);
@@ -291,6 +319,15 @@ public:
         table_.erase(at);
         return 1;
     }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal> && other_key<K, hash_container>
+    size_type erase(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
+        const place at = table_.find(key);
+        if (at == table_.end())
+            return 0;
+        table_.erase(at);
+        return 1;
+    }
     /// Frees its block.
     void clear() noexcept { table_.clear(); }
 
@@ -304,6 +341,12 @@ public:
         return taken;
     }
     node_type extract(const key_type& key) {
+        const const_iterator found = find(key);
+        return found == end() ? node_type() : extract(found);
+    }
+    template <class K>
+        requires transparent_hashing<hasher, key_equal> && other_key<K, hash_container>
+    node_type extract(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
         const const_iterator found = find(key);
         return found == end() ? node_type() : extract(found);
     }

@@ -349,7 +349,7 @@ public:
     /// Destroys an element.
     void erase(place at) noexcept {
         const announce_to announce(alloc());
-        if constexpr (block::slot::k_is_destroyed) {
+        if constexpr (block::slot::template is_destroyed_v<Alloc>) {
             announce(at.slot, block::slot::k_slot_bytes);
             Alloc where = alloc();
             block::slot::destroy(where, at.slot);
@@ -603,7 +603,7 @@ private:
         std::byte* const begin = block_.get();
         if (begin == nullptr)
             return;
-        if constexpr (block::slot::k_is_destroyed) {
+        if constexpr (block::slot::template is_destroyed_v<Alloc>) {
             Alloc one = alloc();
             for_each([&](const place& each) { block::slot::destroy(one, each.slot); });
         }

@@ -16,6 +16,7 @@
 #include <remanence/detail/packed_iterator.hpp>
 #include <remanence/detail/packed_leaf.hpp>
 #include <remanence/detail/packed_tree.hpp>
+#include <remanence/detail/ranges.hpp>
 #include <remanence/detail/read_ahead.hpp>
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <numeric>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -75,6 +77,10 @@ public:
     }
     packed_container(std::initializer_list<value_type> all, const Alloc& alloc = Alloc())
         : packed_container(all.begin(), all.end(), alloc) {}
+    template <range_of_elements<value_type> Range>
+    packed_container(from_range_t, Range&& all, const Alloc& alloc = Alloc()) : packed_container(alloc) {
+        insert_range(std::forward<Range>(all));
+    }
     packed_container(const packed_container& other) : tree_(other.tree_), size_(other.size_) {}
     packed_container(const packed_container& other, const Alloc& alloc)
         : tree_(other.tree_, typename tree::allocator_type(alloc)), size_(other.size_) {}
@@ -232,6 +238,18 @@ public:
         }
     }
     void insert(std::initializer_list<value_type> all) { insert(all.begin(), all.end()); }
+    template <range_of_elements<value_type> Range>
+    void insert_range(Range&& all) {
+        if constexpr (std::ranges::forward_range<Range>) {
+            auto common = std::views::common(std::views::all(std::forward<Range>(all)));
+            insert(common.begin(), common.end());
+        } else {
+            for (auto&& one : all) {
+                const value_type views = one;
+                emplace(views.first, views.second);
+            }
+        }
+    }
     insertion emplace(std::string_view key, std::string_view value) {
         const packed_record added = checked({key, value});
         if (tree_.empty())

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <random>
+#include <ranges>
 #include <utility>
 
 namespace remanence::test {
@@ -64,7 +65,7 @@ inline void change(containers& all, model& expected, std::uint64_t seed) {
             expected.small.insert_or_assign(key, seed);
             break;
         case 2:
-            all.small.erase(string(key));
+            all.small.erase(std::string_view(key));
             expected.small.erase(key);
             break;
         case 3:
@@ -87,10 +88,9 @@ inline void change(containers& all, model& expected, std::uint64_t seed) {
             expected.lists.erase(number);
             break;
         case 8:
-            for (std::uint64_t j = 0; j < 50; ++j) {
-                all.numbers.insert(number * 50 + j);
+            all.numbers.insert_range(std::views::iota(number * 50, number * 50 + 50));
+            for (std::uint64_t j = 0; j < 50; ++j)
                 expected.numbers.insert(number * 50 + j);
-            }
             break;
         default:
             all.numbers.erase(all.numbers.lower_bound(number * 50), all.numbers.lower_bound(number * 50 + 30));

@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <random>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -53,7 +54,7 @@ inline void change(containers& all, model& expected, std::uint64_t seed) {
             expected.by_text.insert_or_assign(key, seed);
             break;
         case 3:
-            all.by_text.erase(string(key));
+            all.by_text.erase(std::string_view(key));
             expected.by_text.erase(key);
             break;
         case 4:
@@ -68,10 +69,9 @@ inline void change(containers& all, model& expected, std::uint64_t seed) {
             break;
         case 6:
         case 7:
-            for (std::uint64_t j = 0; j < 50; ++j) {
-                all.numbers.insert(number * 50 + j);
+            all.numbers.insert_range(std::views::iota(number * 50, number * 50 + 50));
+            for (std::uint64_t j = 0; j < 50; ++j)
                 expected.numbers.insert(number * 50 + j);
-            }
             break;
         case 8:
             erase_if(all.numbers, [&](std::uint64_t each) { return each % 7 == seed % 7; });

@@ -63,7 +63,7 @@ inline void change(containers& all, model& expected, std::uint64_t seed) {
         std::map<std::string, std::string> more;
         for (std::uint64_t i = 0; i != 200; ++i)
             more.emplace("z" + std::to_string(seed * 1000 + i), std::string(i % 40, 'm'));
-        all.one.insert(more.begin(), more.end());
+        all.one.insert_range(more);
         expected.one.insert(more.begin(), more.end());
         packed_map moved(std::move(all.one));
         all.one.swap(moved);

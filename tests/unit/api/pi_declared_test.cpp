@@ -4,6 +4,7 @@
 #include "declared_containers.hpp"
 #include "support/heap_bytes_elsewhere.hpp"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <utility>
@@ -108,6 +109,13 @@ inline void change(all& here, model& expected, std::uint64_t seed) {
         case 7:
             here.text.replace(number % (expected.text.size() + 1), number % 100, name);
             expected.text.replace(number % (expected.text.size() + 1), number % 100, name);
+            if (i % 4 == 0) { // over the end, or what is there
+                here.text.resize_and_overwrite(number % 200, [](char* all, std::size_t count) {
+                    std::fill_n(all, count, 'o');
+                    return count / 2;
+                });
+                expected.text.assign(number % 200 / 2, 'o');
+            }
             break;
         default:
             here.text.resize(number % 100, 'r');
@@ -159,6 +167,21 @@ TEST(declared_pi, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {
         EXPECT_TRUE(has_all(there, expected));
         EXPECT_EQ(there.text.get_allocator().heap(), &copy.at(*here.text.get_allocator().heap()));
     }
+}
+
+TEST(declared_pi, commit_what_an_operation_writes_over_a_string) {
+    const temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    auto& text = h.root<string_pi>("text");
+    h.write([&] { text.assign(40'000, 'a'); }); // several pages
+    h.write(declared, [&] {
+        text.resize_and_overwrite(30'000, [](char* all, std::size_t count) {
+            std::fill_n(all, count, 'b');
+            return count;
+        });
+    });
+    h.rollback(); // to what was committed
+    EXPECT_TRUE(text == std::string(30'000, 'b'));
 }
 
 TEST(declared_pi, commit_erasures_of_elements_whose_move_may_throw) {

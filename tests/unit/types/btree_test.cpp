@@ -5,6 +5,7 @@
 #include "moving_arena.hpp"
 #include "support/btree_inspector.hpp"
 #include "tagged_allocator.hpp"
+#include "types/type_description.hpp"
 
 #include <gtest/gtest.h>
 
@@ -412,8 +413,9 @@ TEST(btree_fingerprint, tells_what_nodes_look_like) {
     const auto& found = fingerprint_of<map_type>();
     EXPECT_EQ(found.name, "rem::btree_map<int, rem::string>");
     EXPECT_TRUE(found.nameable);
-    EXPECT_NE(found.layout.find("b-tree 2: "), std::string::npos) << found.layout;
-    EXPECT_NE(found.layout.find("rem::string 40/8"), std::string::npos) << found.layout;
+    const std::string layout = rem::types::type_description::decode(found.description)->text();
+    EXPECT_NE(layout.find("b-tree 2: "), std::string::npos) << layout;
+    EXPECT_NE(layout.find("rem::string 40/8"), std::string::npos) << layout;
     using other = rem::btree_map<int, rem::string, std::less<>, map_type::allocator_type, 1024>;
     EXPECT_NE(found.hash, fingerprint_of<other>().hash);
     EXPECT_EQ(fingerprint_of<rem::btree_set<int>>().name, "rem::btree_set<int>");

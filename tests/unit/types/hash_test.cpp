@@ -5,6 +5,7 @@
 #include "moving_arena.hpp"
 #include "support/hash_inspector.hpp"
 #include "tagged_allocator.hpp"
+#include "types/type_description.hpp"
 
 #include <gtest/gtest.h>
 
@@ -676,8 +677,9 @@ TEST(hash_fingerprint, tells_what_tables_look_like) {
     const auto& found = fingerprint_of<map_type>();
     EXPECT_EQ(found.name, "rem::hash_map<int, rem::string>");
     EXPECT_TRUE(found.nameable);
-    EXPECT_NE(found.layout.find("hash table 2 slots"), std::string::npos) << found.layout;
-    EXPECT_NE(found.layout.find("rem::string 40/8"), std::string::npos) << found.layout;
+    const std::string layout = rem::types::type_description::decode(found.description)->text();
+    EXPECT_NE(layout.find("hash table 2 slots"), std::string::npos) << layout;
+    EXPECT_NE(layout.find("rem::string 40/8"), std::string::npos) << layout;
     EXPECT_NE(found.hash, (fingerprint_of<rem::hash_map<int, rem::string, std::hash<int>>>().hash));
     EXPECT_NE(found.hash,
               (fingerprint_of<rem::hash_map<int, rem::string, rem::seeded_hash<int>, std::equal_to<int>>>().hash));

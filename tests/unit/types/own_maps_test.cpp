@@ -16,10 +16,15 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <ranges>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace rem = remanence;
 
@@ -380,6 +385,161 @@ TYPED_TEST(own_maps, hand_elements_over_by_node_handles) {
     other.merge(other);
     EXPECT_EQ(other.size(), 3U);
     EXPECT_EQ(this->fault(one) + this->fault(other), "");
+}
+
+// Ranges, as in C++23.
+
+TYPED_TEST(own_maps, are_made_of_ranges) {
+    using numbers = typename TypeParam::template map<int, std::string>;
+    const std::map<int, std::string> model{{1, "one"}, {2, k_long}, {3, "three"}};
+    numbers all(rem::from_range, model);
+    EXPECT_EQ(this->fault(all), "");
+    EXPECT_EQ((std::map<int, std::string>(all.begin(), all.end())), model);
+    all.insert_range(std::views::iota(3, 1000) |
+                     std::views::transform([](int i) { return std::pair(i, std::to_string(i)); }));
+    EXPECT_EQ(this->fault(all), "");
+    EXPECT_EQ(all.size(), 999U);
+    EXPECT_EQ(all.at(3), "three");
+    EXPECT_EQ(all.at(999), "999");
+
+    std::istringstream in("5 3 5 1");
+    typename TypeParam::template set<int> read(rem::from_range, std::views::istream<int>(in)); // can be read once
+    EXPECT_EQ((std::set<int>(read.begin(), read.end())), (std::set<int>{1, 3, 5}));
+    read.insert_range(std::views::iota(0) | std::views::take_while([](int i) { return i != 10; }));
+    EXPECT_EQ(read.size(), 10U);
+
+    std::vector<std::pair<int, std::unique_ptr<int>>> owners;
+    owners.emplace_back(1, std::make_unique<int>(2));
+    typename TypeParam::template map<int, std::unique_ptr<int>> moved;
+    moved.insert_range(std::ranges::subrange(std::move_iterator(owners.begin()), std::move_iterator(owners.end())));
+    EXPECT_EQ(*moved.at(1), 2);
+}
+
+// Keys of other types.
+
+TYPED_TEST(own_maps, erase_and_extract_by_any_kind_of_string) {
+    typename TypeParam::template map<rem::string_pi, int, rem::allocator<std::pair<const rem::string_pi, int>>> all;
+    for (int i = 0; i < 100; ++i)
+        all.emplace(rem::string_pi(std::to_string(i)), i);
+    EXPECT_EQ(all.erase("5"), 1U);
+    EXPECT_EQ(all.erase("5"), 0U);
+    EXPECT_EQ(all.erase(std::string_view("99")), 1U);
+    std::string name = "7";
+    EXPECT_EQ(all.erase(name), 1U);
+    EXPECT_TRUE(all.extract(name).empty());
+    auto one = all.extract(std::string_view("8"));
+    EXPECT_EQ(one.mapped(), 8);
+    EXPECT_FALSE(all.contains("8"));
+    auto found = all.find("9");
+    all.erase(found); // an iterator is no key
+    EXPECT_EQ(all.size(), 95U);
+    EXPECT_EQ(this->fault(all), "");
+    EXPECT_EQ(all.erase(all.begin()->first), 1U); // a reference into the element itself
+}
+
+// Allocators that are told of each element.
+
+struct counts {
+    int constructed = 0;
+};
+template <class T>
+struct counting {
+    using value_type = T;
+    explicit counting(counts& of_all) noexcept : all(&of_all) {}
+    template <class U>
+    counting(const counting<U>& other) noexcept : all(other.all) {} // NOLINT(google-explicit-constructor)
+    T* allocate(std::size_t count) { return std::allocator<T>().allocate(count); }
+    void deallocate(T* block, std::size_t count) noexcept { std::allocator<T>().deallocate(block, count); }
+    template <class U, class... Args>
+    void construct(U* at, Args&&... args) {
+        ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+        ++all->constructed;
+    }
+    template <class U>
+    void destroy(U* at) noexcept {
+        std::destroy_at(at);
+        --all->constructed;
+    }
+    template <class U>
+    friend bool operator==(const counting& a, const counting<U>& b) noexcept {
+        return a.all == b.all;
+    }
+    counts* all;
+};
+
+/// Elements that are in a container at the end of each step are those that were constructed and not destroyed.
+template <class Map>
+void expect_constructions_and_destructions_to_balance() {
+    counts all;
+    counts elsewhere;
+    {
+        using alloc = typename Map::allocator_type;
+        Map one{alloc(all)};
+        const auto expect_balance = [&](std::size_t more = 0) {
+            ASSERT_EQ(all.constructed, static_cast<int>(one.size() + more));
+        };
+        for (int i = 0; i < 1000; ++i)
+            one.emplace(i, i);
+        one.insert({5, 5});
+        one.emplace(6, 6);
+        one.try_emplace(7, 7);
+        one.insert_or_assign(1'000, 8);
+        expect_balance();
+        for (int i = 0; i < 500; ++i)
+            one.erase(i * 2);
+        one.erase(one.begin());
+        expect_balance();
+        one.extract(one.begin());
+        expect_balance();
+        auto handle = one.extract(one.begin());
+        expect_balance(1);
+        one.insert(std::move(handle));
+        expect_balance();
+        Map copied(one, alloc(all));
+        expect_balance(copied.size());
+        copied = one;
+        Map moved(std::move(copied));
+        expect_balance(moved.size());
+        moved.erase(std::next(moved.begin()), moved.end());
+        expect_balance(1);
+        one.merge(moved);
+        moved.clear();
+        expect_balance();
+        {
+            Map there(std::move(one), alloc(elsewhere)); // made anew
+            ASSERT_EQ(elsewhere.constructed, static_cast<int>(there.size()));
+            ASSERT_GT(there.size(), 400U);
+            one.clear(); // NOLINT(bugprone-use-after-move): it is valid
+            expect_balance();
+            one.merge(there);
+            ASSERT_EQ(elsewhere.constructed, 0);
+            expect_balance();
+            there.insert(one.extract(one.begin()));
+            expect_balance();
+        }
+        ASSERT_EQ(elsewhere.constructed, 0);
+    }
+    EXPECT_EQ(all.constructed, 0);
+}
+struct with_destructor {
+    with_destructor(int value) noexcept : number(value) {} // NOLINT(google-explicit-constructor)
+    with_destructor(const with_destructor&) = default;
+    with_destructor& operator=(const with_destructor&) = default;
+    ~with_destructor() { number = -1; }
+    int number;
+};
+struct large {
+    large(int value) noexcept : numbers{value} {} // NOLINT(google-explicit-constructor)
+    int numbers[100];
+};
+TYPED_TEST(own_maps, tell_allocators_of_as_many_destructions_as_constructions) {
+    const auto check = []<class Value>(std::type_identity<Value>) {
+        expect_constructions_and_destructions_to_balance<
+            typename TypeParam::template map<int, Value, counting<std::pair<const int, Value>>>>();
+    };
+    check(std::type_identity<int>());
+    check(std::type_identity<large>()); // lies in a block of its own
+    check(std::type_identity<with_destructor>());
 }
 
 } // namespace own_maps_test

@@ -223,6 +223,29 @@ TEST(packed_map, has_the_interface_of_std_map) {
     EXPECT_EQ(all.erase("z"), 0U);
 }
 
+TEST(packed_map, is_made_of_ranges) {
+    const std::map<std::string, std::string> model{{"a", "1"}, {"b", "2"}, {"c", "3"}};
+    map all(rem::from_range, model);
+    EXPECT_TRUE(std::ranges::equal(all, model, {}, {},
+                                   [](const auto& one) { return std::pair<std::string_view, std::string_view>(one); }));
+    all.insert_range(all); // of itself
+    EXPECT_EQ(all.size(), 3U);
+    const auto more =
+        std::views::iota(0U) | std::views::take_while([](unsigned i) { return i != 1000; }) |
+        std::views::transform([](unsigned i) { return std::pair(std::to_string(i), std::string(i, 'v')); });
+    all.insert_range(more); // gives strings that do not stay
+    EXPECT_EQ(all.size(), 1003U);
+    EXPECT_EQ(all.at("999").size(), 999U);
+    std::istringstream words("x y z x");
+    multimap read(rem::from_range,
+                  std::views::istream<std::string>(words) |
+                      std::views::transform([](const std::string& key) { return std::pair(key, std::string("1")); }));
+    EXPECT_EQ(read.count("x"), 2U);
+    EXPECT_EQ(read.size(), 4U);
+    rem::packed_map of_those(rem::from_range, all, rem::allocator<char>(nullptr));
+    EXPECT_EQ(of_those.size(), all.size());
+}
+
 TEST(packed_map, swaps_entries_and_not_memory_between_allocators) {
     using tagged_map = rem::basic_packed_map<tagged_test::tagged<char>>;
     tagged_test::arena here;

@@ -5,13 +5,16 @@
 
 #include "moving_arena.hpp"
 #include "tagged_allocator.hpp"
+#include "types/type_description.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
+#include <iomanip>
 #include <iterator>
 #include <list>
 #include <memory>
@@ -269,6 +272,172 @@ TEST(string_pi, takes_parts_of_strings_as_std_string_does) {
     EXPECT_EQ(all_calls_with_parts<rem::string_pi>(), all_calls_with_parts<std::string>());
 }
 
+/// So are these, of strings in braces, of parts of a const char*, and of streams.
+template <class Text>
+std::string all_calls_with_braces_and_pointers() {
+    std::ostringstream out;
+    Text some("hello", 1, 3);
+    out << some << Text({"abc", 2}, 1, 1) << Text({"abc", 2}, 1) << ' ';
+    some.append("world", 1, 2).append({"abc", 2}).append({"abc", 3}, 1).append({"abc", 3}, 1, 1);
+    out << some << ' ';
+    some += {"xyz", 2};
+    some.insert(0, "world", 2, 2).insert(1, {"abc", 2}).insert(2, {"abc", 3}, 1).insert(2, {"abc", 3}, 1, 1);
+    some.insert(0, {'i', 'l'});
+    out << some << ' ';
+    some.replace(0, 2, "world", 3, 1).replace(1, 1, {"abc", 2}).replace(1, 1, {"abc", 3}, 1);
+    some.replace(1, 1, {"abc", 3}, 1, 1).replace(some.begin(), some.begin() + 1, {"()", 1});
+    out << some << ' ' << some.compare({"()", 1}) << some.compare(0, 4, "help", 0, 4) << some.compare(0, 1, {"()", 1})
+        << some.compare(0, 1, {")()", 3}, 1) << some.compare(0, 1, {")()", 3}, 1, 1) << ' ';
+    out << some.find({"co", 1}) << some.find({"co", 1}, 3) << some.rfind({"oc", 1}) << some.find_first_of({"co", 2})
+        << some.find_last_of({"co", 2}) << some.find_first_not_of({"(b", 2}) << some.find_last_not_of({"xy", 2})
+        << some.starts_with({"((", 1}) << some.ends_with({"xyz", 2}) << ' ';
+    some.assign("world", 1, 2);
+    out << some;
+    some.assign({"abc", 2});
+    out << some;
+    some.assign({"abc", 3}, 1);
+    out << some;
+    some.assign({"abc", 3}, 1, 1);
+    out << some;
+    some = {"abc", 2};
+    out << some;
+    some = {};
+    out << some.empty() << ' ';
+    getline(std::istringstream("a line\nmore"), some);
+    out << some << '|';
+    getline(std::istringstream("a line\nmore"), some, ' ');
+    out << some << '|';
+    std::istringstream("word") >> some;
+    out << some << '|' << std::setw(6) << some << std::setw(3) << some << '|';
+    std::istringstream narrow("123456");
+    narrow >> std::setw(4) >> some;
+    out << some << '|';
+    narrow.setf(std::ios::fmtflags(), std::ios::skipws);
+    narrow.str(" x");
+    narrow >> some; // no character of a word: it becomes empty
+    out << some << narrow.fail() << '|';
+    std::istringstream throwing("the last");
+    throwing.exceptions(std::ios::eofbit);
+    try {
+        getline(throwing, some);
+    } catch (const std::ios::failure&) {
+        out << "thrown " << some << '|';
+    }
+    try {
+        throwing.clear(std::ios::goodbit);
+        throwing >> some;
+    } catch (const std::ios::failure&) {
+        out << "thrown " << some;
+    }
+    return out.str();
+}
+TEST(string_pi, takes_braces_pointers_and_streams_as_std_string_does) {
+    EXPECT_EQ(all_calls_with_braces_and_pointers<rem::string_pi>(), all_calls_with_braces_and_pointers<std::string>());
+}
+
+TEST(string_pi, becomes_a_path_as_std_string_does) {
+    const rem::string_pi name("folder");
+    std::filesystem::path path(name);
+    EXPECT_EQ(path, "folder");
+    path /= name;
+    EXPECT_EQ(path, "folder/folder");
+    path = name;
+    EXPECT_EQ(path / name, "folder/folder");
+    const std::filesystem::path copied = name;
+    EXPECT_EQ(copied, path);
+    EXPECT_FALSE(std::filesystem::exists(rem::string_pi("no such file")));
+}
+static_assert(!std::is_convertible_v<text, std::string> && !std::is_convertible_v<text, const char*>);
+static_assert(!std::is_constructible_v<text, std::nullptr_t> && !std::is_assignable_v<text&, std::nullptr_t>);
+
+TEST(string_pi, has_what_cpp23_gives_strings) {
+    for (const std::size_t before : {0U, 10U, 23U, 24U, 100U}) {
+        for (const std::size_t room : {0U, 10U, 22U, 23U, 24U, 100U, 300U}) {
+            for (const std::size_t after : {std::size_t{0}, room / 2, room}) {
+                text some(before, 'b');
+                some.resize_and_overwrite(room, [&](char* all, std::size_t count) {
+                    EXPECT_EQ(count, room);
+                    EXPECT_EQ(std::count(all, all + std::min(before, room), 'b'), std::min(before, room));
+                    std::fill_n(all, room + 1, '\xff'); // what is behind the last may be written to
+                    return after;
+                });
+                ASSERT_EQ(some, std::string(after, '\xff'));
+                ASSERT_EQ(some.c_str()[after], '\0');
+                some.append(room, 'm');
+                ASSERT_EQ(some, std::string(after, '\xff') + std::string(room, 'm'));
+            }
+        }
+    }
+    text some(rem::from_range, std::list<char>{'b', 'c'});
+    const text same(rem::from_range, "bc"sv, std::allocator<char>());
+    EXPECT_EQ(some, same);
+    some.append_range(std::views::iota('d', 'g'));
+    EXPECT_EQ(*some.insert_range(some.begin(), "a"sv), 'a');
+    EXPECT_EQ(some, "abcdef");
+    some.replace_with_range(some.begin() + 1, some.begin() + 3, some); // of itself
+    EXPECT_EQ(some, "aabcdefdef");
+    std::istringstream in("x yz");
+    some.append_range(std::ranges::subrange(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+    EXPECT_EQ(some, "aabcdefdefx yz");
+    some.assign_range(some | std::views::reverse);
+    EXPECT_EQ(some, "zy xfedfedcbaa");
+    EXPECT_TRUE(some.contains("y x") && some.contains('c') && !some.contains("q"sv));
+}
+
+TEST(string_pi, assigned_a_temporary_takes_its_memory) {
+    arena memory;
+    const tagged_test::tagged<char> here(memory);
+    tagged_text some(here);
+    tagged_text other(k_long, here);
+    const char* const characters = other.data();
+    some.assign(std::move(other));
+    EXPECT_EQ(some.data(), characters);
+    EXPECT_EQ(some, k_long);
+    EXPECT_EQ(memory.allocations, 1U);
+}
+static_assert(noexcept(text().assign(text())));
+
+/// Allocators that are equal, if they may be exchanged, and still not the same.
+template <class Propagates>
+struct numbered : std::allocator<char> {
+    using propagate_on_container_copy_assignment = Propagates;
+    using propagate_on_container_move_assignment = Propagates;
+    using propagate_on_container_swap = Propagates;
+    using is_always_equal = std::false_type;
+    template <class>
+    struct rebind {
+        using other = numbered;
+    };
+    explicit numbered(int value) : number(value) {}
+    int number;
+    friend bool operator==(const numbered&, const numbered&) { return true; }
+};
+template <class Propagates>
+void expect_allocators_propagate() {
+    using alloc = numbered<Propagates>;
+    using string = rem::basic_string_pi<alloc>;
+    const auto taken_or = [](int other, int own) { return Propagates::value ? other : own; };
+    for (const std::string& content : {std::string("short"), k_long}) {
+        const string source(content, alloc(1));
+        string copied("x", alloc(2));
+        copied = source;
+        EXPECT_EQ(copied.get_allocator().number, taken_or(1, 2));
+        string moved("x", alloc(3));
+        moved = string(content, alloc(4));
+        EXPECT_EQ(moved.get_allocator().number, taken_or(4, 3));
+        swap(copied, moved);
+        EXPECT_EQ(copied.get_allocator().number, taken_or(4, 2));
+        EXPECT_EQ(moved.get_allocator().number, taken_or(1, 3));
+        EXPECT_EQ(copied, content);
+        EXPECT_EQ(moved, content);
+        EXPECT_EQ(string(std::move(moved)).get_allocator().number, taken_or(1, 3));
+    }
+}
+TEST(string_pi, takes_allocators_that_propagate_and_no_others) {
+    expect_allocators_propagate<std::true_type>();
+    expect_allocators_propagate<std::false_type>();
+}
+
 TEST(string_pi, swaps_characters_and_not_memory_between_allocators) {
     tagged_test::arena here;
     tagged_test::arena there;
@@ -311,7 +480,8 @@ TEST(string_pi, works_at_another_address) {
 TEST(string_pi, has_a_fingerprint_with_the_number_of_its_layout) {
     using rem::detail::fingerprint_of;
     EXPECT_EQ(fingerprint_of<rem::string_pi>().name, "rem::string_pi");
-    EXPECT_EQ(fingerprint_of<rem::string_pi>().layout, "rem::string_pi 32/8 string 1");
+    EXPECT_EQ(rem::types::type_description::decode(fingerprint_of<rem::string_pi>().description)->text(),
+              "rem::string_pi 32/8 string 1");
     EXPECT_TRUE(fingerprint_of<rem::string_pi>().nameable);
 }
 

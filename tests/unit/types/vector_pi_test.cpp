@@ -5,6 +5,7 @@
 
 #include "moving_arena.hpp"
 #include "tagged_allocator.hpp"
+#include "types/type_description.hpp"
 
 #include <gtest/gtest.h>
 
@@ -328,7 +329,8 @@ TEST(vector_pi, works_at_another_address) {
 TEST(vector_pi, has_a_fingerprint_with_elements_and_the_number_of_its_layout) {
     using rem::detail::fingerprint_of;
     EXPECT_EQ(fingerprint_of<rem::vector_pi<rem::string_pi>>().name, "rem::vector_pi<rem::string_pi>");
-    EXPECT_EQ(fingerprint_of<rem::vector_pi<int>>().layout, "rem::vector_pi<int> 32/8 <int 4/4> vector 1");
+    EXPECT_EQ(rem::types::type_description::decode(fingerprint_of<rem::vector_pi<int>>().description)->text(),
+              "rem::vector_pi<int> 32/8 <int> vector 1\nint 4/4");
     EXPECT_EQ(fingerprint_of<directory>().hash, rem::detail::make_fingerprint<directory>().hash);
 }
 

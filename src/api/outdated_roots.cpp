@@ -1,0 +1,31 @@
+#include "api/outdated_roots.hpp"
+
+#include <new>
+#include <utility>
+
+namespace remanence::detail {
+
+void outdated_roots::note(std::string_view name, const types::stored_fingerprint& stored,
+                          const type_fingerprint& type) {
+    const std::scoped_lock lock(guards_all_);
+    all_.insert_or_assign(std::string(name), found{stored, &type});
+}
+
+void outdated_roots::renew(txn::engine& engine) noexcept {
+    const std::scoped_lock lock(guards_all_);
+    if (all_.empty())
+        return;
+    try {
+        types::root_directory roots(engine);
+        for (const auto& [name, root] : all_)
+            (void)roots.renew(name, root.stored, *root.type);
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next commit tries again
+    }
+}
+
+void outdated_roots::forget() noexcept {
+    const std::scoped_lock lock(guards_all_);
+    all_.clear();
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,65 @@
+// What a type consists of, as a table that is stored with a root: so that a program with another version of the type can be
+// told what differs. May use: base.
+//
+// The encoding (docs/format.md, "Type descriptions") is input when it comes from a heap: decode() checks all of it (I7).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::types {
+
+/// Longer ones are not stored.
+inline constexpr std::size_t k_description_bytes_max = std::size_t{64} * 1024;
+
+enum class type_kind : std::uint8_t {
+    plain = 'n',     // a function, void, a mere tag: a name
+    reference = '&', // a name
+    pointer = '*',   // of one part
+    array = '[',     // of one part, `extent` times
+    object =
+        'o', // name, size and alignment; its parts are arguments of the template, or what an enumeration is stored as
+    members = 'm',    // the same, of an aggregate; its parts are members
+    serialised = 's', // a name; its parts are members that are stored one after the other
+};
+
+struct type_part {
+    std::string name = {};                    // of a member; empty when it has none that is known (bit-fields)
+    std::optional<std::uint64_t> offset = {}; // of a member in its object; likewise
+    std::uint32_t type = 0;                   // the row
+    friend bool operator==(const type_part&, const type_part&) = default;
+};
+
+struct type_row {
+    type_kind kind = type_kind::plain;
+    std::string name = {};       // empty for pointers and arrays
+    std::uint64_t size = 0;      // in bytes
+    std::uint64_t alignment = 0; // in bytes
+    std::uint64_t number = 0;    // layout_number
+    std::uint64_t extent = 0;    // of an array; 0: not known
+    std::string note = {};       // what else distinguishes its layout, for example " string 1"
+    std::vector<type_part> parts = {};
+    friend bool operator==(const type_row&, const type_row&) = default;
+};
+
+/// Rows refer to each other; pointers and arrays only to rows before them.
+struct type_description {
+    std::vector<type_row> rows;
+    std::uint32_t root = 0; // the row of the type that is described
+
+    [[nodiscard]] std::string encode() const;
+    /// Nothing when these bytes are no description.
+    static std::optional<type_description> decode(std::string_view bytes);
+
+    /// As a programmer would write it: "rem::vector<int>", "double[2][3]", "node*".
+    [[nodiscard]] std::string name_of(std::uint32_t row) const;
+    /// A line for each class and enumeration and each fundamental type that it consists of, in the order in which they are met:
+    /// "address 88/8 {0 rem::string street, 40 rem::string city, 80 int zip}".
+    [[nodiscard]] std::string text() const;
+};
+
+} // namespace remanence::types

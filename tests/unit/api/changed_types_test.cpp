@@ -1,0 +1,328 @@
+// Roots whose types changed since they were stored: which are found, and when the heap learns the new type. Programs with two
+// versions of one type are in tests/process; here a root gets the description of another type, under this one's name.
+#include "unit/api/fixture.hpp"
+
+#include "api/heap_impl.hpp"
+#include "types/root_directory.hpp"
+#include "types/type_description.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace changed_types_test {
+
+struct place {
+    double lat, lon;
+};
+struct swapped_place {
+    double lon, lat;
+};
+struct renamed_place {
+    double latitude, lon;
+};
+struct wider_place {
+    double lat;
+    float lon;
+    float height;
+};
+class account {
+public:
+    int balance = 0;
+
+private:
+    [[maybe_unused]] int hidden_ = 0;
+};
+
+} // namespace changed_types_test
+
+template <>
+inline constexpr std::uint32_t remanence::layout_number<changed_types_test::account> = 3;
+
+namespace remanence::test {
+namespace {
+
+using namespace changed_types_test;
+
+std::string in_place_of(std::string text, std::string_view old, std::string_view name) {
+    for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + name.size()))
+        text.replace(at, old.size(), name);
+    return text;
+}
+
+/// What a program would record whose `Is` were what `Was` is here.
+template <class Was, class Is>
+detail::type_fingerprint as_if() {
+    detail::type_fingerprint made = detail::fingerprint_of<Was>();
+    const std::string old = made.name;
+    const std::string name = detail::fingerprint_of<Is>().name;
+    auto described = *types::type_description::decode(made.description);
+    for (types::type_row& row : described.rows)
+        row.name = in_place_of(row.name, old, name);
+    made.name = name;
+    made.description = described.encode();
+    ++made.hash;
+    return made;
+}
+
+/// What programs recorded before names of members were.
+template <class T>
+detail::type_fingerprint by_algorithm_1() {
+    detail::type_fingerprint made = detail::fingerprint_of<T>();
+    made.algorithm = 1;
+    made.hash = made.hash_1;
+    made.description.clear();
+    return made;
+}
+
+class changed_types : public testing::Test {
+protected:
+    template <class T>
+    void store(const detail::type_fingerprint& type, std::string_view name = "home") {
+        heap h = heap::open(file_, small_heap());
+        h.write([&] { detail::add_root(impl_of(h), name, type, h.make<T>(), nullptr); });
+        h.close();
+    }
+    heap open(bool accept_renamed = false, bool read_only = false) {
+        heap_options how = small_heap();
+        how.accept_renamed_members = accept_renamed;
+        how.read_only = read_only;
+        return heap::open(file_, how);
+    }
+    static detail::heap_impl* impl_of(heap& h) { return detail::registry::find(h.base()); }
+    /// The fingerprint that the heap has of a root.
+    static types::stored_fingerprint stored(heap& h, std::string_view name = "home") {
+        types::stored_fingerprint found{};
+        (void)types::root_directory(*impl_of(h)->engine).for_each([&](const types::root_view& root) {
+            if (root.name == name)
+                found = {root.fingerprint_hash, root.fingerprint_algorithm};
+        });
+        return found;
+    }
+    template <class T>
+    static types::stored_fingerprint present() {
+        return {detail::fingerprint_of<T>().hash, 2};
+    }
+    template <class T>
+    void expect_mismatch(heap& h, std::string_view part, std::string_view name = "home") {
+        auto got = error_of([&] { (void)h.find_root<T>(name); });
+        EXPECT_TRUE(is_error(got, errc::type_mismatch, file_, part));
+        EXPECT_TRUE(is_error(error_of([&] { h.root<T>(name); }), errc::type_mismatch, file_, part));
+    }
+
+    temp_dir dir_;
+    const fs::path file_ = dir_ / "h";
+};
+
+TEST_F(changed_types, with_members_that_changed_places_are_refused_and_named) {
+    store<place>(as_if<swapped_place, place>());
+    for (const bool accept_renamed : {false, true}) {
+        heap h = open(accept_renamed);
+        expect_mismatch<place>(h,
+                               "member 1 of changed_types_test::place was \"double lon\", is \"double lat\": members "
+                               "changed places. Ask for the stored type");
+    }
+}
+
+TEST_F(changed_types, with_a_member_of_another_type_are_refused_whatever_the_options) {
+    store<place>(as_if<wider_place, place>());
+    for (const bool accept_renamed : {false, true}) {
+        heap h = open(accept_renamed);
+        expect_mismatch<place>(h,
+                               "member 2 of changed_types_test::place was \"float lon\", is \"double lon\". Ask for");
+    }
+}
+
+TEST_F(changed_types, with_a_renamed_member_are_refused_with_the_remedy) {
+    store<place>(as_if<renamed_place, place>());
+    heap h = open();
+    expect_mismatch<place>(
+        h, "member 1 of changed_types_test::place was \"double latitude\", is \"double lat\". If it was only "
+           "renamed, open the heap with heap_options::accept_renamed_members");
+}
+
+TEST_F(changed_types, with_a_renamed_member_are_found_on_demand_and_the_next_commit_records_it) {
+    store<place>(as_if<renamed_place, place>());
+    const auto was = [this] {
+        heap h = open();
+        return stored(h);
+    }();
+    {
+        heap h = open(true);
+        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        EXPECT_EQ(stored(h), was) << "before a commit";
+        h.commit();
+        EXPECT_EQ(stored(h), present<place>());
+        EXPECT_TRUE(h.verify().clean());
+    }
+    heap h = open();
+    EXPECT_NE(h.find_root<place>("home"), nullptr);
+    EXPECT_EQ(stored(h), present<place>());
+}
+
+TEST_F(changed_types, with_a_renamed_member_are_found_in_a_heap_that_is_only_read) {
+    store<place>(as_if<renamed_place, place>());
+    const auto before = read_file(file_);
+    {
+        heap h = open(true, true);
+        EXPECT_NE(h.find_root<place>("home"), nullptr);
+    }
+    EXPECT_EQ(read_file(file_), before);
+}
+
+TEST_F(changed_types, known_by_algorithm_1_are_found_and_the_next_commit_renews_them) {
+    store<place>(by_algorithm_1<place>());
+    store<numbers>(by_algorithm_1<numbers>(), "numbers");
+    store<numbers>(by_algorithm_1<numbers>(), "others");
+    {
+        heap h = open();
+        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        h.root<numbers>("numbers");
+        EXPECT_EQ(stored(h).algorithm, 1U);
+        h.write([&] { h.root<numbers>("numbers").push_back(7); });
+        EXPECT_EQ(stored(h), present<place>());
+        EXPECT_EQ(stored(h, "numbers"), present<numbers>());
+        EXPECT_EQ(stored(h, "others").algorithm, 1U) << "nobody said of which type it is";
+        EXPECT_TRUE(h.verify().clean());
+    }
+    heap h = open();
+    EXPECT_EQ(stored(h), present<place>());
+    EXPECT_EQ(h.find_root<numbers>("numbers")->back(), 7U);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_F(changed_types, are_renewed_in_declared_sections_and_with_every_tracker) {
+    for (const tracking how : {tracking::automatic, tracking::trap, tracking::fallback}) {
+        const std::string name = "home" + std::to_string(static_cast<int>(how));
+        store<place>(by_algorithm_1<place>(), name);
+        heap_options options = small_heap();
+        options.tracker = how;
+        options.catch_stray_writes = how == tracking::trap;
+        heap h = heap::open(file_, options);
+        (void)h.find_root<place>(name);
+        h.write(declared, [&] { h.root<numbers>("declared"); });
+        EXPECT_EQ(stored(h, name), present<place>());
+        h.close();
+        h = heap::open(file_, options);
+        EXPECT_EQ(stored(h, name), present<place>());
+    }
+}
+
+TEST_F(changed_types, are_not_renewed_by_opening_reading_and_closing) {
+    store<place>(by_algorithm_1<place>());
+    const auto before = read_file(file_);
+    {
+        heap h = open();
+        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        h.close();
+    }
+    EXPECT_EQ(read_file(file_), before);
+    {
+        heap h = open(false, true);
+        EXPECT_NE(h.find_root<place>("home"), nullptr);
+    }
+    EXPECT_EQ(read_file(file_), before);
+}
+
+TEST_F(changed_types, are_renewed_by_a_commit_at_close) {
+    store<place>(by_algorithm_1<place>());
+    for (const bool by_destructor : {true, false}) {
+        heap_options options = small_heap();
+        options.commit_at_close = true;
+        options.tracker = tracking::trap;
+        options.catch_stray_writes = true;
+        const std::string name = by_destructor ? "home" : "another";
+        if (!by_destructor)
+            store<place>(by_algorithm_1<place>(), name);
+        {
+            heap h = heap::open(file_, options);
+            (void)h.find_root<place>(name);
+            if (!by_destructor)
+                h.close();
+        }
+        heap h = open();
+        EXPECT_EQ(stored(h, name), present<place>()) << name;
+    }
+}
+
+TEST_F(changed_types, that_were_not_committed_are_as_they_were) {
+    store<place>(by_algorithm_1<place>());
+    heap h = open();
+    (void)h.find_root<place>("home");
+    h.rollback();
+    EXPECT_EQ(stored(h).algorithm, 1U);
+    h.commit();
+    EXPECT_EQ(stored(h), present<place>()) << "what was found before the rollback counts";
+}
+
+TEST_F(changed_types, whose_root_is_gone_or_another_one_by_then_are_left_alone) {
+    store<place>(by_algorithm_1<place>());
+    store<place>(by_algorithm_1<place>(), "gone");
+    heap h = open();
+    (void)h.find_root<place>("home");
+    (void)h.find_root<place>("gone");
+    h.write([&] {
+        h.remove_root<place>("home");
+        h.root<numbers>("home");
+        h.remove_root<place>("gone");
+    });
+    EXPECT_EQ(stored(h), present<numbers>());
+    EXPECT_TRUE(h.verify().clean());
+}
+
+// Algorithm 1 knew of no numbers: it cannot tell whether the layout changed.
+TEST_F(changed_types, with_a_layout_number_are_refused_in_heaps_that_have_none) {
+    store<account>(by_algorithm_1<account>());
+    heap h = open(true);
+    expect_mismatch<account>(h, "the layout number of changed_types_test::account was 0, is 3");
+}
+
+TEST_F(changed_types, with_another_layout_number_are_refused_with_both) {
+    auto other = detail::fingerprint_of<account>();
+    auto described = *types::type_description::decode(other.description);
+    described.rows.front().number = 2;
+    other.description = described.encode();
+    ++other.hash;
+    store<account>(other);
+    heap h = open();
+    expect_mismatch<account>(h, "the layout number of changed_types_test::account was 2, is 3.");
+}
+
+TEST_F(changed_types, without_a_description_are_refused_by_their_hash) {
+    auto other = as_if<swapped_place, place>();
+    other.description.clear(); // it was too long
+    store<place>(other);
+    heap h = open(true);
+    expect_mismatch<place>(h, "The names are alike, but members or their types are not.");
+}
+
+TEST_F(changed_types, with_a_damaged_description_are_corrupt) {
+    auto other = as_if<renamed_place, place>();
+    other.description[0] = '\x7f'; // rows
+    store<place>(other);
+    heap h = open(true);
+    EXPECT_TRUE(is_error(error_of([&] { (void)h.find_root<place>("home"); }), errc::corrupt, file_, "description"));
+    const auto report = h.verify();
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_NE(report.problems[0].what.find("description of the type of the root \"home\""), std::string::npos);
+    EXPECT_EQ(h.roots().size(), 1U);
+}
+
+// The objects of outdated roots are looked into, too.
+TEST_F(changed_types, are_verified_before_they_are_renewed) {
+    using squares = btree_map<std::uint64_t, std::uint64_t>;
+    store<squares>(by_algorithm_1<squares>());
+    heap h = open();
+    auto* all = h.find_root<squares>("home");
+    ASSERT_NE(all, nullptr);
+    EXPECT_TRUE(h.verify().clean());
+    std::memset(static_cast<void*>(all), 0x5a, sizeof *all);
+    EXPECT_EQ(stored(h).algorithm, 1U);
+    EXPECT_FALSE(h.verify().clean());
+    h.rollback();
+}
+
+} // namespace
+} // namespace remanence::test
