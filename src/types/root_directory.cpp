@@ -21,8 +21,9 @@ std::uint64_t* table_of(std::byte* base, const format::root_directory& d) {
     return reinterpret_cast<std::uint64_t*>(base + d.table);
 }
 
+/// Whole words, so that the rest of the last one is ours: it must not look like an address.
 std::uint64_t entry_bytes(const format::root_entry& e) {
-    return sizeof e + e.name_bytes + e.type_bytes + e.description_bytes;
+    return align_up(sizeof e + e.name_bytes + e.type_bytes + e.description_bytes, sizeof(std::uint64_t));
 }
 
 /// Hashes by algorithm 1 are compared with such; they say nothing of layout numbers, which nobody could state then.
@@ -155,6 +156,7 @@ result<void*> root_directory::make_entry(std::string_view name, const detail::ty
     char* text = static_cast<char*>(*block) + sizeof e;
     for (const std::string_view each : {name, std::string_view(type.name), std::string_view(type.description)})
         text = std::copy(each.begin(), each.end(), text);
+    std::fill(text, static_cast<char*>(*block) + entry_bytes(e), '\xff');
     return block;
 }
 

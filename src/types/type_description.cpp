@@ -13,8 +13,9 @@ bool has_name(type_kind kind) { return kind != type_kind::pointer && kind != typ
 bool has_size(type_kind kind) { return kind == type_kind::object || kind == type_kind::members; }
 bool has_members(type_kind kind) { return kind == type_kind::members || kind == type_kind::serialised; }
 
+/// No byte of a description is 0, so no word of it looks like an address to those who look for such (types/pointer_check.hpp).
 void put(std::string& out, std::uint64_t value) {
-    for (; value >= 0x80; value >>= k_bits_per_byte)
+    for (++value; value >= 0x80; value >>= k_bits_per_byte)
         out += static_cast<char>(value | 0x80);
     out += static_cast<char>(value);
 }
@@ -65,7 +66,7 @@ public:
                 return fail(), 0;
             value |= std::uint64_t{byte & 0x7fU} << shift;
             if (byte < 0x80)
-                return value;
+                return value != 0 ? value - 1 : (fail(), 0);
         }
     }
     std::string text() {

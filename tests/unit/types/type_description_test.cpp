@@ -73,13 +73,19 @@ TEST(type_description, has_the_bytes_that_the_format_says) {
          {.kind = type_kind::object, .name = "int", .size = 4, .alignment = 4},
          {.kind = type_kind::pointer, .parts = {{.type = 0}}}},
         2};
-    using namespace std::string_literals;
-    EXPECT_EQ(pointer_to_point.encode(), "\3\2"
-                                         "m\5point\x08\4\xc8\1\0\2"
-                                         "\1x\1\1"
-                                         "\1y\5\1"
-                                         "o\3int\4\4\0\0\0"
-                                         "*\0"s);
+    EXPECT_EQ(pointer_to_point.encode(), "\4\3"
+                                         "m\6point\x09\5\xc9\1\1\3"
+                                         "\2x\2\2"
+                                         "\2y\6\2"
+                                         "o\4int\5\5\1\1\1"
+                                         "*\1");
+}
+
+TEST(type_description, has_no_byte_that_is_0) {
+    EXPECT_EQ(sample().encode().find('\0'), std::string::npos);
+    std::string with_zero = sample().encode();
+    with_zero[1] = '\0';
+    EXPECT_FALSE(type_description::decode(with_zero));
 }
 
 TEST(type_description, that_is_cut_off_or_too_long_is_refused) {
