@@ -5,7 +5,29 @@
 #include <remanence/allocator.hpp>
 #include <remanence/detail/link.hpp>
 
+#include <memory>
+#include <type_traits>
+#include <utility>
+
 namespace remanence::detail {
+
+/// Whether the allocator itself makes or destroys elements when they move from one place to another. That of a heap need not: it
+/// would do no more than their constructors.
+template <class Alloc, class T>
+inline constexpr bool constructs_elements_v = requires(Alloc& alloc, T* where) {
+    alloc.construct(where, std::move(*where));
+} || requires(Alloc& alloc, T* where) { alloc.destroy(where); };
+template <class U, class T>
+inline constexpr bool constructs_elements_v<allocator<U>, T> = false;
+/// Whether that cannot throw, unless the element's own constructor does.
+template <class Alloc, class T>
+inline constexpr bool moves_without_throwing_v = [] {
+    if constexpr (constructs_elements_v<Alloc, T> &&
+                  requires(Alloc& alloc, T* where) { alloc.construct(where, std::move(*where)); })
+        return noexcept(std::declval<Alloc&>().construct(std::declval<T*>(), std::declval<T&&>()));
+    else
+        return true;
+}();
 
 /// Allocators of other kinds are kept as they are.
 template <class Alloc>
@@ -18,6 +40,10 @@ public:
 
     [[nodiscard]] Alloc get() const noexcept { return alloc_; }
     void set(const Alloc& alloc) noexcept { alloc_ = alloc; }
+    void swap(kept_allocator& other) noexcept {
+        using std::swap;
+        swap(alloc_, other.alloc_);
+    }
 
 private:
     [[no_unique_address]] Alloc alloc_;

@@ -1,9 +1,10 @@
-// What C++23 gives containers for ranges, for C++20: the tag of constructors, and which ranges a container takes. Depends on the
-// standard library only.
+// What C++23 gives containers for ranges, for C++20: the tag of constructors, and which ranges a container takes; and what these
+// are counted by. Depends on the standard library only.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <ranges>
 #include <type_traits>
 #include <utility>
@@ -28,6 +29,38 @@ namespace detail {
 template <class Range, class Value>
 concept range_of_elements =
     std::ranges::input_range<Range> && std::convertible_to<std::ranges::range_reference_t<Range>, Value>;
+
+/// One that says how many elements it has before they are read: it can be walked twice, or knows.
+template <class Range>
+concept counted_range = std::ranges::forward_range<Range> || std::ranges::sized_range<Range>;
+template <counted_range Range>
+[[nodiscard]] std::size_t count_of(Range& range) {
+    return static_cast<std::size_t>(std::ranges::distance(range));
+}
+
+/// The elements of a container, to be moved out of it.
+template <class Container>
+[[nodiscard]] auto moved_elements(Container& of) noexcept {
+    return std::ranges::subrange(std::move_iterator(of.begin()), std::move_iterator(of.end()));
+}
+
+/// By its category, not by its concept: std::move_iterator, before C++23.
+template <class Iterator>
+concept forward_iterator_of_std =
+    std::derived_from<typename std::iterator_traits<Iterator>::iterator_category, std::forward_iterator_tag>;
+
+/// Two iterators as a range, a counted one where the standard's containers would count, too.
+template <std::input_iterator Iterator>
+[[nodiscard]] auto range_between(Iterator first, Iterator last) {
+    if constexpr (forward_iterator_of_std<Iterator> && !std::forward_iterator<Iterator> &&
+                  !std::sized_sentinel_for<Iterator, Iterator>) {
+        const auto count = static_cast<std::size_t>(std::distance(first, last));
+        return std::ranges::subrange<Iterator, Iterator, std::ranges::subrange_kind::sized>(std::move(first),
+                                                                                            std::move(last), count);
+    } else {
+        return std::ranges::subrange(std::move(first), std::move(last));
+    }
+}
 
 } // namespace detail
 } // namespace remanence

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,8 @@ inline void change(all& here, model& expected, std::uint64_t seed) {
         expected.plain.resize(5'000, 1);
     } else { // one change in a section, so that no other announces for it
         const auto offset = static_cast<std::ptrdiff_t>(random() % expected.plain.size());
-        switch (seed % 4) {
+        const std::vector<std::uint64_t> some(seed % 300, seed);
+        switch (seed % 9) {
         case 0:
             here.plain.push_back(seed);
             expected.plain.push_back(seed);
@@ -56,6 +58,30 @@ inline void change(all& here, model& expected, std::uint64_t seed) {
         case 2:
             here.plain.insert(here.plain.begin() + offset, seed);
             expected.plain.insert(expected.plain.begin() + offset, seed);
+            break;
+        case 3:
+            here.plain.insert_range(here.plain.begin() + offset, some);
+            expected.plain.insert(expected.plain.begin() + offset, some.begin(), some.end());
+            break;
+        case 4:
+            here.plain.insert_range(here.plain.begin() + offset, some | std::views::reverse);
+            expected.plain.insert(expected.plain.begin() + offset, some.begin(), some.end());
+            break;
+        case 5:
+            here.plain.append_range(some);
+            here.plain.resize(here.plain.size() + 3, seed);
+            expected.plain.insert(expected.plain.end(), some.begin(), some.end());
+            expected.plain.resize(expected.plain.size() + 3, seed);
+            break;
+        case 6:
+            here.plain.assign(here.plain.begin() + 1, here.plain.end());
+            expected.plain.erase(expected.plain.begin());
+            break;
+        case 7:
+            here.items.assign_range(std::views::reverse(here.items));
+            std::ranges::reverse(expected.items);
+            here.plain.insert(here.plain.begin() + offset, seed % 200, seed);
+            expected.plain.insert(expected.plain.begin() + offset, seed % 200, seed);
             break;
         default:
             erase_if(here.plain, [&](std::uint64_t each) { return each == seed - 1; });
@@ -69,7 +95,7 @@ inline void change(all& here, model& expected, std::uint64_t seed) {
         const std::size_t at = number % (expected.items.size() + 1);
         const auto offset = static_cast<std::ptrdiff_t>(at);
         const bool is_there = at != expected.items.size();
-        switch (random() % 9) {
+        switch (random() % 10) {
         case 0:
         case 1:
             here.items.push_back(item{string_pi(name), {number, seed}});
@@ -106,7 +132,17 @@ inline void change(all& here, model& expected, std::uint64_t seed) {
                 std::swap(expected.items[at], expected.items.front());
             }
             break;
-        case 7:
+        case 7: {
+            const auto count = std::min(number % 5, expected.items.size() - at);
+            const std::vector<model_item> copies(expected.items.begin() + offset,
+                                                 expected.items.begin() + offset + static_cast<std::ptrdiff_t>(count));
+            here.items.reserve(here.items.size() + number % 7);
+            here.items.insert(here.items.begin(), here.items.begin() + offset,
+                              here.items.begin() + offset + static_cast<std::ptrdiff_t>(count));
+            expected.items.insert(expected.items.begin(), copies.begin(), copies.end());
+            break;
+        }
+        case 8:
             here.text.replace(number % (expected.text.size() + 1), number % 100, name);
             expected.text.replace(number % (expected.text.size() + 1), number % 100, name);
             if (i % 4 == 0) { // over the end, or what is there

@@ -202,13 +202,13 @@ TEST(vector_pi, appends_where_there_is_room_whatever_its_elements) {
     some.resize(6, 3);
     const std::vector<throwing_move> more{4, 5};
     some.insert(some.end(), more.begin(), more.end());
-    throwing_move::copies_left = 4; // two come from `more`, two more come in
+    throwing_move::copies_left = 2; // each is made where it stays
     EXPECT_NO_THROW(some.insert(some.end(), more.begin(), more.end()));
     throwing_move::copies_left = -1;
     EXPECT_EQ(some.data(), first);
     ASSERT_EQ(some.size(), 10U);
     some.erase(some.end() - 2, some.end());
-    throwing_move::copies_left = 3;
+    throwing_move::copies_left = 1;
     EXPECT_THROW(some.insert(some.end(), more.begin(), more.end()), std::runtime_error);
     throwing_move::copies_left = -1;
     std::vector<int> numbers;
@@ -297,6 +297,14 @@ TEST(vector_pi, erases_up_to_where_the_predicate_throws) {
                           }),
                  std::runtime_error);
     EXPECT_EQ(some, (ints{1, 3, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
+}
+
+TEST(vector_pi, keeps_all_when_the_predicate_throws_at_once) {
+    rem::vector_pi<std::string, std::allocator<std::string>> some(3, std::string("a text in a block of its own"));
+    const auto before = some;
+    EXPECT_THROW(erase_if(some, [](const std::string&) -> bool { throw std::runtime_error("injected"); }),
+                 std::runtime_error);
+    EXPECT_EQ(some, before);
 }
 
 TEST(vector_pi, works_at_another_address) {
