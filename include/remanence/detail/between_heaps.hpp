@@ -57,6 +57,11 @@ void swap_by_value(Container& a, Container& b) {
     }
 }
 
+[[noreturn]] inline void refuse_to_merge_own() {
+    throw std::invalid_argument("remanence: merge() from a container in one of its own elements, which move meanwhile: "
+                                "move that to a container of its own before");
+}
+
 /// A part of an element as what makes another one: copied if that is possible, so that the container it is in keeps it when
 /// the other one cannot be made. It has to be made anew there in any case.
 template <class Part>

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -135,6 +136,11 @@ public:
         return remove(at, [&](void* slot) { nodes::move(slot, into); });
     }
 
+    /// Whether this is an address in one of the nodes. O(nodes).
+    [[nodiscard]] bool has_in_nodes(const void* address) const noexcept {
+        return root_.get() != nullptr && is_below(root_.get(), address);
+    }
+
     void clear() noexcept {
         const announce_to announce(alloc());
         announce(this, sizeof *this);
@@ -240,6 +246,18 @@ private:
     static void adopt(node* parent, std::size_t index, node* child, const announce_to& announce) noexcept {
         announce(child, sizeof *child);
         nodes::set_child(parent, index, child);
+    }
+
+    [[nodiscard]] static bool is_below(node* n, const void* address) noexcept { // NOLINT(misc-no-recursion): likewise
+        const std::less<> before;
+        const auto* const begin = reinterpret_cast<const std::byte*>(n);
+        if (!before(address, begin) && before(address, begin + nodes::bytes_of(n)))
+            return true;
+        for (std::size_t i = 0; n->height != 0 && i <= n->count; ++i) {
+            if (is_below(nodes::child(n, i), address))
+                return true;
+        }
+        return false;
     }
 
     void destroy_all() noexcept {

@@ -168,7 +168,8 @@ public:
         return *this;
     }
     btree_container& operator=(btree_container&& other) noexcept(alloc_traits::is_always_equal::value &&
-                                                                 std::is_nothrow_copy_assignable_v<key_compare>) {
+                                                                 std::is_nothrow_copy_assignable_v<key_compare> &&
+                                                                 std::is_nothrow_copy_constructible_v<key_compare>) {
         if (this == &other)
             return *this;
         constexpr bool propagates = alloc_traits::propagate_on_container_move_assignment::value;
@@ -384,12 +385,18 @@ public:
     }
     /// From containers with the same elements, kind of allocator and node size, whatever their comparator and kind. Between
     /// different allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the
-    /// rest moved.
+    /// rest moved. From a container in one of its own elements it throws std::invalid_argument, and nothing happens.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
         if (static_cast<const void*>(std::addressof(from)) == this)
             return;
+        if constexpr (tree::nodes::k_is_inline) {
+            if constexpr (contains_in_itself<value_type, std::remove_cvref_t<Other>>()) {
+                if (tree_.has_in_nodes(std::addressof(from)))
+                    refuse_to_merge_own();
+            }
+        }
         for (auto each = from.begin(); each != from.end();) {
             const target found = target_of(tree::key_of(*each));
             if (found.is_there) {
@@ -574,13 +581,15 @@ private:
             (void)put_by_value(tree_.end(), tree::nodes::value(each.node, each.index));
         }
     }
-    /// Has what the other has, which becomes empty.
+    /// Has what the other has, which becomes empty. It may be owned by an element of this one: these go last.
     template <bool TakesAllocator>
-    void become(btree_container& other) noexcept {
+    void become(btree_container& other) noexcept(std::is_nothrow_copy_constructible_v<key_compare>) {
+        tree taken(other.tree_.compare(), other.tree_.alloc());
+        taken.steal(other.tree_);
         tree_.clear();
         if constexpr (TakesAllocator)
-            tree_.set_alloc(other.tree_.alloc());
-        tree_.steal(other.tree_);
+            tree_.set_alloc(taken.alloc());
+        tree_.steal(taken);
     }
 
     tree tree_;

@@ -160,7 +160,8 @@ public:
     }
     hash_container& operator=(hash_container&& other) noexcept(alloc_traits::is_always_equal::value &&
                                                                std::is_nothrow_copy_assignable_v<hasher> &&
-                                                               std::is_nothrow_copy_assignable_v<key_equal>) {
+                                                               std::is_nothrow_copy_assignable_v<key_equal> &&
+                                                               k_functions_copy_freely) {
         if (this == &other)
             return *this;
         constexpr bool propagates = alloc_traits::propagate_on_container_move_assignment::value;
@@ -365,12 +366,19 @@ public:
         return iterator(found.is_there ? found.at : put_handle(found.hash, one));
     }
     /// From containers with the same elements and kind of allocator, whatever their hash and equality. Between different
-    /// allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the rest moved.
+    /// allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the rest moved. From a
+    /// container in one of its own elements it throws std::invalid_argument, and nothing happens.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
         if (static_cast<const void*>(std::addressof(from)) == this)
             return;
+        if constexpr (table::block::slot::k_is_inline) {
+            if constexpr (contains_in_itself<value_type, std::remove_cvref_t<Other>>()) {
+                if (table_.has_in_block(std::addressof(from)))
+                    refuse_to_merge_own();
+            }
+        }
         for (auto each = from.begin(); each != from.end();) {
             const target found = target_of(table::key_of(*each));
             const auto next = std::next(each);
@@ -506,14 +514,17 @@ private:
             (void)put_by_value(table_.hash_of(table::key_of(one)), one);
         }
     }
-    /// Has what the other has, which becomes empty, and its functions. If these throw, this one is empty.
+    /// Has what the other has, which becomes empty, and its functions. If the assignment of these throws, both are empty. The
+    /// other may be owned by an element of this one: these go last.
     template <bool TakesAllocator>
     void become(hash_container& other) {
+        table taken(other.table_.hash(), other.table_.equal(), other.table_.alloc());
+        taken.steal(other.table_);
         table_.clear();
-        table_.set_functions(other.table_.hash(), other.table_.equal());
+        table_.set_functions(taken.hash(), taken.equal());
         if constexpr (TakesAllocator)
-            table_.set_alloc(other.table_.alloc());
-        table_.steal(other.table_);
+            table_.set_alloc(taken.alloc());
+        table_.steal(taken);
     }
 
     table table_;

@@ -32,6 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -363,6 +364,13 @@ public:
             announce(at.slot, block::slot::k_slot_bytes);
         block::slot::move(at.slot, into);
         leave(at, announce);
+    }
+    /// Whether this is an address in the block.
+    [[nodiscard]] bool has_in_block(const void* address) const noexcept {
+        const std::less<> before;
+        const std::byte* const begin = block_.get();
+        return begin != nullptr && !before(address, begin) &&
+               before(address, begin + block::units(buckets()) * sizeof(typename block::unit));
     }
     void clear() noexcept {
         const announce_to announce(alloc());

@@ -66,4 +66,29 @@ consteval bool is_self_contained() {
     }
 }
 
+/// Whether an object of such a type has a Part in its own bytes, not only in memory that it owns.
+template <class T, class Part>
+consteval bool contains_in_itself();
+
+template <class Part, class... Members>
+consteval bool any_contains_in_itself(type_list<Members...>) {
+    return (contains_in_itself<std::remove_cv_t<Members>, Part>() || ...);
+}
+/// `T`: self-contained.
+template <class T, class Part>
+consteval bool contains_in_itself() {
+    using element = typename element_of_arrays<T>::type;
+    if constexpr (!std::is_same_v<element, T>) {
+        return contains_in_itself<std::remove_cv_t<element>, Part>();
+    } else if constexpr (is_plain_bytes_v<T>) {
+        return false;
+    } else if constexpr (is_known_self_contained<T>::value) {
+        return std::is_base_of_v<Part, T>;
+    } else if constexpr (has_known_parts_v<T>) {
+        return any_contains_in_itself<Part>(known_parts<T>{});
+    } else {
+        return any_contains_in_itself<Part>(member_types<T>{});
+    }
+}
+
 } // namespace remanence::detail
