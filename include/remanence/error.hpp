@@ -40,6 +40,7 @@ enum class errc : int {
     recovery_needed = 27,       ///< opened read-only, but the heap must be recovered first
     rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
     undeclared_change = 29,     ///< a library that checks commits: a declared section changed what it did not announce
+    unlinked = 30,              ///< the heap's file, or its log, was removed or replaced while it was open
 };
 
 /// The category of `errc`; its messages are one general sentence per code.

@@ -287,6 +287,8 @@ public:
     /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
     /// the heap open, while a section is open or a commit of another thread waits for the device; so it does when
     /// commit_at_close meets errc::no_space, with every change still in memory. After any other error the heap is closed too.
+    /// errc::unlinked: its file was removed or replaced, and what was committed is lost with it. errc::log_foreign: all of it
+    /// is in the file, but a log of another heap beside it keeps it from being opened.
     void close();
     /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
@@ -298,6 +300,7 @@ public:
     /// its changes, call it again when there is space. errc::io: the heap is poisoned, every later commit says
     /// errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
+    /// errc::unlinked: the heap's file or its log was removed or replaced, nothing was written. A heap that was renamed goes on.
     /// errc::foreign_pointer (builds of the library that check), errc::read_only, errc::section_conflict: nothing was
     /// done. It takes every change, in a declared section, too.
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.

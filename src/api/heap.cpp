@@ -152,9 +152,11 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     std::filesystem::path place = std::filesystem::absolute(path, unknown);
     if (!unknown)
         place = std::filesystem::weakly_canonical(place, unknown);
-    auto engine = txn::engine::open(files, (unknown ? path : place).string(), engine_mode, internal, abi);
+    if (unknown)
+        place = path;
+    auto engine = txn::engine::open(files, place.string(), engine_mode, internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
-    if (is_place_taken && detail::registry::holds(path)) // two readers share its lock
+    if (is_place_taken && detail::registry::holds(place)) // two readers share its lock
         refuse(path, errc::in_use, "it is open in this process already. Use that handle.");
     if (!engine)
         detail::raise(engine.why());

@@ -161,7 +161,7 @@ void remove(heap_impl& impl) noexcept;
 /// The path of the open heap whose addresses these are; empty when there is none. Safe while heaps open and close.
 [[nodiscard]] std::string path_at(const void* address);
 /// Whether this process has the file open as a heap. Walks the whole table: for error paths.
-[[nodiscard]] bool holds(const std::filesystem::path& path) noexcept;
+[[nodiscard]] bool holds(const std::filesystem::path& path);
 /// The process's one exclusive writable heap; null when there are none or several.
 [[nodiscard]] heap_impl* only_exclusive() noexcept;
 } // namespace registry

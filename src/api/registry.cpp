@@ -81,12 +81,14 @@ std::string path_at(const void* address) {
     return impl != nullptr && impl->engine->contains(address) ? impl->path.string() : std::string();
 }
 
-bool holds(const std::filesystem::path& path) noexcept {
+bool holds(const std::filesystem::path& path) {
     std::lock_guard guard(changing); // no heap closes meanwhile
     for (auto& slot : slots) {
         const heap_impl* impl = slot.load(std::memory_order_acquire);
-        std::error_code unknown;
-        if (impl != nullptr && std::filesystem::equivalent(impl->path, path, unknown))
+        if (impl == nullptr)
+            continue;
+        auto is_its_own = impl->engine->is_at(path.string());
+        if (is_its_own && *is_its_own)
             return true;
     }
     return false;

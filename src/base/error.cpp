@@ -68,6 +68,8 @@ const char* sentence(errc code) {
         return "the section was rolled back";
     case errc::undeclared_change:
         return "a declared section changed what it did not announce";
+    case errc::unlinked:
+        return "the file has lost its name";
     }
     return "unknown error";
 }

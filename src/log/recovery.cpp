@@ -1,6 +1,7 @@
 #include "log/recovery.hpp"
 
 #include "base/checksum.hpp"
+#include "log/redo_log.hpp"
 
 #include <span>
 #include <vector>
@@ -90,6 +91,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         REM_TRY(restore_other_superblock(store));
         return outcome;
     }
+    REM_TRY(lock_log(**log));
     REM_TRY(store.confirm());          // before pages are folded, or the log is removed, on its word
     auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
     if (!records)
@@ -102,7 +104,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
             return brought.error();
         outcome = *brought;
     }
-    REM_TRY(remove_log(files, store.path()));
+    REM_TRY(remove_log(files, (*log)->path(), **log));
     return outcome;
 }
 
@@ -120,8 +122,8 @@ result<void> check_clean(os::file_system& files, const store::heap_file& store) 
 
 // No sync of the directory: should the log come back after a power loss, it lies beside a clean heap that is not older
 // than it, and the next open removes it again.
-result<void> remove_log(os::file_system& files, const std::string& heap_path) {
-    return files.remove("log: remove", store::log_path(heap_path));
+result<void> remove_log(os::file_system& files, const std::string& path, os::file& log) {
+    return files.remove("log: remove", path, log);
 }
 
 } // namespace remanence::log

@@ -32,12 +32,14 @@ struct recovery_outcome {
 };
 
 /// Precondition: the store was opened for reading and writing. Afterwards it is clean and there is no log.
-/// Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file).
+/// Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file); in_use, when the log is another
+/// open heap's.
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress);
 
 /// I3: a heap that says it was closed cleanly must not be older than a log that lies beside it. Changes nothing.
 result<void> check_clean(os::file_system& files, const store::heap_file& store);
-/// Removes the log of a heap whose superblock says that it is clean.
-result<void> remove_log(os::file_system& files, const std::string& heap_path);
+/// Removes this name of the log of a heap whose superblock says that it is clean; another heap's log that has the name
+/// stays.
+result<void> remove_log(os::file_system& files, const std::string& path, os::file& log);
 
 } // namespace remanence::log

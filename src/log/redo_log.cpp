@@ -26,19 +26,64 @@ result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std
     return {};
 }
 
+unexpected log_in_use(const std::string& path) {
+    return fail(
+        errc::in_use,
+        "the redo log " + path +
+            " is in use: the heap that it belongs to was moved or replaced while it was open, and is open still. "
+            "Close that one first, or move its log to it.",
+        path);
+}
+
+/// A file that is there already came after the heap was opened, which would else have looked at it.
+result<void> check_is_empty(os::file& file) {
+    auto size = file.size();
+    if (!size)
+        return size.error();
+    if (*size == 0)
+        return {};
+    return fail(errc::log_foreign,
+                file.path() +
+                    " is in the way, where the redo log of the heap beside it is to be made. It came there after "
+                    "that heap was opened, and may hold the last commits of another one. Move it back to its own "
+                    "heap, or remove it if it is not wanted.",
+                file.path());
+}
+
+/// The file for a log, nobody else's: whoever has a log open holds its lock.
+result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::string& path, unsigned mode) {
+    auto file = files.open_or_create(path, mode);
+    if (!file)
+        return file.error();
+    REM_TRY(lock_log(**file));
+    auto mine = (*file)->is_at(path); // else whoever had the lock removed it
+    if (!mine)
+        return mine.error();
+    if (!*mine)
+        return log_in_use(path);
+    REM_TRY(check_is_empty(**file));
+    return file;
+}
+
 } // namespace
+
+result<void> lock_log(os::file& log) {
+    auto locked = log.try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    return *locked ? result<void>() : log_in_use(log.path());
+}
 
 result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
                                                    const uuid& heap, std::uint64_t epoch,
                                                    std::uint64_t superblock_sequence, unsigned mode,
                                                    std::uint64_t version) {
     const std::string path = store::log_path(heap_path);
-    auto file = files.open_or_create(path, mode);
+    auto file = take_file(files, path, mode);
     if (!file)
         return file.error();
     const std::uint64_t size = format::k_log_header_bytes + format::log_segments_around(0);
     auto build = [&]() -> result<void> {
-        REM_TRY((*file)->resize("log: empty", 0));
         format::log_header header{};
         header.magic = format::k_log_magic;
         header.format_version = 1;
@@ -50,10 +95,11 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
         REM_TRY((*file)->write("log: header", 0, std::as_bytes(std::span(&header, 1))));
         REM_TRY(write_zeros("log: zeros of first segment", **file, format::k_log_header_bytes, size));
         REM_TRY((*file)->sync("log: sync new log"));
-        return files.sync_directory("log: sync directory of new log", path);
+        REM_TRY(files.sync_directory("log: sync directory of new log", path));
+        return store::check_is_at(**file, path); // else another directory may be there now, and was synced
     };
     if (auto built = build(); !built) {
-        (void)files.remove("log: remove failed log", path); // best effort: the error at hand is the one that counts
+        (void)files.remove("log: remove failed log", path, **file); // best effort: the error at hand is what counts
         return built.error();
     }
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));

@@ -35,13 +35,18 @@ enum class durability {
     durable, // onto the device
 };
 
+/// Whoever writes a log, or removes it, holds its lock: its heap's does not keep those out who find the log beside another
+/// one. errc::in_use.
+result<void> lock_log(os::file& log);
+
 class redo_log {
 public:
     using prerequisite = std::function<result<void>()>;
     static constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
 
-    /// Makes an empty log file beside the heap, replacing a stale one; durable, directory entry included, once this
-    /// returns. `version`: of the heap's last commit. errc::no_space leaves nothing behind.
+    /// Makes an empty log file beside the heap, and locks it; durable, directory entry included, once this returns.
+    /// `version`: of the heap's last commit. errc::no_space leaves nothing behind; errc::log_foreign, and nothing changed,
+    /// when there is a file with anything in it; errc::in_use when somebody has that one open.
     static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& heap_path,
                                                     const uuid& heap, std::uint64_t epoch,
                                                     std::uint64_t superblock_sequence, unsigned mode,

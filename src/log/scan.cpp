@@ -65,10 +65,12 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
         // beside a damaged superblock most likely went with a clean close, which that one told of.
         if (auto damaged = store.other_superblock_damage())
             return damaged_superblock(store, *damaged, "needs a redo log, which is not there");
-        return fail(errc::log_missing, // I3
-                    store.path() + " was not closed cleanly, and its redo log " + path +
-                        " is not there. Put the log back beside the heap; without it the last commits are lost.",
-                    path);
+        return fail(
+            errc::log_missing, // I3
+            store.path() + " was not closed cleanly, and its redo log " + path +
+                " is not there. Put the log back beside the heap; without it the last commits are lost. If the heap "
+                "was renamed or moved while it was open, the log may have the heap's former name, and -log.",
+            path);
     }
     auto log = files.open(path, mode);
     if (!log)

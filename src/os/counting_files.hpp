@@ -29,7 +29,9 @@ public:
     result<void> rename_over(site where, const std::string& from, const std::string& to) override {
         return below_.rename_over(where, from, to);
     }
-    result<void> remove(site where, const std::string& path) override { return below_.remove(where, path); }
+    result<void> remove(site where, const std::string& path, file& which) override {
+        return below_.remove(where, path, which);
+    }
     result<void> sync_directory(site where, const std::string& path) override {
         count_sync();
         return below_.sync_directory(where, path);

@@ -36,6 +36,12 @@ private:
 
 enum class unpunchable { is_zeroed, stays };
 
+/// What an open file is called now.
+struct present_name {
+    bool exists = true; // false: none of its names is left, so that nobody can open it any more
+    std::string path{}; // empty: it has a name, but the system does not tell which
+};
+
 /// An open file. Not thread-safe beyond what POSIX gives to pread and pwrite.
 class file {
 public:
@@ -92,8 +98,11 @@ public:
 
     /// Its permission bits.
     virtual result<unsigned> permissions() = 0;
-    /// Whether `path` still names this very file.
+    /// Whether `path` names this very file: itself, not through a symbolic link that is there.
     virtual result<bool> is_at(const std::string& path) = 0;
+    /// The name of this very file, which somebody may have renamed or removed since it was opened; path() if that is one.
+    virtual result<present_name> find_name() = 0;
+    /// As it was opened.
     [[nodiscard]] virtual const std::string& path() const = 0;
 };
 
@@ -116,8 +125,9 @@ public:
     virtual result<void> rename_to_new(site where, const std::string& from, const std::string& to) = 0;
     /// Renames atomically; a file that is at `to` is gone then.
     virtual result<void> rename_over(site where, const std::string& from, const std::string& to) = 0;
-    /// Removes a file; no error when it is absent.
-    virtual result<void> remove(site where, const std::string& path) = 0;
+    /// Removes this name of `which`; no error when it is absent, and nothing done when it is the name of another file. No
+    /// system call compares and removes in one: a file that gets this name between the two is removed, too.
+    virtual result<void> remove(site where, const std::string& path, file& which) = 0;
     /// Makes creations, renames and removals in the directory that holds `path` durable.
     virtual result<void> sync_directory(site where, const std::string& path) = 0;
 };

@@ -123,6 +123,7 @@ public:
     }
     result<unsigned> permissions() override { return below_->permissions(); }
     result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
+    result<present_name> find_name() override { return below_->find_name(); }
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 
 private:
@@ -198,8 +199,12 @@ result<void> overlay_files::rename_to_new(site, const std::string&, const std::s
 
 result<void> overlay_files::rename_over(site, const std::string&, const std::string& to) { return makes_no_files(to); }
 
-result<void> overlay_files::remove(site, const std::string& path) {
-    removed_.insert(path);
+result<void> overlay_files::remove(site, const std::string& path, file& which) {
+    auto named = which.is_at(path);
+    if (!named)
+        return named.error();
+    if (*named)
+        removed_.insert(path);
     return {};
 }
 

@@ -25,7 +25,7 @@ public:
     result<bool> exists(const std::string& path) override;
     result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
     result<void> rename_over(site where, const std::string& from, const std::string& to) override;
-    result<void> remove(site where, const std::string& path) override;
+    result<void> remove(site where, const std::string& path, file& which) override;
     result<void> sync_directory(site where, const std::string& path) override;
 
 private:

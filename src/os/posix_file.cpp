@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <linux/magic.h>
 #include <optional>
 #include <string_view>
@@ -74,7 +75,8 @@ unexpected not_regular(const std::string& path) {
 
 class posix_file final : public file {
 public:
-    posix_file(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+    posix_file(int descriptor, const struct stat& which, std::string path)
+        : descriptor_(descriptor), device_(which.st_dev), inode_(which.st_ino), path_(std::move(path)) {}
     ~posix_file() override {
         // The lock is the descriptor's, which children that were forked meanwhile have, too: they must not give it up, nor keep it.
         if (locked_by_ == ::getpid())
@@ -233,16 +235,28 @@ public:
     }
 
     result<bool> is_at(const std::string& path) override {
-        struct stat mine{};
         struct stat named{};
-        if (::fstat(descriptor_, &mine) != 0)
-            return system_failure(errno, "cannot inspect", path_);
-        if (::stat(path.c_str(), &named) != 0) {
-            if (errno == ENOENT)
+        if (::lstat(path.c_str(), &named) != 0) {
+            if (errno == ENOENT || errno == ENOTDIR)
                 return false;
             return system_failure(errno, "cannot inspect", path);
         }
-        return mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+        return named.st_dev == device_ && named.st_ino == inode_;
+    }
+
+    result<present_name> find_name() override {
+        if (auto there = is_at(path_); there && *there)
+            return present_name{true, path_};
+        struct stat info{};
+        if (::fstat(descriptor_, &info) != 0)
+            return system_failure(errno, "cannot inspect", path_);
+        if (info.st_nlink == 0)
+            return present_name{false, {}};
+        std::error_code unknown;
+        std::string renamed = std::filesystem::read_symlink(path_of_descriptor(), unknown).string();
+        if (auto there = is_at(renamed); there && *there)
+            return present_name{true, std::move(renamed)};
+        return present_name{true, {}};
     }
 
     [[nodiscard]] const std::string& path() const override { return path_; }
@@ -273,10 +287,8 @@ private:
     }
 
     // A second descriptor, since these flags are properties of the open file. Reached by /proc: the name may have changed.
-    int open_again(int flags) const {
-        const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
-        return open_file(self.c_str(), O_WRONLY | flags);
-    }
+    int open_again(int flags) const { return open_file(path_of_descriptor().c_str(), O_WRONLY | flags); }
+    [[nodiscard]] std::string path_of_descriptor() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
     static struct flock lock_of(int type) {
         struct flock lock{};
@@ -342,6 +354,8 @@ private:
     }
 
     int descriptor_;
+    dev_t device_;
+    ino_t inode_;
     pid_t locked_by_ = 0; // 0: nobody, as far as this object knows
     static constexpr int k_refused = -1;
     static constexpr int k_not_tried = -2;
@@ -389,7 +403,12 @@ public:
         return {};
     }
 
-    result<void> remove(site, const std::string& path) override {
+    result<void> remove(site, const std::string& path, file& which) override {
+        auto mine = which.is_at(path);
+        if (!mine)
+            return mine.error();
+        if (!*mine)
+            return {};
         if (::unlink(path.c_str()) == 0 || errno == ENOENT)
             return {};
         return system_failure(errno, "cannot remove", path);
@@ -424,9 +443,12 @@ private:
         }
         if (descriptor < 0)
             return system_failure(errno, "cannot open", path);
-        auto opened = std::make_unique<posix_file>(descriptor, path);
-        if (::fstat(descriptor, &info) != 0)
-            return system_failure(errno, "cannot inspect", path);
+        if (::fstat(descriptor, &info) != 0) {
+            const int code = errno;
+            ::close(descriptor);
+            return system_failure(code, "cannot inspect", path);
+        }
+        auto opened = std::make_unique<posix_file>(descriptor, info, path);
         if (!S_ISREG(info.st_mode))
             return not_regular(path);
         return std::unique_ptr<file>(std::move(opened));

@@ -91,6 +91,7 @@ public:
     }
     result<unsigned> permissions() override { return below_->permissions(); }
     result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
+    result<present_name> find_name() override { return below_->find_name(); }
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 
 private:

@@ -107,6 +107,13 @@ result<void> simulated_disk::rename_over(site where, const std::string& from, co
     return record({.what = kind::rename, .inode = number, .where = where, .path = from, .to = to});
 }
 
+result<void> simulated_disk::remove(site where, const std::string& path, file& which) {
+    auto named = which.is_at(path);
+    if (!named)
+        return named.error();
+    return *named ? remove(where, path) : result<void>();
+}
+
 result<void> simulated_disk::remove(site where, const std::string& path) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(path);

@@ -46,12 +46,14 @@ public:
     result<bool> exists(const std::string& path) override;
     result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
     result<void> rename_over(site where, const std::string& from, const std::string& to) override;
-    result<void> remove(site where, const std::string& path) override;
+    result<void> remove(site where, const std::string& path, file& which) override;
     result<void> sync_directory(site where, const std::string& path) override;
 
     /// Everything recorded since the beginning, or since the last take_trace().
     [[nodiscard]] const std::vector<disk_operation>& trace() const { return trace_; }
     std::vector<disk_operation> take_trace();
+    /// Removes a file, whichever has the name; no error when it is absent.
+    result<void> remove(site where, const std::string& path);
     /// Puts a remark of the test into the trace.
     void marker(site where, std::uint64_t value);
 

@@ -145,6 +145,16 @@ result<bool> simulated_file::is_at(const std::string& path) {
     return disk_.find(path) == number_;
 }
 
+result<present_name> simulated_file::find_name() {
+    const std::scoped_lock guard(disk_.mutex_);
+    if (disk_.find(path_) == number_)
+        return present_name{true, path_};
+    for (const auto& [path, number] : disk_.entries_)
+        if (number == number_)
+            return present_name{true, path};
+    return present_name{false, {}};
+}
+
 simulated_disk::inode& simulated_file::inode() { return *disk_.inodes_[number_]; }
 
 result<void> simulated_file::record(disk_operation operation) {

@@ -34,6 +34,7 @@ public:
     [[nodiscard]] const std::string& path() const override { return path_; }
     result<unsigned> permissions() override { return 0666U; }
     result<bool> is_at(const std::string& path) override;
+    result<present_name> find_name() override;
 
 private:
     simulated_disk::inode& inode();

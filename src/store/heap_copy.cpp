@@ -190,9 +190,9 @@ result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_syste
 copy_in_progress::~copy_in_progress() {
     try {
         if (file_)
-            (void)files_.remove("store: remove failed copy",
-                                building_); // best effort: the error at hand is what counts
-    } catch (const std::bad_alloc&) {       // NOLINT(bugprone-empty-catch): for the text of another error
+            (void)files_.remove("store: remove failed copy", building_,
+                                *file_); // best effort: the error at hand is what counts
+    } catch (const std::bad_alloc&) {    // NOLINT(bugprone-empty-catch): for the text of another error
     }
 }
 
@@ -223,6 +223,7 @@ result<void> copy_in_progress::update(heap_file& heap, const copy_progress& prog
 result<void> copy_in_progress::finish(existing there) {
     REM_TRY(file_->write("store: superblocks of copy", 0, superblocks_));
     REM_TRY(file_->sync("store: sync copy"));
+    REM_TRY(check_is_at(*file_, building_));
     REM_TRY(there == existing::replaced ? files_.rename_over("store: rename copy over another file", building_, path_)
                                         : files_.rename_to_new("store: rename copy", building_, path_));
     file_.reset(); // whoever builds under that name now is another one

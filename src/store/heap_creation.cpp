@@ -47,6 +47,14 @@ std::string name_holders(const std::string& path) {
 
 } // namespace
 
+result<void> check_is_at(os::file& file, const std::string& path) {
+    auto mine = file.is_at(path);
+    if (!mine)
+        return mine.error();
+    return *mine ? result<void>()
+                 : fail(errc::unlinked, path + " was moved or removed while it was being made. Try again.", path);
+}
+
 unexpected in_use(const std::string& path) {
     return fail(errc::in_use, path + " is open elsewhere: " + name_holders(path) + ". Close it there first.", path);
 }
@@ -113,7 +121,7 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
     }
     REM_TRY(check_is_debris(files, **file));
     if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // of what an interrupted creation left
-        (void)files.remove("store: remove file not emptied", building);         // best effort, as below
+        (void)files.remove("store: remove file not emptied", building, **file); // best effort, as below
         return emptied.error();
     }
     return file;
@@ -162,7 +170,7 @@ result<format::superblock> first_superblock(const creation& how) {
 
 } // namespace
 
-result<void> create_empty(os::file_system& files, const std::string& path, const creation& how) {
+result<heap_identity> create_empty(os::file_system& files, const std::string& path, const creation& how) {
     REM_TRY(check_names_are_free(files, path));
     auto file = begin_new(files, path, how.mode);
     if (!file)
@@ -179,15 +187,16 @@ result<void> create_empty(os::file_system& files, const std::string& path, const
                                    std::as_bytes(std::span(&s, 1))));
         }
         REM_TRY((*file)->sync("store: sync new heap"));
+        REM_TRY(check_is_at(**file, building));
         REM_TRY(files.rename_to_new("store: rename new heap", building, path));
         return files.sync_directory("store: sync directory of new heap", path);
     };
     if (auto built = build(); !built) {
-        (void)files.remove("store: remove failed heap",
-                           building); // best effort: the error at hand is the one that counts
+        (void)files.remove("store: remove failed heap", building,
+                           **file); // best effort: the error at hand is the one that counts
         return built.error();
     }
-    return {};
+    return s.uuid;
 }
 
 } // namespace remanence::store

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "os/file.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,9 @@ std::string log_path(const std::string& heap_path);
 /// errc::in_use, for whoever wants the lock of a heap that another one holds.
 unexpected in_use(const std::string& path);
 
+/// errc::unlinked when `path` is not a name of this file any more.
+result<void> check_is_at(os::file& file, const std::string& path);
+
 /// NAME-new, empty and locked: where a heap is built before it gets its name. What an interrupted creation or copy left
 /// there goes: a file that nobody has locked, that begins as a heap or with zeros, and is no heap with anything in it, nor
 /// has a log. errc::in_use when another process builds one; errc::exists, and nothing changed, for any other file.
@@ -31,7 +35,8 @@ struct creation {
 };
 
 /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all. Durable once
-/// this returns. errc::exists when there is a file already; errc::log_foreign when there is a log.
-result<void> create_empty(os::file_system& files, const std::string& path, const creation& how);
+/// this returns. Returns its UUID. errc::exists when there is a file already; errc::log_foreign when there is a log.
+using heap_identity = std::array<std::uint8_t, 16>;
+result<heap_identity> create_empty(os::file_system& files, const std::string& path, const creation& how);
 
 } // namespace remanence::store

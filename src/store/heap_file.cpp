@@ -24,8 +24,13 @@ bool has_redo_log(os::file_system& files, const std::string& path) {
 
 result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, const std::string& path,
                                                      const creation& how) {
-    REM_TRY(create_empty(files, path, how));
+    auto made = create_empty(files, path, how);
+    if (!made)
+        return made.error();
     auto store = open(files, path, os::access::read_write);
+    if (store && (*store)->super().uuid != *made)
+        return fail(errc::unlinked, "the new heap " + path + " was replaced at once, by another one. Open that one.",
+                    path);
     if (store)
         (*store)->confirmed_ = true;
     return store;
@@ -44,6 +49,12 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
             return locked.error();
         if (!*locked)
             return in_use(path);
+        auto name = (*file)->find_name(); // it may have lost it before it was locked
+        if (!name)
+            return name.error();
+        if (!name->exists)
+            return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.",
+                        path);
     }
     auto size = (*file)->size();
     if (!size)

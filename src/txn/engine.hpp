@@ -123,6 +123,8 @@ public:
     /// A commit of declared changes, those announced in the declared section that is open, leaves all others as they are,
     /// uncommitted: the next of everything finds them. Without such a section it takes everything.
     /// New memory is written here, unless `fresh` says that the log may have it.
+    /// errc::unlinked when heap or log has lost its name, errc::log_foreign when another file is where its log belongs:
+    /// nothing written, memory keeps its changes, may be repeated.
     result<std::uint64_t> submit(commit_scope scope = commit_scope::everything,
                                  fresh_contents fresh = fresh_contents::at_home);
     /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
@@ -130,7 +132,8 @@ public:
     result<void> await(std::uint64_t version, log::durability how);
     /// Both halves.
     result<void> commit(log::durability how = log::durability::durable, commit_scope scope = commit_scope::everything);
-    /// Makes everything durable that was committed before the call. From any thread.
+    /// Makes everything durable that was committed before the call. From any thread. errc::unlinked, errc::log_foreign: as
+    /// submit().
     result<void> sync();
     /// The last version that is known to be. From any thread; 0 before the first commit since the heap was opened.
     [[nodiscard]] std::uint64_t durable_through() const;
@@ -138,9 +141,11 @@ public:
     result<void> rollback();
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
     /// changes stay what they are. When there are none, chunks in which no block lies are given back to the file system.
+    /// errc::unlinked, errc::log_foreign: as submit().
     result<void> checkpoint();
     /// Folds, marks the heap clean and removes the log. What is not committed is lost. Chunks in which no block lies are given
-    /// back to the file system. Only await() and destruction may follow.
+    /// back to the file system. Only await() and destruction may follow. errc::unlinked when nobody can open the heap any more;
+    /// errc::log_foreign when all that was done, and another heap's log is where it keeps the next open from the heap.
     result<void> close();
 
     // Checkpoints beside commits. The engine has no thread: somebody else carries them out, step by step.
@@ -222,6 +227,8 @@ public:
     /// I5. From any thread.
     [[nodiscard]] bool is_poisoned() const;
     [[nodiscard]] const std::string& path() const { return store_->path(); }
+    /// Whether `path` names the file of this heap, which may have been renamed since. From any thread.
+    result<bool> is_at(const std::string& path);
     [[nodiscard]] const engine_stats& stats() const { return stats_; }
     /// While it is held nothing is spilled, so that numbers fit together.
     [[nodiscard]] std::unique_lock<std::recursive_mutex> at_rest() const { return std::unique_lock(at_store_); }
@@ -281,6 +288,18 @@ private:
     void accept(const view::change_set& changes, commit_scope scope);
     result<void> prepare(const view::change_set& changes, std::uint64_t record_bytes);
     result<void> begin_session();
+    /// Looks up where heap and log are now, and moves the log beside the heap. errc::unlinked when one of them is nowhere;
+    /// errc::log_foreign when another file is where the log belongs. Nothing is lost then, and it may be repeated.
+    result<void> find_names();
+    result<bool> are_at_names();
+    result<std::string> find_heap();
+    result<void> bring_log(const std::string& heap);
+    result<void> check_is_linked();
+    /// Ends the session of a heap that nobody can open any more, for the reason that find_names() has told.
+    result<void> leave_unlinked(unexpected why);
+    result<void> remove_log();
+    /// What whoever closed the heap must know, after find_names() said why heap or log were not in their places.
+    result<void> tell_what_is_left(unexpected why);
     /// And makes their checksums.
     result<void> write_whole_chunks(view::change_set& changes);
     /// Takes no memory: there is room.
@@ -338,7 +357,9 @@ private:
     engine_options options_;
     std::unique_ptr<store::heap_file> store_;
     std::unique_ptr<view::memory_view> view_;          // its mappings go before the file that holds the lock
+    std::string heap_name_;                            // as of the last find_names(); guarded by at_store_
     std::unique_ptr<log::redo_log> log_;               // from the first commit on
+    std::string log_name_;                             // likewise, if there is a log
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::unique_ptr<alloc::block_allocator> allocator_;
     mutable os::quick_mutex allocation_; // guards allocator_ and the view's growth

@@ -2,8 +2,6 @@
 
 #include "txn/engine.hpp"
 
-#include "log/recovery.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -23,6 +21,7 @@ result<void> engine::checkpoint() {
     REM_TRY(usable());
     if (!log_)
         return {};
+    REM_TRY(find_names());
     return poisoning_without_memory([&]() -> result<void> {
         REM_TRY(finish_run());
         REM_TRY(forget_unused_if_committed());
@@ -78,9 +77,16 @@ result<void> engine::close() {
         return usable();
     if (view_->has_spilled())
         REM_TRY(rollback());
+    if (!log_ && !options_.read_only)
+        REM_TRY(check_is_linked());
     if (!log_) // nothing was committed: the file is as it was, but for what was spilled
         return spilled_bytes_ == 0 ? result<void>() : poisoning_without_memory([&] { return discard_owed(); });
     return poisoning_without_memory([&]() -> result<void> {
+        auto found = find_names();
+        if (is_poisoned())
+            return found;
+        if (!found && !check_is_linked())
+            return leave_unlinked(found.error());
         REM_TRY(finish_run());
         if (!unused_chunks().empty()) {
             REM_TRY(rollback()); // what is not committed may use some of them, or have freed others
@@ -88,13 +94,14 @@ result<void> engine::close() {
         }
         if (auto folded = fold(true); !folded)
             return poison(folded.error());
-        if (auto removed = log::remove_log(files_, path()); !removed)
+        if (auto removed = remove_log(); !removed)
             return poison(removed.error());
         if (store_->has_second_homes()) {
             store_->left_all_former_homes();
             owes_discard_ = true; // for the end of the file may be one of theirs
         }
-        return discard_owed();
+        REM_TRY(discard_owed());
+        return found ? result<void>() : tell_what_is_left(found.error());
     });
 }
 

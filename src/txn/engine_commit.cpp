@@ -198,6 +198,7 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents f
     }
     if (options_.inspect)
         REM_TRY(options_.inspect(*this, *changes, *allocator_));
+    REM_TRY(find_names());
 
     log::record_builder record(log_ ? log_->take_memory() : page_aligned_bytes());
     const std::uint64_t record_bytes =
@@ -275,6 +276,10 @@ result<void> engine::sync() {
         return {};
     REM_TRY(usable());
     const log::redo_log* const log = shared_log_;
+    if (log != nullptr) {
+        const std::lock_guard alone(at_store_);
+        REM_TRY(find_names());
+    }
     return log == nullptr ? result<void>() : await(log->submitted_through(), log::durability::durable);
 }
 
@@ -342,13 +347,15 @@ result<void> engine::begin_session() {
         return mode.error();
     // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
     if (version_ == 0)
-        REM_TRY(files_.sync_directory("store: sync directory before first log", path()));
-    auto log = log::redo_log::create(files_, path(), super.uuid, super.epoch + 1, super.sequence + 1, *mode, version_);
+        REM_TRY(files_.sync_directory("store: sync directory before first log", heap_name_));
+    auto log =
+        log::redo_log::create(files_, heap_name_, super.uuid, super.epoch + 1, super.sequence + 1, *mode, version_);
     if (!log)
         return log.error();
     if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false, format::k_log_header_bytes); !begun)
         return poison(begun.error());
     log_ = std::move(*log);
+    log_name_ = store::log_path(heap_name_);
     shared_log_ = log_.get();
     return {};
 }

@@ -16,6 +16,7 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     std::unique_ptr<engine> opened(new engine(files, options));
     std::optional<os::reservation> place;
     REM_TRY(opened->open_store(path, mode, abi, place));
+    opened->heap_name_ = path;
     REM_TRY(opened->open_memory(std::move(*place)));
     opened->stats_.open_time = std::chrono::steady_clock::now() - started;
     return opened;

@@ -36,7 +36,11 @@ result<void> copy_heap(os::file_system& files, const std::string& from, const st
     auto begin = [&] { return remanence::store::copy_in_progress::begin(files, to, 0600); };
     auto copy = begin();
     if (!copy && copy.why().message.find("when it was complete") != std::string::npos) { // it says to remove it
-        REM_TRY(files.remove("test: remove complete copy", remanence::store::new_path(to)));
+        const std::string name = remanence::store::new_path(to);
+        auto complete = files.open(name, os::access::read_only);
+        if (!complete)
+            return complete.error();
+        REM_TRY(files.remove("test: remove complete copy", name, **complete));
         copy = begin();
     }
     if (!copy)

@@ -1,8 +1,10 @@
 #include "other_purposes.hpp"
 
 #include "copied_store.hpp"
+#include "crash_states.hpp"
 #include "engine_store.hpp"
 #include "format/log_record.hpp"
+#include "os/crash_walk.hpp"
 #include "os/simulated_disk.hpp"
 #include "session.hpp"
 #include "store/heap_creation.hpp"
@@ -270,46 +272,54 @@ void overwrite_what_was_written(const std::string& dropped) {
     throw violation("no record was written");
 }
 
-// A log that somebody else's hand put beside an open heap does not spoil that heap's own.
+// A heap that was renamed takes its log along.
 
-std::vector<std::byte> bytes_of(os::file_system& files, const std::string& path) {
-    auto file = std::move(*files.open(path, os::access::read_only));
-    std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
-    require(file->read(0, bytes), "read " + path);
-    return bytes;
-}
-
-void put(os::file_system& files, const std::string& path, const std::vector<std::byte>& bytes) {
-    auto file = std::move(*files.open_or_create(path, 0600));
-    require(file->write("test", 0, bytes), "write " + path);
-}
-
-/// The heap is restored from an older copy and opened; then a log that was kept from a later session comes back, too.
-void begin_log_in_spite_of_old_one(const std::string& dropped) {
-    program at_work(dropped);
-    at_work.open();
-    std::byte* block = at_work.add(2 * MiB);
-    at_work.commit();
-    at_work.close();
-    const auto heap_before = bytes_of(at_work.disk(), k_heap);
-    at_work.open();
-    for (unsigned value = 1; value < 4; value++) { // more than one segment
-        fill_parts(block, 2 * MiB, static_cast<int>(value));
-        at_work.commit();
+/// Beside the heap, or with its former name, whichever renamings of `pending` persisted.
+void expect_log_to_follow(os::crash_walk& walk, os::simulated_disk& disk, const trace& operations,
+                          const std::string& renamed, bool is_acknowledged) {
+    std::vector<os::persisted_part> all;
+    std::vector<std::size_t> renamings; // in `all`
+    for (const std::uint32_t each : walk.pending()) {
+        if (operations[each].what == os::disk_operation::kind::rename)
+            renamings.push_back(all.size());
+        all.push_back({.operation = each});
     }
-    at_work.die();
-    const auto later_log = bytes_of(at_work.disk(), k_log);
+    for (unsigned kept = 0; kept < 1U << renamings.size(); kept++) {
+        auto parts = all;
+        for (std::size_t i = renamings.size(); i-- > 0;) {
+            if ((kept >> i & 1U) == 0)
+                parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(renamings[i]));
+        }
+        walk.build(parts);
+        const bool is_renamed = *disk.exists(renamed);
+        const bool has_followed = *disk.exists(remanence::store::log_path(renamed));
+        if (has_followed && !is_renamed)
+            throw violation("the log went where the heap is not");
+        if (is_acknowledged && !(is_renamed && has_followed))
+            throw violation("a commit was acknowledged, and the log is not beside the heap");
+    }
+}
 
-    program restored(dropped);
-    put(restored.disk(), k_heap, heap_before);
-    restored.open();
-    put(restored.disk(), k_log, later_log);
-    *block = std::byte{9};
-    restored.commit();
-    restored.die();
-    restored.open();
-    if (*block != std::byte{9})
-        throw violation("the commit is lost");
+void take_log_along(const std::string& dropped) {
+    const std::string renamed = "elsewhere/heap";
+    program at_work(dropped);
+    os::simulated_disk& disk = at_work.disk();
+    const auto start = disk.now();
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    const std::size_t before = disk.trace().size();
+    require(disk.rename_to_new("test: rename heap", k_heap, renamed), "rename");
+    at_work.add(100);
+    at_work.commit();
+    at_work.die();
+    const trace operations = disk.take_trace();
+    disk.rewind(start);
+    os::crash_walk walk(disk, operations);
+    for (std::size_t position = before; position <= operations.size(); position++) {
+        walk.advance_to(static_cast<std::uint32_t>(position));
+        expect_log_to_follow(walk, disk, operations, renamed, position == operations.size());
+    }
 }
 
 // What a copy that was cut short has left is no part of the next one.
@@ -358,8 +368,7 @@ const std::map<std::string, purpose>& other_purposes() {
                                       broken_without<leave_nothing_behind>};
     static const purpose written_ahead{"a commit overwrites what was written before, and changes no metadata",
                                        broken_without<overwrite_what_was_written>};
-    static const purpose in_spite_of_old_log{"a log that comes back beside an open heap does not spoil the next one",
-                                             broken_without<begin_log_in_spite_of_old_one>};
+    static const purpose log_follows{"a heap that was renamed takes its log along", broken_without<take_log_along>};
     static const purpose nothing_copied{"what an interrupted copy left is no part of the next one",
                                         broken_without<copy_where_one_was_cut_short>};
     static const purpose space{"the space of homes that chunks left goes back to the file system",
@@ -378,7 +387,9 @@ const std::map<std::string, purpose>& other_purposes() {
         {"log: remove failed log", nothing_left},
         {"log: remove", nothing_left},
         {"log: zeros of segments", written_ahead},
-        {"log: empty", in_spite_of_old_log},
+        {"store: sync directory of renamed heap", log_follows},
+        {"log: rename after heap", log_follows},
+        {"log: sync directory of renamed log", log_follows},
         {"store: empty new file", nothing_copied},
     };
     return all;

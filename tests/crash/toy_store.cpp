@@ -118,7 +118,8 @@ private:
 
     result<void> create() {
         const std::string fresh = path_ + "-new";
-        REM_TRY(files_.remove(toy_sites::k_new_file, fresh));
+        if (auto left = files_.open(fresh, os::access::read_only))
+            REM_TRY(files_.remove(toy_sites::k_new_file, fresh, **left));
         auto created = files_.open_or_create(fresh, 0600);
         if (!created)
             return created.error();

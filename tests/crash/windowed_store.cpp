@@ -85,7 +85,7 @@ public:
         if (!log_)
             return {};
         REM_TRY(checkpoint_all(true));
-        return log::remove_log(files_, path_);
+        return log::remove_log(files_, log_->file().path(), log_->file());
     }
     void* allocate(std::uint64_t bytes) override {
         if (*used() + bytes >= k_memory_bytes)

@@ -59,6 +59,7 @@ public:
     }
     result<unsigned> permissions() override { return below_->permissions(); }
     result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
+    result<os::present_name> find_name() override { return below_->find_name(); }
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 
 private:
@@ -97,9 +98,9 @@ public:
         observer_.ends(where);
         return done;
     }
-    result<void> remove(os::site where, const std::string& path) override {
+    result<void> remove(os::site where, const std::string& path, os::file& which) override {
         observer_.begins(where);
-        auto done = below_.remove(where, path);
+        auto done = below_.remove(where, path, which);
         observer_.ends(where);
         return done;
     }

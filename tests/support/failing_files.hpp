@@ -46,8 +46,8 @@ public:
     result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
         return call<void>("rename_over", from, [&] { return below_.rename_over(where, from, to); });
     }
-    result<void> remove(os::site where, const std::string& path) override {
-        return call<void>("remove", path, [&] { return below_.remove(where, path); });
+    result<void> remove(os::site where, const std::string& path, os::file& which) override {
+        return call<void>("remove", path, [&] { return below_.remove(where, path, which); });
     }
     result<void> sync_directory(os::site where, const std::string& path) override {
         return call<void>("sync_directory", path, [&] { return below_.sync_directory(where, path); });
@@ -104,6 +104,9 @@ private:
         }
         result<bool> is_at(const std::string& path) override {
             return call<bool>("is_at", [&] { return below_->is_at(path); });
+        }
+        result<os::present_name> find_name() override {
+            return call<os::present_name>("find_name", [&] { return below_->find_name(); });
         }
         [[nodiscard]] const std::string& path() const override { return below_->path(); }
 

@@ -18,9 +18,10 @@ protected:
         store_on_disk::SetUp();
         begin();
     }
-    /// Starts a session: a log, and a superblock that needs it.
+    /// Starts a session: a log, and a superblock that needs it. The log of one that a test cut short would be in the way.
     void begin() {
         const auto& super = store_->super();
+        ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
         auto log = redo_log::create(disk_, k_path, super.uuid, super.epoch + 1, super.sequence + 1, 0600,
                                     super.checkpoint_version);
         ASSERT_TRUE(log);

@@ -99,7 +99,7 @@ TEST_F(log_salvage, of_what_is_whole_is_a_recovery) {
     EXPECT_TRUE(damage_.empty()) << damage_[0].message;
     EXPECT_EQ(outcome->commits, 3U);
     EXPECT_TRUE(store_->is_clean());
-    ASSERT_TRUE(remove_log(disk_, k_path)); // salvage leaves it, for whoever looks
+    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path))); // salvage leaves it, for whoever looks
     ASSERT_TRUE(reopen());
     expect_state(3);
 }

@@ -416,7 +416,7 @@ TEST_F(recovery_of_window, finds_damage_in_either_part) {
     EXPECT_EQ(outcome->commits, 2U); // those before it
     ASSERT_EQ(damage.size(), 1U);
     EXPECT_EQ(damage[0].offset, offsets_[7]);
-    ASSERT_TRUE(remove_log(disk_, k_path)); // salvage leaves it, for whoever looks
+    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path))); // salvage leaves it, for whoever looks
     ASSERT_TRUE(reopen());
     expect_state(7);
 }

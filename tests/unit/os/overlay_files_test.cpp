@@ -40,7 +40,10 @@ TEST(overlay_files, removed_names_are_gone_here_only) {
     fill(disk, "x");
     overlay_files overlay(disk);
     ASSERT_TRUE(*overlay.exists(k_path));
-    ASSERT_TRUE(overlay.remove("test", k_path));
+    auto file = std::move(*overlay.open(k_path, access::read_only));
+    ASSERT_TRUE(overlay.remove("test", "dir/other", *file));
+    EXPECT_TRUE(*overlay.exists(k_path));
+    ASSERT_TRUE(overlay.remove("test", k_path, *file));
     EXPECT_FALSE(*overlay.exists(k_path));
     EXPECT_EQ(overlay.open(k_path, access::read_only).why().code, errc::not_found);
     EXPECT_TRUE(*disk.exists(k_path));

@@ -168,7 +168,7 @@ TEST_F(posix_file, rename_to_new_refuses_to_replace) {
     EXPECT_EQ(renamed.why().code, errc::exists);
     EXPECT_EQ(*open_or_create("from")->size(), 5U);
     EXPECT_EQ(*open_or_create("to")->size(), 7U);
-    ASSERT_TRUE(files_.remove("test", path("to")));
+    ASSERT_TRUE(files_.remove("test", path("to"), *open_or_create("to")));
     ASSERT_TRUE(files_.rename_to_new("test", path("from"), path("to")));
     EXPECT_FALSE(*files_.exists(path("from")));
     EXPECT_EQ(files_.rename_to_new("test", path("from"), path("other")).why().code, errc::not_found);
@@ -245,7 +245,7 @@ TEST_F(posix_file, what_is_no_regular_file_is_not_opened) {
     EXPECT_FALSE(files_.open_or_create(path("link"), 0644));
     EXPECT_EQ(files_.open(path("missing"), access::read_only).why().code, errc::not_found);
     EXPECT_FALSE(*files_.exists(path("missing")));
-    EXPECT_TRUE(files_.remove("test", path("missing")));
+    EXPECT_TRUE(files_.remove("test", path("missing"), *open_or_create("file")));
 }
 
 TEST_F(posix_file, a_file_that_is_leased_to_somebody_is_waited_for) {

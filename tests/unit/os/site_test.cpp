@@ -20,15 +20,15 @@ template <class F> concept reserves_unnamed = requires(F& f) { f.reserve(0, 1); 
 template <class F> concept punches_unnamed = requires(F& f) { f.punch(0, 1); };
 template <class F> concept renames_unnamed = requires(F& f, std::string s) { f.rename_to_new(s, s); };
 template <class F> concept renames_over_unnamed = requires(F& f, std::string s) { f.rename_over(s, s); };
-template <class F> concept removes_unnamed = requires(F& f, std::string s) { f.remove(s); };
+template <class F> concept removes_unnamed = requires(F& f, std::string s, file& g) { f.remove(s, g); };
 template <class F> concept syncs_directories_unnamed = requires(F& f, std::string s) { f.sync_directory(s); };
 
 template <class F> concept changes_named = requires(F& f, bytes b) {
     f.write("test", 0, b); f.write_direct("test", 0, b); f.write_durable("test", "test", 0, b); f.sync("test");
     f.resize("test", 1); f.reserve("test", 0, 1); f.punch("test", 0, 1);
 };
-template <class F> concept changes_directories_named = requires(F& f, std::string s) {
-    f.rename_to_new("test", s, s); f.rename_over("test", s, s); f.remove("test", s); f.sync_directory("test", s);
+template <class F> concept changes_directories_named = requires(F& f, std::string s, file& g) {
+    f.rename_to_new("test", s, s); f.rename_over("test", s, s); f.remove("test", s, g); f.sync_directory("test", s);
 };
 // clang-format on
 

@@ -1,0 +1,163 @@
+// Whether whoever opens the heap next will find it, and its log beside it. Somebody may have renamed, replaced or removed the
+// files while they were open: they are known by what is open, and names are looked up again.
+//
+// A heap that was renamed goes on, and its log follows it. Without a name, of the heap or of its log, no commit is
+// acknowledged. The look is one system call for each file, before a commit writes anything.
+
+#include "txn/engine.hpp"
+
+#include "log/recovery.hpp"
+
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+unexpected no_heap(const std::string& name, bool is_replaced) {
+    return fail(
+        errc::unlinked,
+        name + (is_replaced ? " was replaced by another file" : " was removed") +
+            " while it was open, so that nobody could open what is committed to it. Copy what is wanted of it to "
+            "another heap, and close it.",
+        name);
+}
+
+unexpected no_known_name(const std::string& name) {
+    return fail(errc::unlinked,
+                name +
+                    " was removed while it was open. The heap's file has another name, which the system does not tell. "
+                    "Give it this one again, or close it and open it under the other.",
+                name);
+}
+
+unexpected no_log(const std::string& heap, const std::string& name) {
+    return fail(errc::unlinked,
+                "the redo log " + name + " was removed or replaced while " + heap +
+                    " was open, so that a crash would lose what is committed. Close the heap, which brings all commits "
+                    "into it, and open it again.",
+                name);
+}
+
+unexpected log_in_the_way(const std::string& heap, const std::string& log, const std::string& wanted) {
+    return fail(errc::log_foreign,
+                "the redo log of " + heap + " is at " + log + ", and the file that is at " + wanted +
+                    ", where it belongs, is another one. Move that file away.",
+                wanted);
+}
+
+} // namespace
+
+result<bool> engine::are_at_names() {
+    auto heap = store_->file().is_at(heap_name_);
+    if (!heap || !*heap || !log_)
+        return heap;
+    return log_->file().is_at(log_name_);
+}
+
+// A process that gave up its rights cannot look, and need not stop.
+result<void> engine::find_names() {
+    auto at_names = are_at_names();
+    if (!at_names)
+        return at_names.why().code == errc::permission_denied ? result<void>() : at_names.error();
+    if (*at_names)
+        return {};
+    auto heap = find_heap();
+    if (!heap)
+        return heap.error();
+    if (log_) {
+        auto brought = bring_log(*heap);
+        if (!brought && brought.why().code == errc::io)
+            return poison(brought.error()); // of a sync perhaps, which may not be met again (I5)
+        if (!brought)
+            return brought;
+    }
+    heap_name_ = std::move(*heap);
+    return {};
+}
+
+result<std::string> engine::find_heap() {
+    REM_TRY(check_is_linked());
+    auto heap = store_->file().find_name();
+    if (!heap)
+        return heap.error();
+    if (!heap->path.empty())
+        return std::move(heap->path);
+    if (!log_) // else it is known which log is to be looked for
+        return no_known_name(heap_name_);
+    return heap_name_;
+}
+
+// The heap's new name is durable first: after a power loss the log is beside it, or has its former name.
+result<void> engine::bring_log(const std::string& heap) {
+    auto log = log_->file().find_name();
+    if (!log)
+        return log.error();
+    const std::string wanted = store::log_path(heap);
+    if (!log->exists)
+        return no_log(heap, wanted);
+    if (log->path.empty())
+        return {}; // whoever gave it that name knows
+    REM_TRY(files_.sync_directory("store: sync directory of renamed heap", heap));
+    auto is_there = log_->file().is_at(wanted); // as when their directory was renamed, or by somebody who moved both
+    if (!is_there)
+        return is_there.error();
+    if (!*is_there) {
+        auto renamed = files_.rename_to_new("log: rename after heap", log->path, wanted);
+        if (!renamed && renamed.why().code == errc::exists)
+            return log_in_the_way(heap, log->path, wanted);
+        if (!renamed)
+            return renamed.error();
+        REM_TRY(files_.sync_directory("log: sync directory of renamed log", wanted));
+    }
+    log_name_ = wanted;
+    return {};
+}
+
+result<bool> engine::is_at(const std::string& path) { return store_->file().is_at(path); }
+
+result<void> engine::check_is_linked() {
+    auto heap = store_->file().find_name();
+    if (!heap)
+        return heap.error();
+    if (heap->exists)
+        return {};
+    auto is_replaced = files_.exists(heap_name_);
+    return no_heap(heap_name_, is_replaced && *is_replaced);
+}
+
+// Beside another heap it would only be in the way; else it stays: it belongs to a copy, if the heap was moved to another file
+// system.
+result<void> engine::leave_unlinked(unexpected why) {
+    auto is_replaced = files_.exists(heap_name_);
+    if (is_replaced && *is_replaced)
+        REM_TRY(log::remove_log(files_, log_name_, log_->file()));
+    return why;
+}
+
+result<void> engine::remove_log() {
+    auto log = log_->file().find_name();
+    if (!log)
+        return log.error();
+    return log->path.empty() ? result<void>() : log::remove_log(files_, log->path, log_->file());
+}
+
+result<void> engine::tell_what_is_left(unexpected why) {
+    if (why.why().code != errc::unlinked && why.why().code != errc::log_foreign)
+        return why;
+    auto name = store_->file().find_name();
+    if (!name || name->path.empty())
+        return {};
+    const std::string log = store::log_path(name->path);
+    auto is_left = files_.exists(log);
+    if (!is_left || !*is_left)
+        return {};
+    return fail(
+        errc::log_foreign,
+        name->path + " is closed, and has all its commits; but " + log +
+            " is not its redo log, and came there while it was open. Move that file away, or else the heap will not "
+            "open.",
+        log);
+}
+
+} // namespace remanence::txn
