@@ -109,6 +109,11 @@ result<void> engine::bring_log(const std::string& heap) {
         if (!renamed)
             return renamed.error();
         REM_TRY(files_.sync_directory("log: sync directory of renamed log", wanted));
+        is_there = log_->file().is_at(wanted); // else another one was renamed, which had its name by then
+        if (!is_there)
+            return is_there.error();
+        if (!*is_there)
+            return no_log(heap, wanted);
     }
     log_name_ = wanted;
     return {};

@@ -8,8 +8,10 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
+#include <system_error>
 #include <unistd.h>
 
 namespace remanence::tool {
@@ -87,7 +89,9 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
                fmt::format("{} is where the redo log of {} belongs. Name another file.", to,
                            to.substr(0, to.size() - k_log.size())),
                to);
-    if (is_there && checked(heap.store().file().is_at(to)))
+    std::error_code unknown; // then it is named as it is
+    const std::string place = std::filesystem::weakly_canonical(to, unknown).string();
+    if (is_there && checked(heap.store().file().is_at(unknown ? to : place)))
         refuse(errc::exists, fmt::format("{} and {} are the same file.", heap.path(), to), to);
     if (is_there && !force)
         refuse(errc::exists, fmt::format("{} exists. Name another file, or replace it with --force.", to), to);

@@ -220,6 +220,39 @@ TEST_F(posix_file, knows_whether_a_name_is_still_its_own) {
     EXPECT_FALSE(*f->is_at(path("f")));
 }
 
+TEST_F(posix_file, finds_the_name_that_it_has_now) {
+    auto f = open_or_create("f");
+    EXPECT_EQ(f->find_name()->path, path("f"));
+    ASSERT_TRUE(files_.rename_to_new("test", path("f"), path("g")));
+    open_or_create("f");
+    EXPECT_EQ(f->find_name()->path, path("g"));
+    EXPECT_EQ(f->path(), path("f"));
+    ASSERT_EQ(::link(path("g").c_str(), path("link").c_str()), 0);
+    ASSERT_TRUE(files_.remove("test", path("g"), *f));
+    EXPECT_TRUE(f->find_name()->exists);
+    EXPECT_EQ(f->find_name()->path, ""); // the system does not tell
+    ASSERT_TRUE(files_.remove("test", path("link"), *f));
+    EXPECT_FALSE(f->find_name()->exists);
+}
+
+TEST_F(posix_file, a_link_to_it_is_not_its_name) {
+    auto f = open_or_create("f");
+    ASSERT_TRUE(files_.rename_to_new("test", path("f"), path("g")));
+    ASSERT_EQ(::symlink(path("g").c_str(), path("f").c_str()), 0);
+    EXPECT_FALSE(*f->is_at(path("f")));
+    EXPECT_EQ(f->find_name()->path, path("g"));
+    EXPECT_FALSE(*f->is_at(path("g") + "/h"));
+}
+
+TEST_F(posix_file, removes_no_name_of_another_file) {
+    auto f = open_or_create("f");
+    auto g = open_or_create("g");
+    ASSERT_TRUE(files_.remove("test", path("g"), *f));
+    EXPECT_TRUE(*files_.exists(path("g")));
+    ASSERT_TRUE(files_.remove("test", path("g"), *g));
+    EXPECT_FALSE(*files_.exists(path("g")));
+}
+
 TEST_F(posix_file, a_private_mapping_shows_the_file_and_keeps_writes_to_itself) {
     auto f = open_or_create("f");
     ASSERT_TRUE(f->write("test", 0, pattern(8192)));

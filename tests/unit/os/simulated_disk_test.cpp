@@ -86,9 +86,13 @@ TEST(simulated_disk, directory_operations_behave) {
     EXPECT_EQ(text_of(disk, "c"), "A");
     EXPECT_TRUE(*file->is_at("c"));
     EXPECT_FALSE(*file->is_at("b"));
+    EXPECT_EQ(file->find_name()->path, "c");
+    ASSERT_TRUE(disk.remove("r", "b", *file)); // another file's: nothing is done
+    EXPECT_TRUE(*disk.exists("b"));
     ASSERT_TRUE(disk.remove("r", "c"));
     ASSERT_TRUE(disk.remove("r", "c")); // absent: no error
     EXPECT_FALSE(*file->is_at("c"));
+    EXPECT_FALSE(file->find_name()->exists);
     EXPECT_EQ(*file->size(), 1U); // still open
     ASSERT_TRUE((*disk.open_or_create("d", 0600))->write("w", 0, bytes_of("D")));
     ASSERT_TRUE(disk.rename_over("r", "d", "b"));

@@ -1,5 +1,6 @@
 #include "store/heap_creation.hpp"
 
+#include "support/failing_files.hpp"
 #include "unit/store/store_fixture.hpp"
 
 #include <cstring>
@@ -92,6 +93,27 @@ TEST_F(heap_file_creation, that_finds_its_file_renamed_by_a_rival_leaves_it_alon
     std::vector<std::byte> page(k_page_bytes);
     ASSERT_TRUE((*taken)->read(0, page));
     EXPECT_TRUE(std::equal(page.begin(), page.end(), page_bytes(1).span().begin()));
+}
+
+TEST_F(heap_file_creation, gives_its_name_to_no_file_but_the_one_that_it_built) {
+    const std::string other = "dir/other";
+    for (const std::string_view before : {"sync", "rename_to_new"}) {
+        test::failing_files files(disk_);
+        files.before_each([&, done = false](std::string_view call) mutable {
+            if (call != before || std::exchange(done, true))
+                return;
+            EXPECT_TRUE(disk_.rename_to_new("test", new_path(other), "dir/taken"));
+            EXPECT_TRUE((*disk_.open_or_create(new_path(other), 0600))->write("test", 0, page_bytes(1).span()));
+        });
+        EXPECT_FALSE(heap_file::create(files, other, {k_chunk, 0x1100'0000'0000, "abi", 0600}));
+        const bool is_named = *disk_.exists(other); // it came there between the last look and the renaming
+        EXPECT_EQ(is_named, before == "rename_to_new");
+        const std::string place = is_named ? other : new_path(other);
+        EXPECT_EQ(*(*disk_.open(place, os::access::read_only))->size(),
+                  k_page_bytes); // whoever put it there has it still
+        ASSERT_TRUE(disk_.remove("test", place));
+        ASSERT_TRUE(disk_.remove("test", "dir/taken"));
+    }
 }
 
 TEST_F(heap_file_creation, goes_over_what_an_interrupted_one_left_and_over_nothing_else) {
