@@ -108,14 +108,21 @@ TEST(short_memory, brings_checkpoints_about) {
             return std::string_view(each.where) == "store: superblock";
         });
     };
-    const auto expect_more = [&](const std::string& name, open_function with_plenty) {
+    const auto expect_more = [&](std::ptrdiff_t more, const std::string& name, open_function with_plenty) {
         workload tested = named(name);
         const auto found = superblocks(tested);
         tested.open = std::move(with_plenty);
-        EXPECT_GE(found, superblocks(tested) + 4) << name;
+        EXPECT_GE(found, superblocks(tested) + more) << name;
     };
-    expect_more("short_memory", engine_with(k_ample));
-    expect_more("background_short_memory", background_engine(k_ample));
+    expect_more(4, "short_memory", engine_with(k_ample));
+    // How many are needed depends on when the thread that carries one out goes on. Any change of what is done to the disk
+    // changes that, and so a single order tells of itself only.
+    const std::uint64_t seed = schedule_seed();
+    for (const std::uint64_t each : {seed, seed + 1, seed + 2, seed + 3}) {
+        schedule_seed() = each;
+        expect_more(2, "background_short_memory", background_engine(k_ample));
+    }
+    schedule_seed() = seed;
 }
 
 /// The names of call sites in the sources of store, log and txn, and how many calls have each. A name begins with the
