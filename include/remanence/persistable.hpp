@@ -42,6 +42,10 @@
 #include <typeindex>
 #include <utility>
 
+#if defined(_GLIBCXX_DEBUG)
+#include <debug/safe_base.h>
+#endif
+
 namespace remanence {
 
 /// Specialise it as true for a class of yours that hides its members, and is made of nothing but what may be stored; or
@@ -70,6 +74,7 @@ enum class unfit : std::uint8_t {
     other_memory,
     empty_is_static,
     mixes_heaps,
+    linked_by_iterators,
     hidden,
 };
 
@@ -235,6 +240,17 @@ constexpr bool is_mixing_heaps() {
             name.find("boost::multi_index::random_access<") != name.npos);
 }
 
+/// Containers and iterators of the debug mode of libstdc++.
+template <class T>
+constexpr bool is_linked_by_iterators() {
+#if defined(_GLIBCXX_DEBUG)
+    return std::is_base_of_v<__gnu_debug::_Safe_sequence_base, T> ||
+           std::is_base_of_v<__gnu_debug::_Safe_iterator_base, T>;
+#else
+    return false;
+#endif
+}
+
 /// Remanence's, or one with a base of that (std::scoped_allocator_adaptor), or one that somebody vouches for.
 template <class Alloc>
 concept heap_allocator = enable_persistable<Alloc> || std::is_base_of_v<allocator<typename Alloc::value_type>, Alloc>;
@@ -383,7 +399,9 @@ consteval bool has_references() {
 
 template <class T, class... Open>
 auto judge_class() {
-    if constexpr (requires { known_class<T>::k_why; })
+    if constexpr (is_linked_by_iterators<T>())
+        return verdict<unfit::linked_by_iterators, T>();
+    else if constexpr (requires { known_class<T>::k_why; })
         return verdict<known_class<T>::k_why, T>();
     else if constexpr (requires { typename known_class<T>::parts; })
         return decltype(judge_all(typename known_class<T>::parts(), type_list<Open...>()))();
@@ -500,6 +518,12 @@ consteval void refuse_to_store() {
         Why != unfit::mixes_heaps,
         "Remanence cannot store a boost::multi_index_container with a hashed or random-access index: moved "
         "or copied between heaps, it frees the array of one in the other. Use an ordered or sequenced index.");
+    static_assert(
+        Why != unfit::linked_by_iterators,
+        "Remanence cannot store containers or iterators of the debug mode of libstdc++: iterators that are in use are "
+        "linked to their container, which would be stored with pointers to the stack. Compile without "
+        "_GLIBCXX_DEBUG (_GLIBCXX_ASSERTIONS does no harm), or use Remanence's own containers, rem::btree_map, "
+        "rem::hash_map or rem::vector_pi for instance.");
     static_assert(Why != unfit::hidden,
                   "Remanence cannot see what this class is made of. If nothing in it leads out of "
                   "the heap (no std::string, no container with std::allocator, no reference, no lock), vouch for "

@@ -14,6 +14,32 @@
 #include <string_view>
 #include <unordered_map>
 
+// In debug mode the standard library's containers have other members, and some of them are arguments and results of
+// compiled functions. So the library defines the one of these that is as it was compiled, and whoever includes this asks
+// for his: a program that was compiled otherwise is not linked, and reads why. Costs a program one pointer.
+#if defined(__GLIBCXX__)
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define REM_KEPT_BY_LINKER [[gnu::used, gnu::retain]]
+#endif
+#endif
+#if !defined(REM_KEPT_BY_LINKER)
+#define REM_KEPT_BY_LINKER [[gnu::used]]
+#endif
+#if defined(_GLIBCXX_DEBUG)
+extern "C" const char remanence_library_built_with_GLIBCXX_DEBUG;
+namespace remanence::detail {
+REM_KEPT_BY_LINKER inline const char* const k_debug_library = &remanence_library_built_with_GLIBCXX_DEBUG;
+}
+#else
+extern "C" const char remanence_library_built_without_GLIBCXX_DEBUG;
+namespace remanence::detail {
+REM_KEPT_BY_LINKER inline const char* const k_plain_library = &remanence_library_built_without_GLIBCXX_DEBUG;
+}
+#endif
+#undef REM_KEPT_BY_LINKER
+#endif
+
 namespace remanence::detail {
 
 /// A text put together at compile time.
