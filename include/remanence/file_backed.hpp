@@ -14,7 +14,8 @@ namespace remanence {
 
 /// How a file_backed container is opened.
 struct file_backed_options {
-    /// close() and the destructor commit what is not committed; else they discard it. A file opened read-only has nothing.
+    /// close() and the destructor commit what is not committed; else they discard it, as a heap does unless it is told
+    /// otherwise. A file opened read-only has nothing. When the destructor discards all the same, heap::~heap() tells.
     bool commit_at_close = true;
     /// All else. Its own commit_at_close does not count, and `reserve_bytes` is 1 GiB unless it is set, so that thousands of
     /// files find room.
@@ -37,7 +38,8 @@ void require_one_container(const heap& file);
 /// a closed or moved-from one throws `error` with errc::closed, but is_open(), the destructor and assignment. Move-only; moving
 /// leaves pointers into the container valid. Of threads it asks what `heap` does.
 ///
-/// A change is in memory only until it is committed: a crash loses it. An idle file takes one descriptor, two mappings and some
+/// A change is in memory only until it is committed: a crash loses it. close() and the destructor commit; an exception that
+/// takes the file_backed away, and an end within a section, do not. An idle file takes one descriptor, two mappings and some
 /// 20 KiB of memory of the process; one that was committed to since it was opened takes four descriptors, and a redo log of
 /// 68 KiB, or more if commits are large, lies beside it, until it is closed.
 ///
@@ -70,7 +72,8 @@ public:
     /// Closes the file held so far as the destructor does.
     file_backed& operator=(file_backed&&) noexcept = default;
     /// Commits what is not committed, unless options said otherwise, and closes; says nothing of failures: use close() to
-    /// hear of them. Durable changes stay either way.
+    /// hear of them. Durable changes stay either way. While a section is open, and when an exception takes it away, it
+    /// commits nothing: as heap::~heap().
     ~file_backed() = default;
 
     /// The container, valid as long as the file is open. One that was opened read-only must not be changed: that ends the

@@ -69,6 +69,20 @@ struct progress {
     std::uint64_t bytes_total;
 };
 
+/// What became of changes that nobody committed: see heap_options::on_discard.
+struct discarded_changes {
+    enum class by {
+        close,
+        destructor,
+        unlock, ///< or the end of a std::unique_lock: only what is committed before stays
+    };
+    by whom;
+    std::filesystem::path path; ///< of the heap
+    /// That a commit would have taken: counted as heap_stats::changed_bytes. Nothing, when threads were in sections while the
+    /// heap was destroyed, or exit() was called in one: then nobody could count.
+    std::optional<std::uint64_t> bytes;
+};
+
 /// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Values out of range are
 /// errc::invalid_argument.
 struct heap_options {
@@ -88,7 +102,7 @@ struct heap_options {
     /// With tracking::trap only: a write to the heap while no thread is in a write section ends the process (SIGSEGV),
     /// after a message on standard error with its address, the root it belongs to, and a backtrace.
     bool catch_stray_writes = false;
-    /// close() and the destructor commit what is not committed, instead of discarding it.
+    /// close() and the destructor commit what is not committed, instead of discarding it; but see heap::~heap().
     bool commit_at_close = false;
     bool read_only = false;
     /// A root whose type differs from the stored one in nothing but names of members is found, as after a renaming; the next
@@ -118,6 +132,12 @@ struct heap_options {
     /// this is a thread of the heap's, or that of a commit, verify() or close() that has to wait for it. Must not throw or
     /// use the heap, and may be called by several threads at once.
     std::function<void(const progress&)> on_progress = {};
+    /// Called when close(), the destructor or unlock() discards changes that were not committed, before it does, on that thread.
+    /// Not for rollback(), nor for a section or a lock that an exception ends: that is their purpose. Must not throw or use the
+    /// heap; may be called while statics are destroyed, if the heap is one. With it, and in builds of the library without NDEBUG
+    /// or with REMANENCE_CHECK_POINTERS, which say the first such loss of a heap on standard error, the end of a heap costs a
+    /// look for changes, as a commit does.
+    std::function<void(const discarded_changes&)> on_discard = {};
 };
 
 /// One root, as roots() lists it.
@@ -136,6 +156,7 @@ struct heap_stats {
     std::uint64_t image_bytes;      ///< pages written to the heap file
     std::uint64_t spilled_bytes;    ///< of these, before a commit took them (heap_options::dirty_limit_bytes)
     std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
+    std::uint64_t discarded_bytes;  ///< changes that unlock() found uncommitted, counted alike: see on_discard
     std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
     latency_histogram commit_times; ///< of the commits that wrote a record, with what they do for checkpoints;
                                     ///< of asynchronous ones, the time of the call
@@ -281,6 +302,12 @@ public:
     heap& operator=(heap&& other) noexcept;
     /// Discards what is not committed (commits it with commit_at_close), folds the log and closes; says nothing of
     /// failures: use close() to hear of them. Nothing durable is lost either way.
+    ///
+    /// It discards with commit_at_close, too, when what is there may be half of something: while a section of this thread
+    /// is open, or when an exception takes the heap away, one that was thrown since the heap was made or moved there
+    /// (std::uncaught_exceptions()). While another thread is in a section, or waits for one or for the device, or when
+    /// exit() was called in a section of this thread, it does nothing at all: memory stays where it is, and the files as a
+    /// crash leaves them, locked until the process ends. The next open recovers the last commit.
     ~heap() = default;
 
     /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
@@ -390,7 +417,7 @@ public:
     }
 
     // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
-    // was not committed, and never throws: call commit() before.
+    // was not committed, and never throws: call commit() before. heap_options::on_discard hears of what was lost.
     /// Enters a write section. errc::section_conflict inside a read section of the same thread.
     void lock();
     /// As lock(), without waiting: false when others are in a section, or this thread is in a read section.

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -168,15 +169,19 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
     impl_->watch_memory();
 }
 
-heap::heap(heap&& other) noexcept : impl_(std::move(other.impl_)) {
-    if (impl_)
-        impl_->handle = this;
+/// An exception takes the heap away if it begins after the heap has come to where its handle is.
+static void belong_to(heap* handle, detail::heap_impl* impl) {
+    if (impl == nullptr)
+        return;
+    impl->handle = handle;
+    impl->exceptions = std::uncaught_exceptions();
 }
+
+heap::heap(heap&& other) noexcept : impl_(std::move(other.impl_)) { belong_to(this, impl_.get()); }
 
 heap& heap::operator=(heap&& other) noexcept {
     impl_ = std::move(other.impl_);
-    if (impl_)
-        impl_->handle = this;
+    belong_to(this, impl_.get());
     return *this;
 }
 
@@ -199,7 +204,9 @@ void heap::close() {
     result<void> closed;
     bool lacked_memory = false;
     try {
-        if (impl->options.commit_at_close && !impl->options.read_only) {
+        if (!impl->options.commit_at_close) {
+            impl->tell_of_loss(discarded_changes::by::close);
+        } else if (!impl->options.read_only) {
             impl->outdated.renew(*impl->engine);
             committed = impl->engine->commit();
         }
@@ -294,18 +301,24 @@ void heap::checkpoint() {
     os::end_if_cancelled();
 }
 
-void heap::lock() { checked(impl_)->enter_write(detail::section_kind::ordinary); }
+void heap::lock() {
+    detail::heap_impl* impl = checked(impl_);
+    impl->enter_write(detail::section_kind::ordinary);
+    if (impl->lock.write_depth() == 1)
+        impl->exceptions_at_lock = std::uncaught_exceptions();
+}
 
-bool heap::try_lock() { return checked(impl_)->try_enter_write(); }
+bool heap::try_lock() {
+    detail::heap_impl* impl = checked(impl_);
+    const bool is_entered = impl->try_enter_write();
+    if (is_entered && impl->lock.write_depth() == 1)
+        impl->exceptions_at_lock = std::uncaught_exceptions();
+    return is_entered;
+}
 
 void heap::unlock() noexcept {
-    if (!impl_ || !impl_->guard.same_process())
-        return;
-    if (impl_->lock.write_depth() > 1) {
-        impl_->leave_write(); // the outermost unlock decides
-    } else {
-        impl_->abandon_write();
-    }
+    if (impl_ && impl_->guard.same_process())
+        impl_->unlock();
 }
 
 void heap::lock_shared() { checked(impl_)->enter_read(); }
@@ -361,6 +374,7 @@ heap_stats heap::stats() const {
         stats.image_bytes = counted.image_bytes + engine.spilled_bytes();
         stats.spilled_bytes = engine.spilled_bytes();
         stats.written_bytes = engine.written_bytes();
+        stats.discarded_bytes = impl->discarded_bytes;
         stats.syncs = engine.syncs();
         {
             const std::scoped_lock reading(impl->timing);

@@ -140,7 +140,7 @@ void heap_impl::roll_back() {
     doomed = false;
 }
 
-void heap_impl::abandon_write() noexcept {
+void heap_impl::abandon_write(const txn::engine::change_listener& lost) noexcept {
     const os::no_cancellation whole;
     if (!guard.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
         lock.leave_write();
@@ -153,7 +153,7 @@ void heap_impl::abandon_write() noexcept {
         try {
             if (!options.read_only) {
                 forget_live_values();
-                (void)engine->rollback(); // a failure poisons, so the next commit reports it
+                (void)engine->rollback(lost); // a failure poisons, so the next commit reports it
             }
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
         }
@@ -289,18 +289,41 @@ void heap_impl::watch_memory() {
     }
 }
 
-// Memory stays mapped for who uses it, or was interrupted, and the files are as a crash leaves them until the process ends.
-static void leave_as_by_crash(heap_impl& impl) noexcept { impl.handle = nullptr; }
+// Of threads that are in no section, one may be in another call or waiting for the device; this one may have been interrupted
+// in a call, or while it allocated.
+heap_impl::ending heap_impl::begin_to_end() noexcept {
+    const bool is_in_section = lock.write_depth() + lock.read_depth() != 0;
+    try {
+        if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 ||
+            engine->quiet_allocator() == nullptr)
+            return ending::as_by_crash;
+    } catch (const std::bad_alloc&) {
+        return ending::as_by_crash;
+    }
+    return is_in_section || std::uncaught_exceptions() > exceptions ? ending::discarding : ending::as_asked;
+}
+
+// Memory stays mapped for those who use it, and for an interrupted operation; the files are locked until the process ends.
+static void leave_as_by_crash(heap_impl& impl) noexcept {
+    impl.tell_of_end_in_section();
+    impl.handle = nullptr;
+    impl.engine->stop_reporting();
+}
 
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     const os::no_cancellation whole;
-    if (impl->guard.same_process() && (impl->whole_calls != 0 || impl->commits_in_flight != 0))
+    const bool is_of_this_process = impl->guard.same_process();
+    const auto how = is_of_this_process ? impl->begin_to_end() : heap_impl::ending::discarding;
+    if (how == heap_impl::ending::as_by_crash)
         return leave_as_by_crash(*impl);
     registry::remove(*impl); // in a forked child, too: nothing may find it any more
-    if (impl->guard.same_process()) {
+    if (is_of_this_process) {
         try {
+            impl->end_declared();
             impl->engine->allow_writes(true);
-            if (impl->options.commit_at_close && !impl->options.read_only) {
+            if (!impl->options.commit_at_close || how == heap_impl::ending::discarding) {
+                impl->tell_of_loss(discarded_changes::by::destructor);
+            } else if (!impl->options.read_only) {
                 impl->outdated.renew(*impl->engine);
                 (void)impl->engine->commit();
             }
@@ -375,8 +398,8 @@ read_section::~read_section() { impl_->leave_read(); }
 }
 
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
-    const auto renamed = impl->options.accept_renamed_members ? types::renamed_members::accepted
-                                                              : types::renamed_members::refused;
+    const auto renamed =
+        impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
     auto found = types::root_directory(*impl->engine).find(name, type, renamed);
     if (!found)
         raise(found.why());

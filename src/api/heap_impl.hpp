@@ -18,10 +18,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace remanence::detail {
 
@@ -48,9 +51,13 @@ public:
     bool doomed = false;                     // a nested section failed; guarded by the write lock
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
-    std::unique_ptr<background_spill> spiller; // since the heap is large; guarded by its own lock until end_threads()
-    std::atomic<int> commits_in_flight = 0;    // submitted and not yet waited for
-    std::atomic<int> whole_calls = 0;          // see below
+    std::unique_ptr<background_spill> spiller;   // since the heap is large; guarded by its own lock until end_threads()
+    std::atomic<int> commits_in_flight = 0;      // submitted and not yet waited for
+    std::atomic<int> whole_calls = 0;            // see below
+    std::uint64_t discarded_bytes = 0;           // by unlock(); guarded by the write lock
+    int exceptions_at_lock = 0;                  // under way when lock() began the section; guarded likewise
+    bool has_told_of_loss = false;               // likewise: on standard error, once
+    int exceptions = std::uncaught_exceptions(); // under way where the handle was made, or was moved to
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
@@ -67,8 +74,23 @@ public:
     /// Ends the section, and does nothing else.
     void leave_write() noexcept;
     void enter_read();
-    /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine.
-    void abandon_write() noexcept;
+    /// How a heap ends that nobody has closed.
+    enum class ending {
+        as_asked,   // it is committed, if it was opened so
+        discarding, // a section of this thread is open, or an exception takes the heap away
+        as_by_crash // others are using it, or what this thread was doing was interrupted: nothing may be touched
+    };
+    /// Takes the lock of the sections, unless it is as_by_crash.
+    [[nodiscard]] ending begin_to_end() noexcept;
+    /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine. `lost` is
+    /// told of it.
+    void abandon_write(const txn::engine::change_listener& lost = {}) noexcept;
+    /// Ends a section of lock(), whose changes are lost without a commit.
+    void unlock() noexcept;
+    /// Tells whoever wants to hear it of changes that are about to be dropped with the heap. With the write lock held.
+    void tell_of_loss(discarded_changes::by whom) noexcept;
+    /// The same, of a heap that nobody may look at.
+    void tell_of_end_in_section() noexcept;
     void leave_read() noexcept;
 
     /// A commit that is made, and not yet known to be as durable as it is to be.
@@ -94,6 +116,10 @@ public:
 
 private:
     void land(const in_flight& commit) noexcept;
+    /// `bytes` of these changes, if anybody could count them; else there are none.
+    void report_loss(discarded_changes::by whom, std::optional<std::uint64_t> bytes,
+                     const std::function<std::string()>& where) noexcept;
+    [[nodiscard]] bool is_loss_heard() const noexcept;
     // Both: false when there is no thread to be had. With the write lock held.
     bool start_syncer();
     bool carry_out_checkpoint();

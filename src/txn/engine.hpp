@@ -137,8 +137,12 @@ public:
     result<void> sync();
     /// The last version that is known to be. From any thread; 0 before the first commit since the heap was opened.
     [[nodiscard]] std::uint64_t durable_through() const;
-    /// Memory becomes what the last commit left, allocator included.
-    result<void> rollback();
+    /// Sees changes that are in memory and in no commit; called as engine_options::inspect.
+    using change_listener = std::function<void(engine&, const view::change_set&, const alloc::block_allocator&)>;
+    /// Memory becomes what the last commit left, allocator included. `lost` is told before, unless there is nothing.
+    result<void> rollback(const change_listener& lost = {});
+    /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
+    result<void> look_at_changes(const change_listener& seen);
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
     /// changes stay what they are. When there are none, chunks in which no block lies are given back to the file system.
     /// errc::unlinked, errc::log_foreign: as submit().
@@ -147,6 +151,9 @@ public:
     /// back to the file system. Only await() and destruction may follow. errc::unlinked when nobody can open the heap any more;
     /// errc::log_foreign when all that was done, and another heap's log is where it keeps the next open from the heap.
     result<void> close();
+
+    /// engine_options::on_progress is not called any more: whoever gave it may be gone.
+    void stop_reporting() noexcept { is_reporting_ = false; }
 
     // Checkpoints beside commits. The engine has no thread: somebody else carries them out, step by step.
 
@@ -267,6 +274,8 @@ private:
     result<void> check_allocator();
     result<void> usable() const;
     [[nodiscard]] bool knows_all_changes() const;
+    /// With allocation_ held. What a new heap is made of before anything is in it is no loss.
+    void tell(const change_listener& listener, const view::change_set& changes);
     result<view::change_set> collect(commit_scope scope, fresh_contents fresh);
     result<view::change_set> collect_everything(const view::page_predicate& is_unused, fresh_contents fresh);
     unexpected poison(unexpected why);
@@ -384,6 +393,7 @@ private:
     mutable std::optional<std::uint64_t> memory_limit_; // guarded by at_store_; once it was asked for
     std::atomic<std::uint64_t> spilled_bytes_ = 0;
     std::atomic<bool> is_silent_ = false; // others are paused, so on_progress is not called
+    std::atomic<bool> is_reporting_ = true;
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::shared_ptr<checkpoint_run> run_; // that is under way, or to be adopted; changed with the section lock, too
     std::atomic<double> due_again_ = 0;   // 0 when run_ began, and 1 when commits wait for it

@@ -184,7 +184,8 @@ result<void> engine::begin_run() {
 result<void> engine::step(checkpoint_run& run, std::uint64_t bytes_max) {
     const std::uint64_t before = run.done_bytes();
     REM_TRY(run.step(bytes_max));
-    if (const std::uint64_t done = run.done_bytes(); options_.on_progress && !is_silent_ && done != before)
+    const bool is_heard = options_.on_progress && is_reporting_ && !is_silent_;
+    if (const std::uint64_t done = run.done_bytes(); is_heard && done != before)
         options_.on_progress(engine_options::work::checkpoint, done, run.total_bytes());
     return {};
 }
@@ -241,13 +242,36 @@ engine::checkpoint_progress engine::checkpoint_under_way() const {
     return run_ ? checkpoint_progress{run_->done_bytes(), run_->total_bytes()} : checkpoint_progress{};
 }
 
-result<void> engine::rollback() {
+void engine::tell(const change_listener& listener, const view::change_set& changes) {
+    const bool is_new = store_->image_bytes() == 0 && allocator_->allocated_bytes() == 0;
+    if (!is_new && !changes.empty())
+        listener(*this, changes, *allocator_);
+}
+
+result<void> engine::look_at_changes(const change_listener& seen) {
+    const std::lock_guard alone(at_store_);
+    REM_TRY(usable());
+    std::lock_guard allocation(allocation_);
+    allocator_->flush();
+    auto changes = view_->uncommitted([this](std::uint64_t page) { return allocator_->is_free_page(page); });
+    if (!changes)
+        return changes.error();
+    tell(seen, *changes);
+    return {};
+}
+
+result<void> engine::rollback(const change_listener& lost) {
     const std::lock_guard alone(at_store_);
     REM_TRY(usable());
     adopt_run_if_done();
     std::lock_guard allocation(allocation_);
     return poisoning_without_memory([&]() -> result<void> {
-        auto restored = view_->rollback();
+        view::memory_view::change_listener told;
+        if (lost) {
+            allocator_->flush();
+            told = [&](const view::change_set& changes) { tell(lost, changes); };
+        }
+        auto restored = view_->rollback([this](std::uint64_t page) { return allocator_->is_free_page(page); }, told);
         if (view_->has_left_homes())
             owes_discard_ = true;
         if (!restored)

@@ -2,6 +2,8 @@
 
 #include "base/assert.hpp"
 
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace remanence::txn {
@@ -16,10 +18,28 @@ struct held {
     bool is_exclusive; // also when the write section has ended and a read section in it has not
 };
 
-std::vector<held>& sections() {
-    thread_local std::vector<held> mine;
-    return mine;
+// exit() destroys what is thread_local first, and then the statics: heaps among them, and objects that use heaps. So this
+// stays until the process ends if exit() was called in a section, and is made anew where it is needed again.
+thread_local std::vector<held>* mine = nullptr;
+thread_local bool is_thread_ending = false;
+
+struct end_of_thread {
+    end_of_thread() noexcept {} // made, and so destroyed, in threads that use it
+    ~end_of_thread() {
+        is_thread_ending = true;
+        if (mine != nullptr && mine->empty())
+            delete std::exchange(mine, nullptr);
+    }
+};
+
+std::vector<held>& sections_to_change() {
+    thread_local const end_of_thread at_end;
+    if (mine == nullptr)
+        mine = new std::vector<held>;
+    return *mine;
 }
+
+std::span<held> sections() { return mine != nullptr ? std::span<held>(*mine) : std::span<held>(); }
 
 held* find(const section_lock* lock) {
     for (held& h : sections()) {
@@ -30,7 +50,8 @@ held* find(const section_lock* lock) {
 }
 
 void forget(const section_lock* lock) {
-    std::erase_if(sections(), [&](const held& h) { return h.lock == lock; });
+    if (mine != nullptr)
+        std::erase_if(*mine, [&](const held& h) { return h.lock == lock; });
 }
 
 } // namespace
@@ -44,7 +65,8 @@ section_lock::outcome section_lock::enter_write(bool wait) {
         ++mine->write_depth;
         return outcome::nested;
     }
-    sections().reserve(sections().size() + 1); // nothing may fail once the lock is held
+    std::vector<held>& all = sections_to_change();
+    all.reserve(all.size() + 1); // nothing may fail once the lock is held
     std::unique_lock gate(gate_, std::defer_lock);
     if (wait) {
         gate.lock();
@@ -52,7 +74,7 @@ section_lock::outcome section_lock::enter_write(bool wait) {
     } else if (!gate.try_lock() || !mutex_.try_lock()) {
         return outcome::busy;
     }
-    sections().push_back({this, 1, 0, true});
+    all.push_back({this, 1, 0, true});
     return outcome::outermost;
 }
 
@@ -61,7 +83,8 @@ section_lock::outcome section_lock::enter_read(bool wait) {
         ++mine->read_depth;
         return outcome::nested;
     }
-    sections().reserve(sections().size() + 1);
+    std::vector<held>& all = sections_to_change();
+    all.reserve(all.size() + 1);
     std::unique_lock gate(gate_, std::defer_lock);
     if (wait) {
         gate.lock();
@@ -69,7 +92,7 @@ section_lock::outcome section_lock::enter_read(bool wait) {
     } else if (!gate.try_lock() || !mutex_.try_lock_shared()) {
         return outcome::busy;
     }
-    sections().push_back({this, 0, 1, false});
+    all.push_back({this, 0, 1, false});
     return outcome::outermost;
 }
 
@@ -109,9 +132,22 @@ std::size_t section_lock::read_depth() const {
     return mine != nullptr ? mine->read_depth : 0;
 }
 
+bool section_lock::try_to_take_over() {
+    const held* own = find(this);
+    if (own != nullptr && is_thread_ending)
+        return false;
+    if (own != nullptr && own->is_exclusive)
+        return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // whoever waits has the gate
+    if (own != nullptr) {
+        forget(this);
+        mutex_.unlock_shared();
+    }
+    return enter_write(false) == outcome::outermost;
+}
+
 void* section_lock::innermost_write_owner() {
-    const std::vector<held>& mine = sections();
-    for (auto h = mine.rbegin(); h != mine.rend(); ++h) {
+    const std::span<held> all = sections();
+    for (auto h = all.rbegin(); h != all.rend(); ++h) {
         if (h->write_depth > 0)
             return h->lock->owner_;
     }

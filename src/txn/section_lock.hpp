@@ -34,6 +34,10 @@ public:
     /// What the calling thread holds: 0, or the depth of its nesting.
     [[nodiscard]] std::size_t write_depth() const;
     [[nodiscard]] std::size_t read_depth() const;
+    /// For the end of what it protects: takes it for the calling thread alone, whatever sections that is in, without
+    /// waiting. False when other threads are in a section or wait for one (the caller's read sections are forgotten then),
+    /// and when exit() was called in a section of this thread, which may have been interrupted anywhere.
+    bool try_to_take_over();
 
     /// The owner of the innermost write section that the calling thread is in, or null.
     [[nodiscard]] static void* innermost_write_owner();

@@ -109,6 +109,18 @@ result<change_set> memory_view::collect(const page_predicate& is_unused, std::ui
     return changes;
 }
 
+result<change_set> memory_view::uncommitted(const page_predicate& is_unused) {
+    REM_TRY(gather_written());
+    return uncommitted_of_written(is_unused);
+}
+
+result<change_set> memory_view::uncommitted_of_written(const page_predicate& is_unused) {
+    auto changes = changes_in(written_, is_unused, kept_bytes::usable);
+    if (changes)
+        add_spilled(*changes);
+    return changes;
+}
+
 result<bool> memory_view::holds_changes(const page_predicate& is_unused) {
     REM_TRY(gather_written());
     if (has_spilled())

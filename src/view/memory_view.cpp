@@ -240,8 +240,14 @@ void memory_view::renew_twins(const change_set& changes) {
     }
 }
 
-result<void> memory_view::rollback() {
+result<void> memory_view::rollback(const page_predicate& is_unused, const change_listener& lost) {
     REM_TRY(gather_written());
+    if (lost) {
+        auto changes = uncommitted_of_written(is_unused);
+        if (!changes)
+            return changes.error();
+        lost(*changes);
+    }
     REM_TRY(unspill(spilled_.chunks()));
     for (const byte_range& piece : pieces_of(written_, store_.chunk_bytes())) {
         const std::uint64_t chunk = piece.offset / store_.chunk_bytes();

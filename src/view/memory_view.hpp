@@ -131,8 +131,11 @@ public:
     [[nodiscard]] bool was_committed_in_log(std::uint64_t page) const { return twins_.has_newer(page); }
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
     void accept(const change_set& changes);
-    /// Memory becomes the committed content again.
-    result<void> rollback();
+    /// What collect() would find, with nothing moved, for who only tells of it.
+    result<change_set> uncommitted(const page_predicate& is_unused);
+    using change_listener = std::function<void(const change_set&)>;
+    /// Memory becomes the committed content again. `lost`, if there is one, is told of uncommitted() before.
+    result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});
 
     /// System calls may write there until the next accept() or rollback(). While announcements are noted, the pages are
     /// those of collect_announced().
@@ -259,6 +262,7 @@ private:
     void advise(std::byte* where, std::uint64_t bytes) const;
     result<bool> make_zeros(std::uint64_t chunk);
     result<void> gather_written();
+    result<change_set> uncommitted_of_written(const page_predicate& is_unused);
     /// What a tracker has kept counts as committed content only after its collect().
     enum class kept_bytes { usable, not_usable };
     /// Whether chunks may be written whole although the file has them.

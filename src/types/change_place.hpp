@@ -1,0 +1,16 @@
+// Where changes lie, for messages about them. May use: base, format, view, alloc, txn.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "txn/engine.hpp"
+#include "view/memory_view.hpp"
+
+#include <string>
+
+namespace remanence::types {
+
+/// Of the first change in a block that is in use: "below the root "x" of type T"; empty when it lies in none, or no root
+/// reaches it. Complexity: that of owner_walk.
+std::string root_of_first(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks);
+
+} // namespace remanence::types
