@@ -9,7 +9,11 @@
 
 namespace remanence::test {
 
-using ledger = btree_map<string, long>;
+struct ledger {
+    long alice = 0;
+    long bob = 0;
+    btree_map<string, long> notes; // memory comes and goes with them
+};
 inline constexpr const char* k_ledger_root = "ledger"; // of a heap
 inline constexpr long k_deposit = 1000;                // alice's; bob has nothing
 inline constexpr long k_whole = 100;                   // goes to bob in ways that commit in between

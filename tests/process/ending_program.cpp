@@ -5,7 +5,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -44,10 +43,10 @@ struct last_static {
 };
 
 void go_on_writing() {
-    (*accounts)["charity"] = static_cast<long>(rounds);
-    accounts->find("alice")->second -= 1;
-    accounts->erase("charity");
-    accounts->find("alice")->second += 1;
+    accounts->notes["a round"] = static_cast<long>(rounds);
+    accounts->alice -= 1;
+    accounts->notes.erase("a round");
+    accounts->alice += 1;
     ++rounds;
 }
 
@@ -82,20 +81,16 @@ void meet_the_end() {
         go_on_writing();
 }
 
-void announce(const void* what, std::size_t bytes) { heap_of(what)->touch(what, bytes); }
-
 void transfer(long amount, bool whole) {
-    long& from = accounts->find("alice")->second;
-    long& to = accounts->find("bob")->second;
-    announce(&from, sizeof from); // for declared sections; the handle may be gone later
-    announce(&to, sizeof to);
-    from -= amount;
+    heap_of(accounts)->touch(
+        accounts, sizeof *accounts); // for declared sections, and for later, too: the handle may be gone then
+    accounts->alice -= amount;
     if (!whole) {
-        (*accounts)["sweets"] = 1; // memory comes with it
+        accounts->notes["half"] = amount;
         meet_the_end();
-        accounts->erase("sweets");
+        accounts->notes.erase("half");
     }
-    to += amount;
+    accounts->bob += amount;
 }
 
 void transfer_whole() { transfer(k_whole, true); }
@@ -168,9 +163,9 @@ void run_section(Holder& holder, std::string_view way) {
             transfer_in_parts();
         });
     } else if (way == "read") {
-        accounts->find("alice")->second -= k_part;
+        accounts->alice -= k_part;
         holder.read(meet_the_end);
-        accounts->find("bob")->second += k_part;
+        accounts->bob += k_part;
     }
 }
 
@@ -203,10 +198,7 @@ void open(const char* path, std::string_view holder) {
         store.emplace(heap::open(path, {.commit_at_close = holder == "commit_at_close"}));
         accounts = &store->root<ledger>(k_ledger_root);
     }
-    const auto deposit = [] {
-        accounts->emplace("alice", k_deposit);
-        accounts->emplace("bob", 0);
-    };
+    const auto deposit = [] { accounts->alice = k_deposit; };
     file ? file->write(deposit) : store->write(deposit);
 }
 
