@@ -13,12 +13,12 @@ namespace remanence {
 enum class errc : int {
     not_a_heap = 1,             ///< the file is empty or something else than a heap
     truncated = 2,              ///< the file ends before what its superblock promises
-    unsupported_format = 3,     ///< written by a newer release, or with features this one lacks
+    unsupported_format = 3,     ///< written by a newer release, with features this one lacks, or of an older format
     abi_mismatch = 4,           ///< written by a program with another standard library layout
     type_mismatch = 5,          ///< a root is stored as another type than the one asked for
     corrupt = 6,                ///< a checksum or a structure is wrong; the offset says where
     log_missing = 7,            ///< the heap was not closed cleanly and its redo log is not there
-    log_foreign = 8,            ///< the redo log beside the heap belongs to another heap
+    log_foreign = 8,            ///< the redo log beside the heap belongs to another heap, or to another copy of it
     base_taken = 9,             ///< the heap's base address is used by another mapping
     permission_denied = 10,     ///< the operating system refused access
     read_only_file_system = 11, ///< the file system cannot be written
@@ -41,6 +41,7 @@ enum class errc : int {
     rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
     undeclared_change = 29,     ///< a library that checks commits: a declared section changed what it did not announce
     unlinked = 30,              ///< the heap's file, or its log, was removed or replaced while it was open
+    wrong_application = 31, ///< the heap is another application's (heap_options::application), or does not say whose
 };
 
 /// The category of `errc`; its messages are one general sentence per code.

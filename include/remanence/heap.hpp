@@ -109,6 +109,10 @@ struct heap_options {
     /// commit records the new names. Members that changed places with others are errc::type_mismatch all the same. Set it for one
     /// run, since it also takes a member that was given another meaning with another name.
     bool accept_renamed_members = false;
+    /// Whose heap it is: 1 to 15 printable characters of ASCII, none of them a space, as "org.x.book"; or empty. Creation:
+    /// recorded in the heap. Later: what is recorded must be the same, or nothing of the heap is read or recovered:
+    /// errc::wrong_application; likewise where nothing is recorded, until `rem upgrade --application` does. Empty: opens any heap.
+    std::string application = {};
     /// Creation: permission bits of the file, less the umask. The log gets those of the file.
     unsigned mode = 0666;
     /// Include the heap's memory in core files.
@@ -535,6 +539,8 @@ public:
     [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
+    /// Whose heap the file says it is (heap_options::application); empty when it does not say.
+    [[nodiscard]] std::string application() const;
     /// Address of the heap's first byte, the same at every open, unless it is mapped elsewhere (open()).
     [[nodiscard]] void* base() const;
 

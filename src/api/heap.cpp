@@ -1,6 +1,7 @@
 // The public handle: what it may be opened with, and a thin function for each thing that it can do.
 
 #include "api/heap_impl.hpp"
+#include "store/superblocks.hpp"
 #include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
@@ -59,6 +60,13 @@ constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
     detail::raise(failure{code, "cannot open " + path.string() + ": " + why, path.string()});
 }
 
+const std::string& checked_application(const std::filesystem::path& path, const std::string& name) {
+    if (!store::may_be_application(name) && !name.empty())
+        refuse(path, errc::invalid_argument,
+               "options.application must have 1 to 15 printable characters of ASCII, none of them a space.");
+    return name;
+}
+
 /// Those of the engine, or a refusal.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
@@ -86,6 +94,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;
+    internal.application = checked_application(path, options.application);
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);
@@ -440,6 +449,8 @@ pointer_report heap::check_pointers() const {
 }
 
 const std::filesystem::path& heap::path() const { return checked(impl_)->path; }
+
+std::string heap::application() const { return std::string(checked(impl_)->engine->application()); }
 
 void* heap::base() const { return checked(impl_)->engine->base(); }
 

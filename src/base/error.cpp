@@ -15,7 +15,7 @@ const char* sentence(errc code) {
     case errc::truncated:
         return "the file is truncated";
     case errc::unsupported_format:
-        return "the file needs a newer release";
+        return "the file needs another release, or an upgrade";
     case errc::abi_mismatch:
         return "the file was written with another ABI";
     case errc::type_mismatch:
@@ -70,6 +70,8 @@ const char* sentence(errc code) {
         return "a declared section changed what it did not announce";
     case errc::unlinked:
         return "the file has lost its name";
+    case errc::wrong_application:
+        return "the heap is another application's";
     }
     return "unknown error";
 }

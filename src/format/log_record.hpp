@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/units.hpp"
+#include "format/superblock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,8 @@
 namespace remanence::format {
 
 inline constexpr std::array<char, 8> k_log_magic = {'\x89', 'R', 'E', 'M', 'L', '\r', '\n', '\x1a'};
+inline constexpr std::uint32_t k_log_version = 2;
+inline constexpr std::uint32_t k_log_version_without_session = 1;   // of heaps of format 2
 inline constexpr std::uint64_t k_record_magic = 0x44524f4345524d52; // "RMRECORD"
 inline constexpr std::uint64_t k_log_header_bytes = k_page_bytes;
 // The log grows by segments, which are written before use: each as long as all before it, but within these bounds.
@@ -39,12 +42,26 @@ struct log_header {
     std::uint32_t format_version;
     std::uint32_t zero;
     std::array<std::uint8_t, 16> uuid; // of the heap
-    std::uint64_t epoch;               // that began with this log
+    session_number session;            // that began with this log
+    std::uint64_t epoch;               // likewise
     std::uint64_t superblock_sequence; // of the superblock that began it
     std::uint64_t checksum;            // of everything before it
 };
-static_assert(sizeof(log_header) == 56 && offsetof(log_header, uuid) == 16 && offsetof(log_header, checksum) == 48);
-static_assert(std::is_trivially_copyable_v<log_header>);
+static_assert(sizeof(log_header) == 72 && offsetof(log_header, uuid) == 16 && offsetof(log_header, session) == 32);
+static_assert(offsetof(log_header, checksum) == 64 && std::is_trivially_copyable_v<log_header>);
+
+/// The same beside a heap of format 2. The records of such a log have the heap's UUID where others have the session.
+struct log_header_without_session {
+    std::array<char, 8> magic;
+    std::uint32_t format_version;
+    std::uint32_t zero;
+    std::array<std::uint8_t, 16> uuid;
+    std::uint64_t epoch;
+    std::uint64_t superblock_sequence;
+    std::uint64_t checksum;
+};
+static_assert(sizeof(log_header_without_session) == 56 && offsetof(log_header_without_session, checksum) == 48);
+static_assert(std::is_trivially_copyable_v<log_header_without_session>);
 
 /// Of record_header::features: there are fresh chunks of which the log has what they hold.
 inline constexpr std::uint64_t k_feature_contents_in_log = 1;
@@ -53,7 +70,7 @@ inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_l
 /// One commit. After it: `chunk_count` chunks, then `page_count` page changes.
 struct record_header {
     std::uint64_t magic;
-    std::array<std::uint8_t, 16> uuid;
+    session_number session;
     std::uint64_t epoch;
     std::uint64_t version;
     std::uint64_t predecessor;     // R2: checksum of the record before, or the superblock's chain
@@ -65,7 +82,7 @@ struct record_header {
     std::uint64_t features; // unknown bits: refuse
     std::uint64_t checksum; // of this header with 0 here, then of the payload
 };
-static_assert(sizeof(record_header) == 96 && offsetof(record_header, uuid) == 8);
+static_assert(sizeof(record_header) == 96 && offsetof(record_header, session) == 8);
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
 static_assert(std::is_trivially_copyable_v<record_header>);
 

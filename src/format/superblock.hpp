@@ -15,7 +15,9 @@ namespace remanence::format {
 inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H', '\r', '\n', '\x1a'};
 // In its place while the file is a copy in the making, which is not to be opened.
 inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
-inline constexpr std::uint32_t k_format_version = 2; // provisional until a release says otherwise
+inline constexpr std::uint32_t k_format_version = 3; // provisional until a release says otherwise
+// Has the same superblock, but for session and application, which are zeros. Can be looked at, and be upgraded.
+inline constexpr std::uint32_t k_format_version_oldest = 2;
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;
 
@@ -31,6 +33,7 @@ inline constexpr std::uint64_t k_chunk_bytes_min = 64 * KiB;
 inline constexpr std::uint64_t k_chunk_bytes_max = 4 * MiB;
 inline constexpr std::size_t k_region_count_max = 64;
 inline constexpr std::size_t k_abi_bytes = 128;
+inline constexpr std::size_t k_application_bytes = 16;
 
 // Checksum tables. A region's table is a tree of 4 KiB nodes; each node has two places ("slots") of which the parent
 // says which is current, so a checkpoint writes the other one and never touches what a durable superblock names (I1).
@@ -94,6 +97,10 @@ static_assert(std::is_trivially_copyable_v<chunk_exception>);
 
 inline constexpr std::uint32_t k_flag_clean = 1; // closed cleanly: the log is not needed
 
+/// Random, drawn whenever a log is begun: superblock, log and records of one session have the same. It tells the logs of
+/// copies of one heap apart, which have UUID and epochs in common.
+using session_number = std::array<std::uint8_t, 16>;
+
 /// The root of everything. Written whole, alternating between two places; the valid one with the higher sequence rules.
 struct superblock {
     std::array<char, 8> magic;
@@ -119,7 +126,9 @@ struct superblock {
     std::array<region, k_region_count_max> regions;
     std::uint64_t log_begin; // in the log: where the records behind checkpoint_version begin
     std::array<std::uint64_t, k_region_count_max> second_homes; // in the file, of each region; 0: it has none yet
-    std::array<std::uint8_t, k_superblock_bytes - 3928 - sizeof(std::uint64_t)> zero;
+    session_number session;                            // of the last log that was begun; zeros: there was none yet
+    std::array<char, k_application_bytes> application; // whose heap it is, zero-terminated; empty: nobody said
+    std::array<std::uint8_t, k_superblock_bytes - 3960 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };
 static_assert(sizeof(superblock) == k_superblock_bytes);
@@ -128,8 +137,11 @@ static_assert(offsetof(superblock, chunk_bytes) == 72 && offsetof(superblock, im
 static_assert(offsetof(superblock, map) == 120 && offsetof(superblock, region_count) == 200);
 static_assert(offsetof(superblock, abi) == 208 && offsetof(superblock, regions) == 336);
 static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, second_homes) == 3416);
-static_assert(offsetof(superblock, zero) == 3928);
+static_assert(offsetof(superblock, session) == 3928 && offsetof(superblock, application) == 3944);
+static_assert(offsetof(superblock, zero) == 3960);
 static_assert(offsetof(superblock, checksum) == 4088);
 static_assert(std::is_trivially_copyable_v<superblock>);
+// Room for the references that are to come: to a schema, to versions by time, to where the log lies.
+static_assert(sizeof(superblock::zero) >= 3 * sizeof(map_reference));
 
 } // namespace remanence::format

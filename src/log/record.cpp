@@ -103,7 +103,7 @@ void record_builder::add_page(std::uint64_t index, std::uint32_t checksum, std::
 std::span<const std::byte> record_builder::finish(const record_identity& identity, std::uint64_t image_bytes) {
     record_header header{};
     header.magic = format::k_record_magic;
-    header.uuid = identity.heap;
+    header.session = identity.session;
     header.epoch = identity.epoch;
     header.version = identity.version;
     header.predecessor = identity.predecessor;

@@ -16,10 +16,11 @@
 namespace remanence::log {
 
 using uuid = std::array<std::uint8_t, 16>;
+using format::session_number;
 
 /// What ties a record to its place in the chain (R2).
 struct record_identity {
-    uuid heap;
+    session_number session;
     std::uint64_t epoch;
     std::uint64_t version;
     std::uint64_t predecessor;

@@ -65,7 +65,7 @@ result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& s
     const std::uint64_t version = records.empty() ? store.super().checkpoint_version : records.back().version;
     const std::uint64_t chain = records.empty() ? store.super().chain : records.back().checksum;
     // R2: clean, so that the next commit begins a new epoch.
-    REM_TRY(store.publish(version, chain, store.super().epoch, true, format::k_log_header_bytes));
+    REM_TRY(store.publish(version, chain, store.session(), true, format::k_log_header_bytes));
     recovery_outcome outcome{records.size(), 0};
     for (const scanned_record& record : records)
         outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
@@ -77,7 +77,7 @@ result<void> restore_other_superblock(store::heap_file& store) {
     if (!store.other_superblock_damage())
         return {};
     const auto& super = store.super();
-    return store.publish(super.checkpoint_version, super.chain, super.epoch, true, format::k_log_header_bytes);
+    return store.publish(super.checkpoint_version, super.chain, store.session(), true, format::k_log_header_bytes);
 }
 
 } // namespace

@@ -75,7 +75,7 @@ result<void> lock_log(os::file& log) {
 }
 
 result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
-                                                   const uuid& heap, std::uint64_t epoch,
+                                                   const uuid& heap, const store::session_identity& session,
                                                    std::uint64_t superblock_sequence, unsigned mode,
                                                    std::uint64_t version) {
     const std::string path = store::log_path(heap_path);
@@ -86,9 +86,10 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
     auto build = [&]() -> result<void> {
         format::log_header header{};
         header.magic = format::k_log_magic;
-        header.format_version = 1;
+        header.format_version = format::k_log_version;
         header.uuid = heap;
-        header.epoch = epoch;
+        header.session = session.number;
+        header.epoch = session.epoch;
         header.superblock_sequence = superblock_sequence;
         header.checksum =
             checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));

@@ -1,5 +1,5 @@
 // The redo log of a running heap: NAME-log, a header and then records one after the other. May use: base, os, format,
-// store (for names only).
+// store (for names and sessions only).
 //
 // A log lives from the first commit after an open to the next clean close; with it begins an epoch. What counts in it is
 // a window, from where the durable superblock says to the newest record. A checkpoint takes a mark(), where the next
@@ -17,6 +17,7 @@
 #include "format/log_record.hpp"
 #include "log/record.hpp"
 #include "os/file.hpp"
+#include "store/heap_file.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -48,7 +49,7 @@ public:
     /// `version`: of the heap's last commit. errc::no_space leaves nothing behind; errc::log_foreign, and nothing changed,
     /// when there is a file with anything in it; errc::in_use when somebody has that one open.
     static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& heap_path,
-                                                    const uuid& heap, std::uint64_t epoch,
+                                                    const uuid& heap, const store::session_identity& session,
                                                     std::uint64_t superblock_sequence, unsigned mode,
                                                     std::uint64_t version);
 

@@ -86,7 +86,7 @@ result<void> publish(store::heap_file& store, std::uint64_t version, std::uint64
     } else if (!store.other_superblock_damage()) {
         return {};
     }
-    return store.publish(version, chain, store.super().epoch, true, format::k_log_header_bytes);
+    return store.publish(version, chain, store.session(), true, format::k_log_header_bytes);
 }
 
 } // namespace

@@ -12,6 +12,13 @@ namespace remanence::log {
 
 using format::record_header;
 
+unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the redo log " + path + " is damaged at byte " + std::to_string(offset) + " (" + what +
+                    "). Commits after that place cannot be recovered; restore heap and log from a copy.",
+                path, 0, offset);
+}
+
 namespace {
 
 unexpected damaged_superblock(const store::heap_file& store, std::uint64_t offset, const std::string& what) {
@@ -21,37 +28,73 @@ unexpected damaged_superblock(const store::heap_file& store, std::uint64_t offse
                 store.path(), 0, offset);
 }
 
-enum class header_state { ours, older, foreign, damaged, unwritten };
+/// As log and records name it. A heap of format 2 has none, and one that was just upgraded has not begun one: in their log
+/// the UUID stands in its place.
+const session_number& session_of(const store::heap_file& store) {
+    const format::superblock& super = store.super();
+    return super.session == session_number{} ? super.uuid : super.session;
+}
 
-result<header_state> check_header(os::file& log, const store::heap_file& store) {
+template <class Header>
+bool has_fitting_checksum(const Header& header) {
+    return header.checksum == checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum)));
+}
+
+/// Nothing when it was not written, since the log's creation was cut short; errc::corrupt when it is damaged: a header is
+/// never torn, since it lies within one sector (R6).
+result<std::optional<format::log_header>> read_header(os::file& log) {
     format::log_header header{};
     auto size = log.size();
     if (!size)
         return size.error();
     if (*size < sizeof header)
-        return header_state::unwritten;
+        return std::optional<format::log_header>();
     REM_TRY(log.read(0, std::as_writable_bytes(std::span(&header, 1))));
     auto bytes = std::as_bytes(std::span(&header, 1));
     if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
-        return header_state::unwritten;
-    auto sum = checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
-    if (header.magic != format::k_log_magic || header.checksum != sum)
-        return header_state::damaged;
-    if (header.uuid != store.super().uuid)
-        return header_state::foreign;
-    if (header.format_version != 1)
-        return header_state::damaged;
-    return header.epoch < store.super().epoch ? header_state::older : header_state::ours;
+        return std::optional<format::log_header>();
+    if (header.magic == format::k_log_magic && header.format_version == format::k_log_version &&
+        has_fitting_checksum(header))
+        return std::optional(header);
+    format::log_header_without_session old{};
+    REM_TRY(log.read(0, std::as_writable_bytes(std::span(&old, 1))));
+    if (old.magic != format::k_log_magic || old.format_version != format::k_log_version_without_session ||
+        !has_fitting_checksum(old))
+        return damaged_log(log.path(), 0, "its header");
+    header.uuid = header.session = old.uuid;
+    header.epoch = old.epoch;
+    return std::optional(header);
+}
+
+/// A log is a heap's when superblock and log name the same session. One whose superblock did not follow, for the power failed,
+/// is of the next epoch and has no records, which scan() checks. Any other would bring commits into a heap that never saw
+/// what they build on, or go with them.
+result<void> refuse_other_session(const std::string& path, const format::log_header& header,
+                                  const store::heap_file& store) {
+    const std::uint64_t epoch = store.super().epoch;
+    if (header.epoch < epoch) {
+        return fail(errc::log_foreign, // I3
+                    "the redo log " + path + " is of an earlier session of " + store.path() + ", or of a copy of it, " +
+                        (store.is_clean()
+                             ? "than the one that was closed. Bring it back to its own heap, or remove it; "
+                               "this heap needs no log."
+                             : "than the one that was not closed cleanly. Put that session's log back "
+                               "beside the heap; without it the last commits are lost."),
+                    path);
+    }
+    if (header.session == session_of(store) || (store.is_clean() && header.epoch > epoch))
+        return {};
+    if (auto damaged = store.other_superblock_damage(); damaged && header.epoch > epoch)
+        return damaged_superblock(store, *damaged, "is older than the redo log " + path);
+    return fail(errc::log_foreign,
+                "the redo log " + path + " belongs to another copy of the heap " + store.path() +
+                    ": it was begun by another session. Bring it back to its own copy" +
+                    (store.is_clean() ? ", or remove it; this heap needs no log."
+                                      : ", and bring the log of this one; without it the last commits are lost."),
+                path);
 }
 
 } // namespace
-
-unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what) {
-    return fail(errc::corrupt,
-                "the redo log " + path + " is damaged at byte " + std::to_string(offset) + " (" + what +
-                    "). Commits after that place cannot be recovered; restore heap and log from a copy.",
-                path, 0, offset);
-}
 
 result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode) {
     const std::string path = store::log_path(store.path());
@@ -75,25 +118,21 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
     auto log = files.open(path, mode);
     if (!log)
         return log.error();
-    auto state = check_header(**log, store);
-    if (!state)
-        return state.error();
-    if (*state == header_state::foreign) {
+    auto header = read_header(**log);
+    if (!header)
+        return header.error();
+    if (!*header) {
+        if (!store.is_clean())
+            return damaged_log(path, 0, "its header");
+        return std::move(*log);
+    }
+    if ((*header)->uuid != store.super().uuid) {
         return fail(errc::log_foreign,
                     "the redo log " + path + " belongs to another heap than " + store.path() +
                         ". Move it back to its own heap, and bring the right one if there is one.",
                     path);
     }
-    if (*state == header_state::older && !store.is_clean()) {
-        return fail(errc::log_foreign, // I3
-                    "the redo log " + path + " is of an earlier session of " + store.path() +
-                        " than the one that was not closed cleanly. Put that session's log back beside the heap; "
-                        "without it the last commits are lost.",
-                    path);
-    }
-    // A header is never torn, since it lies within one sector (R6); before it is written, it is zeros.
-    if (*state == header_state::damaged || (*state == header_state::unwritten && !store.is_clean()))
-        return damaged_log(path, 0, "its header");
+    REM_TRY(refuse_other_session(path, **header, store));
     return std::move(*log);
 }
 
@@ -144,13 +183,13 @@ struct window {
 
 /// The header of this version at that place, whether or not its record is whole, if there is one.
 result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_bytes, std::uint64_t at,
-                                               const format::superblock& super, std::uint64_t version) {
+                                               const store::heap_file& store, std::uint64_t version) {
     record_header header{};
     if (at + sizeof header > log_bytes)
         return std::optional<record_header>();
     REM_TRY(log.read(at, std::as_writable_bytes(std::span(&header, 1))));
-    const bool is_it = header.magic == format::k_record_magic && header.uuid == super.uuid &&
-                       header.epoch == super.epoch && header.version == version;
+    const bool is_it = header.magic == format::k_record_magic && header.session == session_of(store) &&
+                       header.epoch == store.super().epoch && header.version == version;
     return is_it ? std::optional(header) : std::nullopt;
 }
 
@@ -174,7 +213,7 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
     }
     std::uint64_t durable_through = records.empty() ? 0 : records.back().durable_through;
     for (const std::uint64_t place : found.next_places()) {
-        auto next = header_at(log, log_bytes, place, store.super(), version + 1);
+        auto next = header_at(log, log_bytes, place, store, version + 1);
         if (!next)
             return next.error();
         if (*next)
@@ -185,14 +224,14 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
     return {};
 }
 
-/// Reads the record at `offset` when there is an intact one of this heap.
-result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const uuid& heap,
+/// Reads the record at `offset` when there is an intact one of this session.
+result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const session_number& session,
                          scanned_record& record, record_header& header) {
     if (offset + sizeof header > log_bytes)
         return false;
     std::vector<std::byte> head(sizeof header);
     REM_TRY(log.read(offset, head));
-    if (!looks_like_record(head, header) || header.uuid != heap)
+    if (!looks_like_record(head, header) || header.session != session)
         return false;
     if (header.payload_bytes > log_bytes - offset - sizeof header)
         return false; // I7: before it is allocated
@@ -210,7 +249,8 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
 
 /// The first record in this part of the log that cannot be there when commit `expected` is not; nothing, when none is.
 result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, byte_range part,
-                                                 const format::superblock& super, std::uint64_t expected) {
+                                                 const session_number& session, std::uint64_t epoch,
+                                                 std::uint64_t expected) {
     std::vector<std::byte> buffer(
         static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(part.bytes, k_sector_bytes))));
     for (std::uint64_t at = part.offset; at < part.end();) {
@@ -221,13 +261,13 @@ result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t lo
             record_header header{};
             if (!looks_like_record(piece.subspan(static_cast<std::size_t>(sector)), header))
                 continue;
-            if (header.uuid != super.uuid || header.epoch < super.epoch)
+            if (header.session != session || header.epoch < epoch)
                 continue;
             // I3: a later epoch began with a superblock that is gone. In this epoch only durable commits count.
-            if (header.epoch == super.epoch && (header.version <= expected || header.durable_through < expected))
+            if (header.epoch == epoch && (header.version <= expected || header.durable_through < expected))
                 continue;
             scanned_record later;
-            auto intact = read_record(log, log_bytes, at + sector, super.uuid, later, header);
+            auto intact = read_record(log, log_bytes, at + sector, session, later, header);
             if (!intact)
                 return intact.error();
             if (*intact)
@@ -238,21 +278,38 @@ result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t lo
     return std::optional<scanned_record>();
 }
 
+unexpected later_session(const std::string& path, std::uint64_t offset, const store::heap_file& store) {
+    return fail(
+        errc::corrupt, // I3
+        "the redo log " + path + " has commits, from byte " + std::to_string(offset) +
+            " on, of a session that began after " + store.path() +
+            " was closed. That heap was replaced by an older copy, or the log belongs to another copy of it. Bring "
+            "back the heap that the log belongs to, or move the log to it.",
+        path, 0, offset);
+}
+
 /// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable. That one may lie
 /// before it in the file.
 result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found, const store::heap_file& store,
                            std::uint64_t expected) {
+    auto header = read_header(log);
+    if (!header)
+        return header.error();
+    // Beside a clean heap it may be another one than the superblock's.
+    const session_number session = *header ? (*header)->session : session_of(store);
     for (const byte_range part : found.outside(log_bytes)) {
-        auto later = find_proof(log, log_bytes, part, store.super(), expected);
+        auto later = find_proof(log, log_bytes, part, session, store.super().epoch, expected);
         if (!later)
             return later.error();
         if (!*later)
             continue;
         if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
             return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
+        if (session != session_of(store))
+            return later_session(log.path(), (*later)->offset, store);
         std::uint64_t place = found.end;
         if (const std::uint64_t other = found.next_places()[1]; other != place) {
-            auto there = header_at(log, log_bytes, other, store.super(), expected);
+            auto there = header_at(log, log_bytes, other, store, expected);
             if (!there)
                 return there.error();
             if (*there)
@@ -288,7 +345,7 @@ result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& sto
     std::uint64_t predecessor = store.super().chain;
     const auto read_next = [&](std::uint64_t offset, scanned_record& record) -> result<bool> {
         record_header header{};
-        auto intact = read_record(log, *size, offset, store.super().uuid, record, header);
+        auto intact = read_record(log, *size, offset, session_of(store), record, header);
         if (!intact)
             return intact.error();
         if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||

@@ -165,6 +165,8 @@ result<format::superblock> first_superblock(const creation& how) {
     s.log_begin = format::k_log_header_bytes;
     REM_CHECK(how.abi.size() < s.abi.size());
     std::copy(how.abi.begin(), how.abi.end(), s.abi.begin());
+    if (!how.application.empty())
+        set_application(s, how.application);
     return s;
 }
 

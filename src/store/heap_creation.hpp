@@ -32,6 +32,7 @@ struct creation {
     std::uint64_t base;
     std::string_view abi;
     unsigned mode;
+    std::string_view application = {}; // empty: nobody's in particular
 };
 
 /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all. Durable once

@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "os/memory.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -82,6 +83,22 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
+    auto store = open_to_upgrade(files, path, mode);
+    if (!store)
+        return store.error();
+    if (const std::uint32_t version = (*store)->super().format_version; version != format::k_format_version) {
+        return fail(errc::unsupported_format,
+                    path + " has the older format " + std::to_string(version) + ", this release works on format " +
+                        std::to_string(format::k_format_version) + ". Convert it: rem upgrade " + path,
+                    path, 0,
+                    (*store)->super().sequence % 2 * format::k_superblock_bytes +
+                        offsetof(format::superblock, format_version));
+    }
+    return store;
+}
+
+result<std::unique_ptr<heap_file>> heap_file::open_to_upgrade(os::file_system& files, const std::string& path,
+                                                              os::access mode) {
     auto store = begin_open(files, path, mode, locking::yes);
     if (!store)
         return store.error();
@@ -175,6 +192,31 @@ result<void> heap_file::read_map() {
 }
 
 std::string_view heap_file::abi() const { return super_.abi.data(); }
+
+std::string_view heap_file::application() const { return super_.application.data(); }
+
+result<void> heap_file::check_application(std::string_view application, unstated when) const {
+    const std::string_view own = this->application();
+    if (application.empty() || application == own || (own.empty() && when == unstated::taken))
+        return {};
+    const std::string wanted(application);
+    if (own.empty()) {
+        return fail(errc::wrong_application,
+                    path() + " does not say which application's heap it is, this program is of \"" + wanted +
+                        "\". If it is its heap, record that: rem upgrade --application " + wanted + " " + path(),
+                    path());
+    }
+    return fail(errc::wrong_application,
+                path() + " is a heap of the application \"" + std::string(own) + "\", this program is of \"" + wanted +
+                    "\". Name another file.",
+                path());
+}
+
+result<session_identity> heap_file::next_session() const {
+    session_identity next{super_.epoch + 1, {}};
+    REM_TRY(os::random_bytes(next.number.data(), next.number.size()));
+    return next;
+}
 
 std::size_t heap_file::region_index(std::uint64_t heap_offset) const {
     auto end = super_.regions.begin() + static_cast<std::ptrdiff_t>(super_.region_count);

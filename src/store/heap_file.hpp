@@ -47,22 +47,34 @@ struct folded_page {
     std::uint32_t checksum;
 };
 
+/// Of the commits between one open and the close after it: what superblock and log have in common.
+struct session_identity {
+    std::uint64_t epoch;
+    format::session_number number;
+};
+
 /// What a superblock is to say of the heap.
 struct published_state {
     std::uint64_t version;
     std::uint64_t chain;
-    std::uint64_t epoch;
+    session_identity session;
     bool clean;
     std::uint64_t log_begin; // where in the log the records behind `version` begin; k_log_header_bytes when it is clean
 };
+
+/// Of a heap that says of no application that it is its: whether one may have it.
+enum class unstated { refused, taken };
 
 class heap_file {
 public:
     /// Makes an empty heap, as create_empty() does, and opens it.
     static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path,
                                                      const creation& how);
-    /// Locks and validates. errc::in_use when somebody else holds it.
+    /// Locks and validates. errc::in_use when somebody else holds it; errc::unsupported_format when it is of an older format.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
+    /// The same of any format that can be upgraded.
+    static result<std::unique_ptr<heap_file>> open_to_upgrade(os::file_system& files, const std::string& path,
+                                                              os::access mode);
 
     /// none_if_free: it is not locked, but errc::in_use while somebody else has it for writing, asked when the superblock
     /// has been read. Who opens it for writing later writes another superblock before all else that this one names, but for
@@ -80,6 +92,15 @@ public:
     /// Where in the file the superblock lies that was damaged when the heap was opened; the other one rules then.
     [[nodiscard]] std::optional<std::uint64_t> other_superblock_damage() const { return other_superblock_damage_; }
     [[nodiscard]] std::string_view abi() const;
+    /// Whose heap it is; empty when nobody said.
+    [[nodiscard]] std::string_view application() const;
+    /// errc::wrong_application when a program that says it is `application` has no business here; one that says nothing may
+    /// look at anything.
+    [[nodiscard]] result<void> check_application(std::string_view application, unstated when) const;
+    /// Of the last log.
+    [[nodiscard]] session_identity session() const { return {super_.epoch, super_.session}; }
+    /// Of the next one; another one each time.
+    [[nodiscard]] result<session_identity> next_session() const;
     [[nodiscard]] const std::string& path() const { return file_->path(); }
     [[nodiscard]] os::file& file() { return *file_; }
     [[nodiscard]] std::uint64_t chunk_bytes() const { return super_.chunk_bytes; }
@@ -222,11 +243,14 @@ public:
     /// Since compose(), until adopt(): then the tables are those of the publication, or not even that, if compose() failed.
     [[nodiscard]] bool is_ahead_of_file() const { return is_ahead_of_file_; }
     /// All three, of no pages; confirm(), too.
-    result<void> publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
+    result<void> publish(std::uint64_t version, std::uint64_t chain, const session_identity& session, bool clean,
                          std::uint64_t log_begin);
     /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1). For who has too many
     /// to compose(), and lets no commits go on.
     result<void> fold(std::span<const folded_page> pages);
+    /// Publishes a superblock of this release's format, and of this application unless that is empty, which says the same
+    /// else. Precondition: it is clean, and nobody has committed.
+    result<void> upgrade(std::string_view application);
     /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
     /// anything is done that relies on it. Nothing after the first time.
     result<void> confirm();

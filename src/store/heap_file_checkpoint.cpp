@@ -75,7 +75,8 @@ result<std::unique_ptr<publication>> heap_file::compose(std::span<const folded_p
     }
     next.checkpoint_version = state.version;
     next.chain = state.chain;
-    next.epoch = state.epoch;
+    next.epoch = state.session.epoch;
+    next.session = state.session.number;
     next.log_begin = state.log_begin;
     next.image_bytes = image_bytes_;
     next.flags = state.clean ? format::k_flag_clean : 0;
@@ -99,10 +100,10 @@ void heap_file::adopt(const publication& done) {
         retired_, [&](const auto& each) { return each.second.version > super_.checkpoint_version; }));
 }
 
-result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, std::uint64_t epoch, bool clean,
+result<void> heap_file::publish(std::uint64_t version, std::uint64_t chain, const session_identity& session, bool clean,
                                 std::uint64_t log_begin) {
     REM_TRY(confirm());
-    auto composed = compose({}, {version, chain, epoch, clean, log_begin});
+    auto composed = compose({}, {version, chain, session, clean, log_begin});
     if (!composed)
         return composed.error();
     auto carried = (*composed)->carry_out();

@@ -46,6 +46,14 @@ result<void> heap_file::add_regions(std::uint64_t heap_bytes) {
     return {};
 }
 
+result<void> heap_file::upgrade(std::string_view application) {
+    superblock next = super_;
+    next.format_version = format::k_format_version;
+    if (!application.empty())
+        set_application(next, application);
+    return publish_layout(next);
+}
+
 // I3: it names nothing new that exists.
 result<void> heap_file::publish_layout(const superblock& next) {
     REM_CHECK(!is_publishing_);

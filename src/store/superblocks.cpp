@@ -1,5 +1,6 @@
 #include "store/superblocks.hpp"
 
+#include "base/assert.hpp"
 #include "base/checksum.hpp"
 #include "base/units.hpp"
 #include "format/heap_header.hpp"
@@ -27,6 +28,10 @@ unexpected damaged_superblock(const std::string& path, std::uint64_t offset, con
                 "the superblock of " + path + " at byte " + std::to_string(offset) + " is damaged (" + what +
                     "). Restore the heap from a copy.",
                 path, 0, offset);
+}
+
+bool is_known(std::uint32_t version) {
+    return version >= format::k_format_version_oldest && version <= format::k_format_version;
 }
 
 unexpected other_format(const std::string& path, std::uint32_t version, std::uint64_t place) {
@@ -76,7 +81,7 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
     }
     // Its checksum may be another one. Both say so, or one of them is damaged.
     const std::uint32_t version = places[0].format_version;
-    if (std::all_of(places.begin(), places.end(), has_magic) && version != format::k_format_version &&
+    if (std::all_of(places.begin(), places.end(), has_magic) && !is_known(version) &&
         places[1].format_version == version)
         return other_format(path, version, 0);
     if (file_bytes < sizeof places) {
@@ -87,7 +92,7 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
     }
     std::string what = "so is the other one: no checksum fits";
     for (const superblock& s : places) {
-        if (has_magic(s) && s.format_version != format::k_format_version)
+        if (has_magic(s) && !is_known(s.format_version))
             what += "; one says that it is of format " + std::to_string(s.format_version);
     }
     return damaged_superblock(path, 0, what);
@@ -97,7 +102,7 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
 result<void> check(const superblock& s, const std::string& path) {
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
     auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
-    if (s.format_version != format::k_format_version)
+    if (!is_known(s.format_version))
         return other_format(path, s.format_version, at);
     if (s.endianness != format::k_endianness || (s.features_incompat & ~format::k_feature_second_homes) != 0 ||
         s.checksum_algorithm != format::k_checksum_xxh3 || s.features_ro_compat != 0 || s.versions.count != 0) {
@@ -118,6 +123,13 @@ result<void> check(const superblock& s, const std::string& path) {
         return bad("its numbers");
     if (s.abi.back() != '\0')
         return bad("ABI");
+    if (const std::string_view name(s.application.data(), s.application.size());
+        name.find_first_not_of('\0') != name.npos) {
+        const std::size_t end = name.find('\0');
+        if (end == name.npos || !may_be_application(name.substr(0, end)) ||
+            name.find_first_not_of('\0', end) != name.npos)
+            return bad("application");
+    }
     if (s.log_begin < format::k_log_header_bytes || s.log_begin > k_heap_bytes_max ||
         !is_aligned(s.log_begin, format::k_record_alignment) ||
         ((s.flags & format::k_flag_clean) != 0 && s.log_begin != format::k_log_header_bytes)) {
@@ -179,6 +191,17 @@ bool is_valid(const superblock& s, std::uint64_t place) {
 
 bool has_sound_numbers(const superblock& s) {
     return std::max({s.sequence, s.epoch, s.checkpoint_version}) <= k_number_max;
+}
+
+bool may_be_application(std::string_view name) {
+    return !name.empty() && name.size() < format::k_application_bytes &&
+           std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+void set_application(superblock& s, std::string_view application) {
+    REM_CHECK(may_be_application(application));
+    s.application = {};
+    std::ranges::copy(application, s.application.begin());
 }
 
 result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {

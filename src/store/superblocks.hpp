@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace remanence::store {
 
@@ -27,12 +28,18 @@ bool is_valid(const format::superblock& s, std::uint64_t place);
 /// Whether its sequence, epoch and version are such as heaps have. (I7)
 bool has_sound_numbers(const format::superblock& s);
 
+/// Whether an application may be called so: 1 to 15 printable characters of ASCII, none of them a space.
+bool may_be_application(std::string_view name);
+/// Precondition: it may be.
+void set_application(format::superblock& s, std::string_view application);
+
 struct ruling_superblock {
     format::superblock super;
     std::optional<std::uint64_t> other_damage; // where in the file the other one lies, when it is not valid
 };
 
-/// Reads both and validates the one that rules: the newer of those that are valid. errc::not_a_heap, unsupported_format,
+/// Reads both and validates the one that rules: the newer of those that are valid. It may be of an older format, from
+/// k_format_version_oldest on. errc::not_a_heap, unsupported_format,
 /// truncated, corrupt with the place.
 result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes);
 

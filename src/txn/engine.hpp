@@ -69,6 +69,7 @@ struct engine_options {
     std::size_t stretches_max = 16;
     unsigned mode = 0666;
     bool read_only = false;
+    std::string application; // as in heap_options
     bool core_dump = false;
     bool read_ahead = true; // as in heap_options
     os::tracker_choice tracker = os::tracker_choice::automatic;
@@ -234,6 +235,7 @@ public:
     /// I5. From any thread.
     [[nodiscard]] bool is_poisoned() const;
     [[nodiscard]] const std::string& path() const { return store_->path(); }
+    [[nodiscard]] std::string_view application() const { return store_->application(); }
     /// Whether `path` names the file of this heap, which may have been renamed since. From any thread.
     result<bool> is_at(const std::string& path);
     [[nodiscard]] const engine_stats& stats() const { return stats_; }

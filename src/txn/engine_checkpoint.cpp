@@ -56,8 +56,8 @@ result<void> engine::fold_and_settle(commit_scope scope) {
 // Nothing else may be under way.
 result<void> engine::fold(bool clean) {
     REM_TRY(await(version_, log::durability::durable)); // I1
-    auto composed = store_->compose(view_->twin_pages(),
-                                    {version_, chain_, store_->super().epoch, clean, format::k_log_header_bytes});
+    auto composed =
+        store_->compose(view_->twin_pages(), {version_, chain_, store_->session(), clean, format::k_log_header_bytes});
     if (!composed)
         return composed.error();
     checkpoint_run all(std::move(*composed), format::k_log_header_bytes);
@@ -172,7 +172,7 @@ result<void> engine::begin_run() {
     auto pages = view_->freeze();
     if (!pages)
         return pages.error();
-    auto composed = store_->compose(*pages, {version_, chain_, store_->super().epoch, false, *mark});
+    auto composed = store_->compose(*pages, {version_, chain_, store_->session(), false, *mark});
     if (!composed)
         return composed.error();
     auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark);

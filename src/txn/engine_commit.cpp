@@ -229,7 +229,7 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
         image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_->chunk_bytes());
     const auto& super = store_->super();
     const std::uint64_t bytes =
-        record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
+        record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
     log::redo_log::prerequisite first;
     const bool has_new_holes = !changes.fresh.empty() && store_->take_new_holes(); // of these chunks, perhaps
     if (has_new_holes || !changes.moved.empty() || std::ranges::any_of(changes.fresh, &view::whole_chunk::has_contents))
@@ -339,7 +339,7 @@ result<void> engine::prepare(const view::change_set& changes, std::uint64_t reco
     return done.error();
 }
 
-// R2: every log is an epoch of its own, durable before its first record.
+// R2: every log is an epoch of its own, and has a number that no other session has; it is durable before its first record.
 result<void> engine::begin_session() {
     const auto& super = store_->super();
     auto mode = store_->file().permissions();
@@ -348,11 +348,13 @@ result<void> engine::begin_session() {
     // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", heap_name_));
-    auto log =
-        log::redo_log::create(files_, heap_name_, super.uuid, super.epoch + 1, super.sequence + 1, *mode, version_);
+    auto session = store_->next_session();
+    if (!session)
+        return session.error();
+    auto log = log::redo_log::create(files_, heap_name_, super.uuid, *session, super.sequence + 1, *mode, version_);
     if (!log)
         return log.error();
-    if (auto begun = store_->publish(version_, chain_, super.epoch + 1, false, format::k_log_header_bytes); !begun)
+    if (auto begun = store_->publish(version_, chain_, *session, false, format::k_log_header_bytes); !begun)
         return poison(begun.error());
     log_ = std::move(*log);
     log_name_ = store::log_path(heap_name_);

@@ -40,7 +40,8 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
             return name_file("cannot map ", path, taken.why());
         place = std::move(*taken);
         auto base = reinterpret_cast<std::uint64_t>(place->base());
-        auto made = store::heap_file::create(files_, path, {options_.chunk_bytes, base, abi, options_.mode});
+        auto made = store::heap_file::create(files_, path,
+                                             {options_.chunk_bytes, base, abi, options_.mode, options_.application});
         if (made) {
             store_ = std::move(*made);
             return {};
@@ -58,6 +59,7 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
     if (!opened)
         return opened.error();
     store_ = std::move(*opened);
+    REM_TRY(store_->check_application(options_.application, store::unstated::refused));
     if (store_->abi() != abi) {
         return fail(errc::abi_mismatch,
                     path + " was written with the ABI \"" + std::string(store_->abi()) + "\", this program has \"" +

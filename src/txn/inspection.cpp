@@ -98,7 +98,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->births_ = std::move(recovered->births);
     if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
         const format::superblock& super = opened->store_->super();
-        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, super.epoch, true,
+        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, opened->store_->session(), true,
                                         format::k_log_header_bytes));
     }
     REM_TRY(opened->make_memory(opened->store_->image_bytes()));

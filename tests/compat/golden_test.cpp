@@ -1,10 +1,12 @@
-// Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more.
+// Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more; those of
+// an older format once they are upgraded, and not before.
 #include "api/heap_impl.hpp"
 #include "format/superblock.hpp"
 #include "golden.hpp"
 #include "os/memory.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
+#include "txn/upgrade.hpp"
 #include "types/root_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -33,11 +35,31 @@ std::vector<std::string> formats() {
 class golden_files : public testing::TestWithParam<std::string> {
 protected:
     std::string unpack(const std::string& name) {
-        const auto bytes = read_compressed(std::string(GOLDEN_FILES) + '/' + GetParam() + '/' + name + ".gz");
+        const auto bytes = read_compressed((fs::path(GOLDEN_FILES) / GetParam() / (name + ".gz")).string());
         const std::string path = (directory_.path() / name).string();
         std::ofstream file(path, std::ios::binary);
         file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         return path;
+    }
+    static bool is_older() { return GetParam() != "format-" + std::to_string(format::k_format_version); }
+    /// Of a heap that this release does not open as it is. Returns the commits that were recovered.
+    static std::uint64_t upgrade(const std::string& path) {
+        try {
+            (void)heap::open_existing(path);
+            ADD_FAILURE() << "it was opened";
+        } catch (const error& why) {
+            EXPECT_EQ(why.reason(), errc::unsupported_format) << why.what();
+            EXPECT_TRUE(std::string_view(why.what()).ends_with(path)) << why.what();
+            EXPECT_NE(std::string_view(why.what()).find("Convert it: rem upgrade"), std::string_view::npos)
+                << why.what();
+        }
+        const auto done = txn::upgrade(os::posix_file_system(), path, {});
+        EXPECT_TRUE(done) << done.why().message;
+        EXPECT_EQ("format-" + std::to_string(done->format_before), GetParam());
+        EXPECT_TRUE(done->changed);
+        const auto again = txn::upgrade(os::posix_file_system(), path, {});
+        EXPECT_TRUE(again && !again->changed);
+        return done->recovered_commits;
     }
     static void expect_sample(heap& opened) {
         const auto different = sample::difference(opened);
@@ -72,6 +94,9 @@ protected:
 
 TEST_P(golden_files, of_a_closed_heap_hold_what_was_written_and_take_more) {
     const std::string path = unpack("closed.rem");
+    if (is_older()) {
+        EXPECT_EQ(upgrade(path), 0U);
+    }
     {
         heap opened = heap::open_existing(path, {.read_only = true});
         expect_sample(opened);
@@ -87,9 +112,12 @@ TEST_P(golden_files, of_a_closed_heap_hold_what_was_written_and_take_more) {
 TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
     const std::string path = unpack("unfolded.rem");
     unpack("unfolded.rem-log");
+    std::uint64_t recovered = is_older() ? upgrade(path) : 0;
+    EXPECT_EQ(recovered, is_older() ? 3U : 0U);
     {
         heap opened = heap::open_existing(path);
-        EXPECT_EQ(opened.stats().recovered_commits, 3U);
+        recovered += opened.stats().recovered_commits;
+        EXPECT_EQ(recovered, 3U);
         expect_sample(opened);
     }
     expect_it_works_on(path);
@@ -98,6 +126,8 @@ TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
 // Earlier builds knew neither names nor places of members. Which roots are of which type, the program says by finding them.
 TEST_P(golden_files, get_the_present_fingerprints_with_the_next_commit) {
     const std::string path = unpack("closed.rem");
+    if (is_older())
+        upgrade(path);
     {
         heap opened = heap::open_existing(path);
         expect_sample(opened);
@@ -116,6 +146,8 @@ TEST_P(golden_files, get_the_present_fingerprints_with_the_next_commit) {
 // Their roots do not say whether they hold addresses.
 TEST_P(golden_files, of_a_closed_heap_are_mapped_nowhere_else) {
     const std::string path = unpack("closed.rem");
+    if (is_older())
+        upgrade(path);
     const void* const base = heap::open_existing(path, {.read_only = true}).base();
     const auto taken = os::reservation::at(reinterpret_cast<std::uint64_t>(base), os::k_base_alignment);
     ASSERT_TRUE(taken);

@@ -116,11 +116,13 @@ private:
         if (version_ == 0)
             REM_TRY(files_.sync_directory("test: sync directory before first log", path_));
         const auto& super = store_->super();
-        auto log =
-            log::redo_log::create(files_, path_, super.uuid, super.epoch + 1, super.sequence + 1, 0600, version_);
+        auto session = store_->next_session();
+        if (!session)
+            return session.error();
+        auto log = log::redo_log::create(files_, path_, super.uuid, *session, super.sequence + 1, 0600, version_);
         if (!log)
             return log.error();
-        REM_TRY(store_->publish(version_, chain_, super.epoch + 1, false, format::k_log_header_bytes));
+        REM_TRY(store_->publish(version_, chain_, *session, false, format::k_log_header_bytes));
         log_ = std::move(*log);
         return {};
     }
@@ -142,7 +144,7 @@ private:
             REM_TRY(end_checkpoint());
         REM_TRY(log_->reserve(record.record_bytes()));
         const auto& super = store_->super();
-        record.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes);
+        record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes);
         log_->submit(record.take());
         ++version_;
         chain_ = record.checksum();
@@ -214,7 +216,7 @@ private:
     result<void> end_checkpoint() {
         REM_TRY(fold(begun_->pages.size()));
         const std::uint64_t log_begin = mistakes_.names_logs_beginning ? format::k_log_header_bytes : begun_->mark;
-        REM_TRY(store_->publish(begun_->version, begun_->chain, store_->super().epoch, false, log_begin));
+        REM_TRY(store_->publish(begun_->version, begun_->chain, store_->session(), false, log_begin));
         log_->release(begun_->mark);
         begun_.reset();
         return {};
@@ -226,7 +228,7 @@ private:
             changed_.merge(begun_->pages);
         begun_ = begun_checkpoint{version_, chain_, 0, committed_, std::exchange(changed_, {})};
         REM_TRY(fold(begun_->pages.size()));
-        REM_TRY(store_->publish(version_, chain_, store_->super().epoch, clean, format::k_log_header_bytes));
+        REM_TRY(store_->publish(version_, chain_, store_->session(), clean, format::k_log_header_bytes));
         log_->restart();
         begun_.reset();
         return {};

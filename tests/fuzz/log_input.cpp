@@ -40,7 +40,7 @@ void repair_log(std::span<std::uint8_t> input, const format::superblock& super, 
         auto header = load<record_header>(input, at);
         header.payload_bytes = std::min<std::uint64_t>(header.payload_bytes, input.size() - at - sizeof header);
         if (!loose) {
-            header.uuid = super.uuid;
+            header.session = super.session;
             header.epoch = super.epoch;
             header.version = ++version;
             header.predecessor = predecessor;

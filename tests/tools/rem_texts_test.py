@@ -8,7 +8,7 @@ import unittest
 
 from rem_support import DAMAGE, OK, REM, SOURCE, USAGE, RemTest, main
 
-COMMANDS = ["info", "ls", "stat", "verify", "copy"]
+COMMANDS = ["info", "ls", "stat", "verify", "copy", "upgrade"]
 
 
 def options_in(text):

@@ -45,5 +45,6 @@ int ls(const std::string& file, bool as_json);
 int stat(const std::string& file, bool as_json);
 int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
+int upgrade(const std::string& file, const std::string& application);
 
 } // namespace remanence::tool

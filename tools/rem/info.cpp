@@ -49,6 +49,7 @@ std::string as_text(txn::inspection& heap, const memory_use& use, std::size_t ro
     const txn::inspected_log& log = heap.log();
     line("heap id", heap_id(super.uuid));
     line("format", fmt::format("{}, chunks of {}", super.format_version, size_text(super.chunk_bytes)));
+    line("application", super.application[0] != '\0' ? visible(super.application.data()) : "not recorded");
     line("written by", visible(super.abi.data()));
     line("base address", fmt::format("{:#x}", super.base));
     line("closed", heap.is_live() ? "no: another program has it open for writing"
@@ -80,6 +81,7 @@ json_object as_object(txn::inspection& heap, const memory_use& use, std::size_t 
     all.add("path", heap.path())
         .add("heap_id", heap_id(super.uuid))
         .add("format_version", std::uint64_t{super.format_version})
+        .add("application", super.application.data())
         .add("abi", super.abi.data())
         .add("base", fmt::format("{:#x}", super.base))
         .add("chunk_bytes", super.chunk_bytes)

@@ -1,7 +1,8 @@
-// rem: looks at heaps, checks and copies them. It never changes the heap it is given.
+// rem: looks at heaps, checks, copies and upgrades them. But for the last, it never changes the heap it is given.
 #include "commands.hpp"
 #include "os/descriptor.hpp"
 #include "report.hpp"
+#include "store/superblocks.hpp"
 #include "text.hpp"
 #include "txn/last_commit.hpp"
 
@@ -55,7 +56,7 @@ int print_findings(const std::string& file, const std::function<result<void>(txn
 
 namespace {
 
-constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them. Never changes the heap it is given.";
+constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them, and changes none; upgrade does.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
@@ -76,6 +77,9 @@ constexpr const char* k_verify_examples = "Examples:\n"
                                           "  rem verify book.rem\n"
                                           "  rem verify --pointers book.rem\n"
                                           "  rem verify --json book.rem | jq '.roots[] | select(.state == \"whole\")'";
+constexpr const char* k_upgrade_examples = "Examples:\n"
+                                           "  rem upgrade book.rem\n"
+                                           "  rem upgrade --application org.x.book book.rem";
 constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy book.rem backup.rem\n"
                                         "  rem copy --force book.rem backup.rem\n"
@@ -91,6 +95,7 @@ int run_command(int argc, char** argv) {
     const CLI::Validator is_name([](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, "");
     std::string file;
     std::string to;
+    std::string application;
     bool as_json = false;
     bool force = false;
     bool with_pointers = false;
@@ -117,6 +122,20 @@ int run_command(int argc, char** argv) {
         ->check(is_name);
     copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
 
+    auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
+                                k_upgrade_examples);
+    const CLI::Validator is_application(
+        [](const std::string& name) {
+            return store::may_be_application(name)
+                       ? ""
+                       : "it must have 1 to 15 printable characters of ASCII, none of them a space";
+        },
+        "");
+    upgrade_command
+        ->add_option("--application", application, "Also record whose heap it is, if nothing is recorded yet")
+        ->type_name("NAME")
+        ->check(is_application);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& stop) {
@@ -131,7 +150,8 @@ int run_command(int argc, char** argv) {
                : ls_command->parsed()     ? ls(file, as_json)
                : stat_command->parsed()   ? stat(file, as_json)
                : verify_command->parsed() ? verify(file, with_pointers, as_json)
-                                          : copy(file, to, force);
+               : copy_command->parsed()   ? copy(file, to, force)
+                                          : upgrade(file, application);
     } catch (const failed& stop) {
         if (as_json)
             put(json_object().add("path", real_path(file)).add("error", stop.why.message).text() + "\n");

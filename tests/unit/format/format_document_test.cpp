@@ -58,7 +58,8 @@ std::vector<layout> all_layouts() {
                FIELD(superblock, chain), FIELD(superblock, image_bytes), FIELD(superblock, map),
                FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
                FIELD(superblock, regions), FIELD(superblock, log_begin), FIELD(superblock, second_homes),
-               FIELD(superblock, zero), FIELD(superblock, checksum)),
+               FIELD(superblock, session), FIELD(superblock, application), FIELD(superblock, zero),
+               FIELD(superblock, checksum)),
         LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset),
                FIELD(region, home_offset), FIELD(region, root)),
         LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot),
@@ -70,9 +71,13 @@ std::vector<layout> all_layouts() {
                FIELD(chunk_exception, location), FIELD(chunk_exception, birth_version),
                FIELD(chunk_exception, encoding), FIELD(chunk_exception, zero), FIELD(chunk_exception, stored_bytes)),
         LAYOUT(log_header, FIELD(log_header, magic), FIELD(log_header, format_version), FIELD(log_header, zero),
-               FIELD(log_header, uuid), FIELD(log_header, epoch), FIELD(log_header, superblock_sequence),
-               FIELD(log_header, checksum)),
-        LAYOUT(record_header, FIELD(record_header, magic), FIELD(record_header, uuid), FIELD(record_header, epoch),
+               FIELD(log_header, uuid), FIELD(log_header, session), FIELD(log_header, epoch),
+               FIELD(log_header, superblock_sequence), FIELD(log_header, checksum)),
+        LAYOUT(log_header_without_session, FIELD(log_header_without_session, magic),
+               FIELD(log_header_without_session, format_version), FIELD(log_header_without_session, zero),
+               FIELD(log_header_without_session, uuid), FIELD(log_header_without_session, epoch),
+               FIELD(log_header_without_session, superblock_sequence), FIELD(log_header_without_session, checksum)),
+        LAYOUT(record_header, FIELD(record_header, magic), FIELD(record_header, session), FIELD(record_header, epoch),
                FIELD(record_header, version), FIELD(record_header, predecessor), FIELD(record_header, durable_through),
                FIELD(record_header, payload_bytes), FIELD(record_header, image_bytes),
                FIELD(record_header, chunk_count), FIELD(record_header, page_count), FIELD(record_header, features),
@@ -143,6 +148,9 @@ std::string printed_constants() {
     line("k_header_magic", magic_word(k_header_magic));
     line("k_directory_magic", magic_word(k_directory_magic));
     line("k_format_version", k_format_version);
+    line("k_format_version_oldest", k_format_version_oldest);
+    line("k_log_version", k_log_version);
+    line("k_log_version_without_session", k_log_version_without_session);
     line("k_header_version", k_header_version);
     line("k_alloc_state_version", k_alloc_state_version);
     line("k_directory_version", k_directory_version);
@@ -274,6 +282,7 @@ TEST(format_document, shows_a_superblock_and_a_log_header_that_are_valid) {
     expect_zeros(bytes, sizeof header);
     EXPECT_EQ(header.magic, k_log_magic);
     EXPECT_EQ(header.uuid, block.uuid);
+    EXPECT_EQ(header.session, block.session);
     EXPECT_EQ(header.epoch, block.epoch);
     EXPECT_EQ(header.superblock_sequence, block.sequence);
     EXPECT_EQ(header.checksum, checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(log_header, checksum))));
@@ -285,7 +294,7 @@ TEST(format_document, shows_a_record_that_is_intact_and_changes_one_word) {
     const auto header = decoded<record_header>(bytes);
     ASSERT_TRUE(log::record_is_intact(std::span(bytes).first(sizeof header + header.payload_bytes)));
     expect_zeros(bytes, sizeof header + header.payload_bytes);
-    EXPECT_EQ(header.uuid, block.uuid);
+    EXPECT_EQ(header.session, block.session);
     EXPECT_EQ(header.epoch, block.epoch);
     EXPECT_EQ(header.durable_through + 1, header.version);
 

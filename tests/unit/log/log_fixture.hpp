@@ -22,11 +22,13 @@ protected:
     void begin() {
         const auto& super = store_->super();
         ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
-        auto log = redo_log::create(disk_, k_path, super.uuid, super.epoch + 1, super.sequence + 1, 0600,
-                                    super.checkpoint_version);
+        auto session = store_->next_session();
+        ASSERT_TRUE(session);
+        auto log =
+            redo_log::create(disk_, k_path, super.uuid, *session, super.sequence + 1, 0600, super.checkpoint_version);
         ASSERT_TRUE(log);
         ASSERT_TRUE(
-            store_->publish(super.checkpoint_version, super.chain, super.epoch + 1, false, format::k_log_header_bytes));
+            store_->publish(super.checkpoint_version, super.chain, *session, false, format::k_log_header_bytes));
         log_ = std::move(*log);
         version_ = super.checkpoint_version;
         chain_ = super.chain;
@@ -67,7 +69,7 @@ protected:
     /// Likewise, but nobody waits for it.
     void submit(record_builder& builder, std::uint64_t image_bytes) {
         const auto& super = store_->super();
-        builder.finish({super.uuid, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes);
+        builder.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes);
         ASSERT_NO_FATAL_FAILURE(submit(builder.take()));
         ++version_;
         chain_ = builder.checksum();
@@ -94,7 +96,7 @@ protected:
             const store::folded_page page{index, bytes.data(), page_checksum(bytes)};
             ASSERT_TRUE(store_->fold({&page, 1}));
         }
-        ASSERT_TRUE(store_->publish(begun.version, begun.chain, store_->super().epoch, false, begun.mark));
+        ASSERT_TRUE(store_->publish(begun.version, begun.chain, store_->session(), false, begun.mark));
         log_->release(begun.mark);
     }
     /// The window's last records are at the log's beginning, those before them are not: two commits of each, which change
@@ -149,7 +151,7 @@ protected:
     /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
     void cut_off_behind(std::uint64_t bytes_of_the_chunk) {
         commit(0, {}, 1);
-        ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
         log_->restart();
         commit({}, {0}, 2);
         commit(1, {}, 3);

@@ -59,7 +59,7 @@ TEST_F(recovery, stale_records_after_a_restart_are_ignored) {
         store::folded_page page{index, bytes.data(), page_checksum(bytes)};
         ASSERT_TRUE(store_->fold({&page, 1}));
     }
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
     log_->restart();
     commit({}, {0}, 100);
     crash();

@@ -66,7 +66,7 @@ TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
     commit(0, {}, 1);
     commit(2, {}, 2);
     ASSERT_TRUE(store_->reserve_map(1000)); // behind all homes then
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
     log_->restart();
     const std::uint64_t map = store_->super().map.area_offset;
     ASSERT_GT(map, store_->home_of(3 * k_chunk));
@@ -171,7 +171,7 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
     for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
         store_->accept_moved(chunk, zeros, version_, false);
     ASSERT_TRUE(store_->reserve_map(0));
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
 
     for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
         ASSERT_TRUE(store_->hold_early(back));
@@ -213,7 +213,7 @@ TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_
     ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
         store_->accept_fresh(chunk, zeros, version_);
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
     const auto start_chain = chain_;
     store_.reset();
     log_.reset();
@@ -226,7 +226,7 @@ TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_
         record_builder builder;
         for (std::uint64_t chunk = first; chunk <= k_last; chunk += 2)
             builder.add_chunk(chunk, true, zeros);
-        builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, start_chain, version_},
+        builder.finish({store_->super().session, store_->super().epoch, version_ + 1, start_chain, version_},
                        store_->image_bytes());
         ASSERT_TRUE((*log)->write("test", format::k_log_header_bytes, builder.take()));
         log->reset();
@@ -274,8 +274,8 @@ TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
         record_builder builder;
         each.fill(builder);
         ASSERT_TRUE(reopen());
-        auto record = builder.finish({store_->super().uuid, store_->super().epoch, version_ + 1, start_chain, version_},
-                                     each.image_bytes);
+        auto record = builder.finish(
+            {store_->super().session, store_->super().epoch, version_ + 1, start_chain, version_}, each.image_bytes);
         const std::uint64_t at = offsets_.back() + (offsets_[1] - offsets_[0]);
         ASSERT_TRUE(file->write("test", at, record));
         file.reset();

@@ -198,7 +198,7 @@ TEST_F(log_scan, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(k_path), "dir/elsewhere"));
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_missing);
-    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, 1, 1, 0600, 0));
+    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, {1, {}}, 1, 0600, 0));
     EXPECT_EQ(recover().why().code, errc::log_foreign);
     ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
     ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(k_path)));
@@ -214,7 +214,7 @@ TEST_F(log_scan, a_log_header_of_another_kind_or_format_is_damage) {
             format::log_header header{};
             ASSERT_TRUE(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
             header.magic = format::k_log_magic;
-            header.format_version = magic ? 1 : 2;
+            header.format_version = magic ? format::k_log_version : format::k_log_version + 1;
             header.magic[0] = static_cast<char>(header.magic[0] + (magic ? 1 : 0));
             header.checksum =
                 checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(format::log_header, checksum)));
@@ -228,18 +228,18 @@ TEST_F(log_scan, a_log_header_of_another_kind_or_format_is_damage) {
     }
 }
 
-TEST_F(log_scan, a_record_that_names_another_predecessor_or_heap_does_not_count) {
+TEST_F(log_scan, a_record_that_names_another_predecessor_or_session_does_not_count) {
     commit(0, {}, 1);
     record_builder builder;
     add_change(builder, 0);
     const auto& super = store_->super();
-    builder.finish({super.uuid, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk);
+    builder.finish({super.session, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk);
     submit(builder.take());
     record_builder foreign;
     add_change(foreign, 0);
-    auto uuid = super.uuid;
-    uuid[3] ^= 1;
-    foreign.finish({uuid, super.epoch, version_ + 1, chain_, 5}, k_chunk);
+    auto session = super.session;
+    session[3] ^= 1;
+    foreign.finish({session, super.epoch, version_ + 1, chain_, 5}, k_chunk);
     submit(foreign.take());
     ASSERT_TRUE(log_->await(log_->submitted_through(), durability::durable));
     crash();
@@ -275,8 +275,7 @@ TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_need
         ASSERT_FALSE(needed);
         EXPECT_EQ(needed.why().code, errc::corrupt);
         EXPECT_EQ(needed.why().offset, 0U);
-        ASSERT_TRUE(
-            store_->publish(0, 0, store_->super().epoch, true, format::k_log_header_bytes)); // now it is not needed
+        ASSERT_TRUE(store_->publish(0, 0, store_->session(), true, format::k_log_header_bytes)); // now it is not needed
         ASSERT_TRUE(reopen());
         EXPECT_TRUE(check_clean(disk_, *store_));
         ASSERT_TRUE(recover());
@@ -297,11 +296,144 @@ TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one
     auto outcome = recover();
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.why().code, errc::log_foreign);
+    EXPECT_NE(outcome.why().message.find("earlier session"), std::string::npos) << outcome.why().message;
+    // It may be another copy's: what it has would go with it.
     const auto& super = store_->super();
-    ASSERT_TRUE(store_->publish(super.checkpoint_version, super.chain, super.epoch, true, format::k_log_header_bytes));
+    ASSERT_TRUE(
+        store_->publish(super.checkpoint_version, super.chain, store_->session(), true, format::k_log_header_bytes));
     ASSERT_TRUE(reopen());
+    EXPECT_EQ(recover().why().code, errc::log_foreign);
+    EXPECT_EQ(check_clean(disk_, *store_).why().code, errc::log_foreign);
+    EXPECT_EQ(contents(store::log_path(k_path)).size(), earlier.size());
+    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
     ASSERT_TRUE(recover()); // a clean one does without
     expect_state(1);
+}
+
+/// Two copies of a heap, each with a log of its own: same UUID, same epochs, commits of the same numbers.
+class logs_of_two_copies : public log_scan {
+protected:
+    struct pair {
+        std::vector<std::byte> heap;
+        std::vector<std::byte> log;
+    };
+    pair take() {
+        log_.reset();
+        store_.reset();
+        return {contents(k_path), contents(store::log_path(k_path))};
+    }
+    void put(const std::vector<std::byte>& heap, const std::vector<std::byte>& log) {
+        log_.reset();
+        store_.reset();
+        const auto write = [&](const std::string& path, const std::vector<std::byte>& bytes) {
+            auto file = std::move(*disk_.open_or_create(path, 0600));
+            ASSERT_TRUE(file->resize("test", 0));
+            ASSERT_TRUE(file->write("test", 0, bytes));
+        };
+        write(k_path, heap);
+        write(store::log_path(k_path), log);
+        ASSERT_TRUE(reopen());
+    }
+    /// A heap with a chunk, closed; then a session with `commits` commits, which may end in between.
+    void SetUp() override {
+        log_scan::SetUp();
+        commit(0, {}, 1);
+        crash();
+        ASSERT_TRUE(recover());
+        store_.reset();
+        closed_ = contents(k_path);
+        ASSERT_TRUE(reopen());
+    }
+    pair session_of(std::uint64_t commits, std::uint64_t value) {
+        store_.reset();
+        edit([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, closed_)); });
+        EXPECT_TRUE(reopen());
+        begin();
+        for (std::uint64_t i = 0; i < commits; ++i)
+            commit({}, {i}, value + i);
+        return take();
+    }
+    void expect_refused(const pair& both, errc code, const std::string& says) {
+        put(both.heap, both.log);
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            auto outcome = recover();
+            ASSERT_FALSE(outcome);
+            EXPECT_EQ(outcome.why().code, code) << outcome.why().message;
+            EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+            EXPECT_NE(outcome.why().message.find(says), std::string::npos) << outcome.why().message;
+        }
+        EXPECT_EQ(contents(k_path), both.heap);
+        EXPECT_EQ(contents(store::log_path(k_path)), both.log);
+    }
+    /// Closed cleanly, with its log left beside it.
+    pair recovered(const pair& killed) {
+        put(killed.heap, killed.log);
+        EXPECT_TRUE(recover());
+        store_.reset();
+        return {contents(k_path), killed.log};
+    }
+
+    std::vector<std::byte> closed_;
+};
+
+TEST_F(logs_of_two_copies, that_were_swapped_are_foreign_and_nothing_changes) {
+    for (const std::uint64_t commits : {1U, 3U}) {
+        const pair one = session_of(commits, 10);
+        const pair other = session_of(2, 20);
+        expect_refused({one.heap, other.log}, errc::log_foreign, "another copy");
+        expect_refused({other.heap, one.log}, errc::log_foreign, "another copy");
+        put(one.heap, one.log);
+        auto outcome = recover();
+        ASSERT_TRUE(outcome) << outcome.why().message;
+        EXPECT_EQ(outcome->commits, commits);
+    }
+}
+
+TEST_F(logs_of_two_copies, without_commits_are_told_apart_too) {
+    const pair one = session_of(0, 10);
+    const pair other = session_of(0, 20);
+    expect_refused({one.heap, other.log}, errc::log_foreign, "another copy");
+}
+
+TEST_F(logs_of_two_copies, are_not_removed_beside_the_other_copy_once_that_is_closed) {
+    const pair one = session_of(3, 10);
+    const pair other = session_of(2, 20);
+    const pair closed = recovered(one);
+    expect_refused({closed.heap, other.log}, errc::log_foreign, "another copy");
+    EXPECT_EQ(check_clean(disk_, *store_).why().code, errc::log_foreign);
+    put(closed.heap, closed.log); // as a power loss leaves it
+    EXPECT_TRUE(check_clean(disk_, *store_));
+    EXPECT_TRUE(recover());
+    EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
+}
+
+TEST_F(logs_of_two_copies, of_a_later_session_than_the_closed_one_are_refused_if_they_have_commits) {
+    const pair with = session_of(2, 20);
+    const pair without = session_of(0, 20);
+    expect_refused({closed_, with.log}, errc::corrupt, "another copy");
+    put(closed_, without.log); // as a power loss leaves it before the superblock follows
+    EXPECT_TRUE(recover());
+}
+
+TEST_F(logs_of_two_copies, copied_together_belong_together) {
+    const pair one = session_of(2, 10);
+    (void)session_of(3, 20);
+    put(one.heap, one.log);
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 2U);
+    EXPECT_EQ(store_->super().checkpoint_version, 3U);
+}
+
+// Its header may have been written over: then each record still says whose it is.
+TEST_F(logs_of_two_copies, give_no_record_to_the_other_under_its_header) {
+    const pair one = session_of(2, 10);
+    pair other = session_of(2, 10); // the same commits
+    std::copy_n(one.log.begin(), k_sector_bytes, other.log.begin());
+    put(one.heap, other.log);
+    auto outcome = recover();
+    ASSERT_TRUE(outcome) << outcome.why().message;
+    EXPECT_EQ(outcome->commits, 0U);
 }
 
 } // namespace

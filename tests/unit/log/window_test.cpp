@@ -48,7 +48,7 @@ protected:
         const auto& super = store_->super();
         const std::uint64_t durable_through = log_->durable_through();
         EXPECT_TRUE(log_->reserve(size));
-        const auto record = builder.finish({super.uuid, super.epoch, version_ + 1, chain_, durable_through}, 0);
+        const auto record = builder.finish({super.session, super.epoch, version_ + 1, chain_, durable_through}, 0);
         format::record_header header{};
         std::memcpy(&header, record.data(), sizeof header);
         log_->submit(builder.take());
@@ -73,14 +73,14 @@ protected:
     void release(std::size_t index) {
         const taken_mark it = marks_.at(index);
         marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
-        ASSERT_TRUE(store_->publish(it.version, it.chain, store_->super().epoch, false, it.place));
+        ASSERT_TRUE(store_->publish(it.version, it.chain, store_->session(), false, it.place));
         log_->release(it.place);
         while (!records_.empty() && records_.front().version <= it.version)
             records_.pop_front();
     }
     void restart() {
         ASSERT_TRUE(log_->await(version_, durability::durable));
-        ASSERT_TRUE(store_->publish(version_, chain_, store_->super().epoch, false, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
         log_->restart();
         records_.clear();
         marks_.clear();

@@ -56,7 +56,7 @@ protected:
             {fresh_chunk * k_chunk_pages + 1, changed.span().data(), changed.checksum()}};
         REM_TRY(store.reserve_pages(1, 1));
         REM_TRY(store.fold(folded));
-        REM_TRY(store.publish(9, 9, 1, true, format::k_log_header_bytes));
+        REM_TRY(store.publish(9, 9, {1, {}}, true, format::k_log_header_bytes));
         REM_TRY(verify(store));
         opened->reset();
         opened = heap_file::open(files, k_path, os::access::read_write);
@@ -74,7 +74,7 @@ protected:
         std::vector<std::uint32_t> sums(k_chunk_pages);
         sums[0] = fresh.checksum();
         (*opened)->accept_fresh(1, sums, 9);
-        return (*opened)->publish(9, 9, 1, true, format::k_log_header_bytes);
+        return (*opened)->publish(9, 9, {1, {}}, true, format::k_log_header_bytes);
     }
     void fail_each_call(result<void> (*run)(os::file_system&), std::uint64_t calls_min) {
         const auto intact = disk_.now();

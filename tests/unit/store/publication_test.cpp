@@ -26,7 +26,7 @@ protected:
             folded.push_back({page, contents_.back()->span().data(), contents_.back()->checksum()});
         }
         ++version_;
-        auto composed = store_->compose(folded, {version_, version_ * 3, 1, true, format::k_log_header_bytes});
+        auto composed = store_->compose(folded, {version_, version_ * 3, {1, {}}, true, format::k_log_header_bytes});
         EXPECT_TRUE(composed);
         return std::move(*composed);
     }

@@ -104,7 +104,7 @@ protected:
     }
     void publish(bool clean = true) {
         ++version_;
-        auto done = store_->publish(version_, version_ * 3, 1, clean, format::k_log_header_bytes);
+        auto done = store_->publish(version_, version_ * 3, {1, {}}, clean, format::k_log_header_bytes);
         ASSERT_TRUE(done) << done.why().message;
     }
     void expect_model() {

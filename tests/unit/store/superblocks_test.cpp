@@ -216,12 +216,55 @@ TEST_F(superblock_choice, one_whose_log_begins_where_no_record_can_is_refused) {
     EXPECT_TRUE(refused(k_first + k_sector_bytes, true)); // no log is needed
 }
 
+TEST_F(superblock_choice, one_of_an_application_that_may_not_be_called_so_is_refused) {
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::superblock good = store_->super();
+    const auto opens_with = [&](std::string_view name) {
+        edit_superblock(place, [&](format::superblock& s) {
+            s = good;
+            std::ranges::copy(name, s.application.begin());
+        });
+        auto opened = reopen();
+        const bool is_damage_of_it =
+            !opened && opened.why().code == errc::corrupt && opened.why().offset == place * format::k_superblock_bytes;
+        EXPECT_TRUE(opened || is_damage_of_it);
+        return static_cast<bool>(opened);
+    };
+    using namespace std::string_view_literals;
+    for (const std::string_view fits : {""sv, "a"sv, "BOOK"sv, "fifteen_letters"sv}) {
+        EXPECT_TRUE(opens_with(fits)) << fits;
+        EXPECT_EQ(store_->application(), fits);
+    }
+    for (const std::string_view does_not : {"sixteen_letters_"sv, "a b"sv, "\n"sv, "\0a"sv, "a\0b"sv, "\x80"sv})
+        EXPECT_FALSE(opens_with(does_not)) << does_not;
+}
+
+TEST_F(superblock_choice, one_of_the_older_format_is_refused_with_the_way_to_convert_it_but_can_be_looked_at) {
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    edit_superblock(place, [](format::superblock& s) { s.format_version = format::k_format_version_oldest; });
+    auto opened = reopen();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.why().code, errc::unsupported_format);
+    EXPECT_NE(opened.why().message.find(std::string("rem upgrade ") + k_path), std::string::npos)
+        << opened.why().message;
+    EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes + offsetof(format::superblock, format_version));
+    EXPECT_TRUE(heap_file::open_damaged(disk_, k_path, [](const failure& why) { ADD_FAILURE() << why.message; }));
+    edit_superblock(place, [](format::superblock& s) { s.format_version = format::k_format_version_oldest - 1; });
+    opened = reopen();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.why().code, errc::unsupported_format);
+    EXPECT_EQ(opened.why().message.find("rem upgrade"), std::string::npos) << opened.why().message;
+    EXPECT_FALSE(heap_file::open_to_upgrade(disk_, k_path, os::access::read_write));
+}
+
 TEST_F(superblock_choice, one_that_would_be_refused_is_not_written) {
     publish();
     const std::uint64_t place = store_->super().sequence % 2;
     const auto refused = [&](std::uint64_t version, std::uint64_t epoch) {
         const auto before = store_->super().sequence;
-        const auto published = store_->publish(version, 0, epoch, true, format::k_log_header_bytes);
+        const auto published = store_->publish(version, 0, {epoch, {}}, true, format::k_log_header_bytes);
         EXPECT_FALSE(published);
         EXPECT_EQ(published ? errc::io : published.why().code, errc::corrupt);
         ASSERT_TRUE(reopen());
@@ -232,7 +275,7 @@ TEST_F(superblock_choice, one_that_would_be_refused_is_not_written) {
     edit_superblock(place, [&](format::superblock& s) { s.sequence = k_number_max - place; });
     ASSERT_TRUE(reopen());
     if (place == 1) {
-        ASSERT_TRUE(store_->publish(k_number_max, 0, k_number_max, true, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->publish(k_number_max, 0, {k_number_max, {}}, true, format::k_log_header_bytes));
     }
     ASSERT_EQ(store_->super().sequence, k_number_max);
     refused(0, 0);

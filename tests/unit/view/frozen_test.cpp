@@ -16,7 +16,7 @@ protected:
         auto pages = view_->freeze();
         ASSERT_TRUE(pages) << pages.why().message;
         ASSERT_TRUE(store_->confirm());
-        auto composed = store_->compose(*pages, {++version_, 1, 1, false, format::k_log_header_bytes});
+        auto composed = store_->compose(*pages, {++version_, 1, {1, {}}, false, format::k_log_header_bytes});
         ASSERT_TRUE(composed) << composed.why().message;
         begun_ = std::move(*composed);
     }

@@ -68,7 +68,7 @@ protected:
     void checkpoint(settling settle) {
         auto twins = view_->twin_pages();
         ASSERT_TRUE(store_->fold(twins));
-        ASSERT_TRUE(store_->publish(++version_, 1, 1, true, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->publish(++version_, 1, {1, {}}, true, format::k_log_header_bytes));
         if (settle != settling::no) {
             ASSERT_TRUE(view_->settle(settle == settling::yes ? commit_scope::everything : commit_scope::declared));
         }

@@ -1,0 +1,129 @@
+// A heap of an older format is upgraded, and the power fails: the medium is left with a heap of the older format or of this
+// one, with all its commits, which can be upgraded and opened.
+#include "api/heap_impl.hpp"
+#include "compat/golden.hpp"
+#include "crash_states.hpp"
+#include "options.hpp"
+#include "support/sample_heap.hpp"
+#include "txn/upgrade.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+namespace remanence::crash {
+namespace {
+
+void put(os::simulated_disk& disk, const std::string& path, const std::string& golden) {
+    const auto bytes =
+        compat::read_compressed((std::filesystem::path(GOLDEN_FILES) / "format-2" / (golden + ".gz")).string());
+    auto file = std::move(*disk.open_or_create(path, 0600));
+    ASSERT_TRUE(file->write("test", 0, bytes));
+    ASSERT_TRUE(file->sync("test"));
+    ASSERT_TRUE(disk.sync_directory("test", path));
+}
+
+struct counts {
+    std::uint64_t older = 0;
+    std::uint64_t upgraded = 0;
+};
+
+/// The heap is one of the two formats, and holds what the program put there.
+void expect_whole(os::simulated_disk& disk, counts& count) {
+    const auto upgraded = txn::upgrade(disk, sample::k_path, {});
+    ASSERT_TRUE(upgraded) << upgraded.why().message;
+    ++(upgraded->changed ? count.older : count.upgraded);
+    const detail::file_system_for_tests files(disk);
+    heap opened = heap::open_existing(sample::k_path);
+    const auto different = sample::difference(opened);
+    EXPECT_FALSE(different) << *different;
+    const auto report = opened.verify();
+    EXPECT_TRUE(report.clean()) << report.problems.front().what;
+    opened.write([&] { opened.root<sample::numbers>("numbers").push_back(1); });
+    opened.close();
+}
+
+class upgrade_cut_short : public testing::TestWithParam<const char*> {
+protected:
+    void SetUp() override {
+        const std::string golden = GetParam();
+        ASSERT_NO_FATAL_FAILURE(put(disk_, sample::k_path, golden + ".rem"));
+        if (golden == "unfolded") {
+            ASSERT_NO_FATAL_FAILURE(put(disk_, sample::k_log_path, golden + ".rem-log"));
+        }
+        (void)disk_.take_trace();
+    }
+    os::simulated_disk disk_;
+};
+
+TEST_P(upgrade_cut_short, by_a_power_loss_leaves_a_whole_heap_of_one_format) {
+    const auto start = disk_.now();
+    ASSERT_TRUE(txn::upgrade(disk_, sample::k_path, {}));
+    const trace operations = disk_.take_trace();
+    disk_.rewind({start.changes, start.inodes, 0});
+    const crash_states states(operations, os::failed_sync::xfs, options().seed);
+    counts count;
+    os::crash_walk walk(disk_, operations);
+    for (const crash_state& each : states.sample(std::min<std::uint64_t>(options().states / 4, 500), options().seed)) {
+        SCOPED_TRACE(each.name());
+        walk.advance_to(each.position);
+        const bool is_done = each.position == operations.size();
+        walk.build(states.choose(each, walk.pending()).parts);
+        const auto before = disk_.now();
+        const std::uint64_t older = count.older;
+        ASSERT_NO_FATAL_FAILURE(expect_whole(disk_, count));
+        EXPECT_TRUE(!is_done || count.older == older) << "it was durable";
+        disk_.rewind(before);
+        if (HasFailure())
+            break;
+    }
+    std::cout << count.older << " heaps of the older format, " << count.upgraded << " upgraded ones\n";
+    EXPECT_GT(count.older, 0U);
+    EXPECT_GT(count.upgraded, 0U);
+}
+
+TEST_P(upgrade_cut_short, by_the_death_of_the_process_leaves_a_whole_heap_of_one_format) {
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE(n);
+        const auto start = disk_.now();
+        disk_.die_at(n);
+        const auto done = txn::upgrade(disk_, sample::k_path, {});
+        const bool died = !disk_.failure_is_ahead();
+        disk_.work_again();
+        EXPECT_EQ(static_cast<bool>(done), !died);
+        counts count;
+        ASSERT_NO_FATAL_FAILURE(expect_whole(disk_, count));
+        disk_.rewind(start);
+        if (!died)
+            break;
+    }
+}
+
+TEST_P(upgrade_cut_short, by_a_failing_operation_leaves_a_whole_heap_of_one_format) {
+    for (const errc code : {errc::io, errc::no_space}) {
+        for (std::uint64_t n = 0;; ++n) {
+            SCOPED_TRACE(n);
+            const auto start = disk_.now();
+            disk_.fail_at(n, code);
+            const auto done = txn::upgrade(disk_, sample::k_path, {});
+            const bool failed = !disk_.failure_is_ahead();
+            disk_.work_again();
+            EXPECT_EQ(static_cast<bool>(done), !failed);
+            counts count;
+            ASSERT_NO_FATAL_FAILURE(expect_whole(disk_, count));
+            disk_.rewind(start);
+            if (!failed)
+                break;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(of, upgrade_cut_short, testing::Values("closed", "unfolded"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+} // namespace
+} // namespace remanence::crash
