@@ -35,7 +35,7 @@ result<std::unique_ptr<inspection>> inspection::open_unchanged(os::file_system& 
     auto opened = open_with(files, path, lock, progress);
     if (!opened)
         return opened.error();
-    REM_TRY((*opened)->expect_same_superblocks(files));
+    REM_TRY((*opened)->expect_unchanged(files));
     return opened;
 }
 
@@ -106,23 +106,29 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     return opened;
 }
 
-bool inspection::is_unchanged(os::file_system& files) { return static_cast<bool>(expect_same_superblocks(files)); }
-
-result<void> inspection::expect_same_superblocks(os::file_system& files) {
-    auto moved_on = [&] {
-        return fail(errc::in_use, path() + " is open elsewhere, and was written to while it was read. Try again.",
-                    path());
-    };
+result<bool> inspection::is_unchanged(os::file_system& files) {
     auto file = files.open(path(), os::access::read_only);
     if (!file)
-        return moved_on();
+        return file.why().code == errc::not_found ? result<bool>(false) : file.error();
     auto size = (*file)->size();
     if (!size)
-        return moved_on();
+        return size.error();
     auto now = store::read_superblocks(**file, *size);
-    if (!now || now->super.checksum != super_.checksum || now->other_damage != other_superblock_damage_)
-        return moved_on();
-    return {};
+    if (!now) {
+        const errc code = now.why().code;
+        const bool is_other = is_damage(code) || code == errc::not_a_heap || code == errc::unsupported_format;
+        return is_other ? result<bool>(false) : now.error();
+    }
+    return now->super.checksum == super_.checksum && now->other_damage == other_superblock_damage_;
+}
+
+result<void> inspection::expect_unchanged(os::file_system& files) {
+    auto same = is_unchanged(files);
+    if (!same)
+        return same.error();
+    if (*same)
+        return {};
+    return fail(errc::in_use, path() + " is open elsewhere, and was written to while it was read. Try again.", path());
 }
 
 std::uint64_t inspection::last_change_of(std::uint64_t page) const {

@@ -64,7 +64,7 @@ public:
     [[nodiscard]] bool is_live() const { return live_; }
     /// Whether the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
     /// last commit's: whoever opens it for writing makes another superblock durable before anything else that can be seen here.
-    [[nodiscard]] bool is_unchanged(os::file_system& files);
+    [[nodiscard]] result<bool> is_unchanged(os::file_system& files);
     /// The ruling superblock as the file has it.
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
@@ -125,7 +125,7 @@ private:
     static result<std::unique_ptr<inspection>> open_unchanged(os::file_system& files, const std::string& path,
                                                               store::heap_file::locking lock,
                                                               const inspection_progress& progress);
-    result<void> expect_same_superblocks(os::file_system& files);
+    result<void> expect_unchanged(os::file_system& files);
     result<void> make_memory(std::uint64_t bytes);
     result<void> check_allocator(inspected_parts& parts);
     result<void> try_to_check_allocator(inspected_parts& parts);

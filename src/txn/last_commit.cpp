@@ -206,7 +206,10 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
                 heap.note_misfit(done.why());
         }
         if (!is_live) {
-            if (heap.is_unchanged(files))
+            auto same = heap.is_unchanged(files);
+            if (!same)
+                return same.error();
+            if (*same)
                 return opened;
             last = path + " was opened for writing meanwhile.";
             continue;

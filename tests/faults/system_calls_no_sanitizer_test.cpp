@@ -36,6 +36,9 @@ constexpr int k_short = -1; // instead of an error: half is done
 /// Memory that was closed to writers gets back what it had. The kernel may lack memory for that, but not for ever.
 constexpr std::string_view k_opens = "mprotect to open again";
 
+/// Whether a descriptor is open: the kernel says so in any case.
+constexpr std::string_view k_never_fails = "fcntl to find whether a descriptor is open";
+
 struct {
     bool armed = false;
     bool from_then_on = false;
@@ -49,7 +52,8 @@ std::mutex guards_plan; // a heap has threads of its own
 /// The error with which this call fails; 0: it does not.
 int strike(const char* call, bool can_be_short = false) {
     const std::lock_guard guard(guards_plan);
-    if (!plan.armed || (plan.code == k_short && !can_be_short) || (plan.from_then_on && call == k_opens))
+    if (!plan.armed || call == k_never_fails || (plan.code == k_short && !can_be_short) ||
+        (plan.from_then_on && call == k_opens))
         return 0;
     if (plan.left > 0) {
         plan.left--;
@@ -131,8 +135,10 @@ REM_WRAP_AS(ftruncate, remanence::faults::is_longer(fd, bytes) ? "ftruncate to c
 REM_WRAP_AS(fallocate, (mode & FALLOC_FL_PUNCH_HOLE) != 0 ? "fallocate to punch" : "fallocate", int,
             (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes))
 REM_WRAP_AS(fcntl,
-            command == F_OFD_SETLK && static_cast<const struct flock*>(argument)->l_type == F_UNLCK ? "fcntl to unlock"
-                                                                                                    : "fcntl",
+            command == F_GETFD ? remanence::faults::k_never_fails.data()
+            : command == F_OFD_SETLK && static_cast<const struct flock*>(argument)->l_type == F_UNLCK
+                ? "fcntl to unlock"
+                : "fcntl",
             int, (int fd, int command, void* argument), (fd, command, argument))
 REM_WRAP(fstat, int, (int fd, struct stat* into), (fd, into))
 REM_WRAP(stat, int, (const char* path, struct stat* into), (path, into))

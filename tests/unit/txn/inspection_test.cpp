@@ -118,11 +118,11 @@ TEST_F(inspecting, an_open_heap_is_in_use_and_an_inspected_one_is_free_for_write
     close();
     auto one = inspect();
     auto two = inspect();
-    EXPECT_TRUE(one->is_unchanged(disk_));
+    EXPECT_TRUE(*one->is_unchanged(disk_));
     open_engine();
-    EXPECT_TRUE(one->is_unchanged(disk_));
+    EXPECT_TRUE(*one->is_unchanged(disk_));
     commit(0, 2);
-    EXPECT_FALSE(one->is_unchanged(disk_));
+    EXPECT_FALSE(*one->is_unchanged(disk_));
 }
 
 // Whatever operation of a session is the last one: copy and recovered heap are the same, byte by byte.
