@@ -98,14 +98,14 @@ TEST(redo_log, is_made_over_no_file_with_anything_in_it_and_over_none_that_is_in
     os::simulated_disk disk;
     const std::string path = "dir/h-log";
     {
-        auto first = std::move(*redo_log::create(disk, "dir/h", {}, 1, 1, 0600, 0));
-        EXPECT_EQ(redo_log::create(disk, "dir/h", {}, 2, 1, 0600, 0).why().code, errc::in_use);
+        auto first = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
+        EXPECT_EQ(redo_log::create(disk, "dir/h", {}, {2, {}}, 1, 0600, 0).why().code, errc::in_use);
     }
     const std::uint64_t size = *(*disk.open(path, os::access::read_only))->size();
-    EXPECT_EQ(redo_log::create(disk, "dir/h", {}, 2, 1, 0600, 0).why().code, errc::log_foreign);
+    EXPECT_EQ(redo_log::create(disk, "dir/h", {}, {2, {}}, 1, 0600, 0).why().code, errc::log_foreign);
     EXPECT_EQ(*(*disk.open(path, os::access::read_only))->size(), size);
     ASSERT_TRUE((*disk.open(path, os::access::read_write))->resize("test", 0));
-    EXPECT_TRUE(redo_log::create(disk, "dir/h", {}, 2, 1, 0600, 0));
+    EXPECT_TRUE(redo_log::create(disk, "dir/h", {}, {2, {}}, 1, 0600, 0));
 }
 
 TEST(redo_log, that_is_renamed_while_it_is_made_is_refused) {
@@ -116,7 +116,7 @@ TEST(redo_log, that_is_renamed_while_it_is_made_is_refused) {
             EXPECT_TRUE(disk.rename_to_new("test", "dir/h-log", "dir/renamed"));
         }
     });
-    EXPECT_EQ(redo_log::create(files, "dir/h", {}, 1, 1, 0600, 0).why().code, errc::unlinked);
+    EXPECT_EQ(redo_log::create(files, "dir/h", {}, {1, {}}, 1, 0600, 0).why().code, errc::unlinked);
 }
 
 class submitted_records : public testing::Test {
