@@ -3,12 +3,17 @@
 #include "unit/api/fixture.hpp"
 
 #include "api/heap_impl.hpp"
+#include "format/log_record.hpp"
+#include "format/root_directory.hpp"
 #include "types/root_directory.hpp"
 #include "types/type_description.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -255,6 +260,68 @@ TEST_F(changed_types, that_were_not_committed_are_as_they_were) {
     EXPECT_EQ(stored(h).algorithm, 1U);
     h.commit();
     EXPECT_EQ(stored(h), present<place>()) << "what was found before the rollback counts";
+}
+
+// The renewal is a part of the commit: the log has it, or nothing of the commit.
+TEST_F(changed_types, are_renewed_in_the_heap_that_a_killed_program_leaves) {
+    store<place>(by_algorithm_1<place>());
+    const fs::path before = dir_ / "before";
+    const fs::path after = dir_ / "after";
+    {
+        heap h = open();
+        (void)h.find_root<place>("home");
+        h.write([&] { h.root<numbers>("numbers"); }); // renews it
+        h.write([&] { h.root<numbers>("numbers").push_back(1); });
+        fs::copy_file(file_, after);
+        fs::copy_file(log_of(file_), log_of(after));
+        fs::copy_file(file_, before);
+        fs::copy_file(log_of(file_), log_of(before));
+        h.close();
+    }
+    {
+        // The first record is damaged, so that the recovery ends before it.
+        std::fstream log(log_of(before), std::ios::binary | std::ios::in | std::ios::out);
+        const std::string zeros(fs::file_size(log_of(before)) - format::k_log_header_bytes, '\0');
+        log.seekp(format::k_log_header_bytes);
+        log.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
+    }
+    {
+        heap h = heap::open_existing(after, small_heap());
+        EXPECT_EQ(stored(h), present<place>());
+        EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1U);
+        EXPECT_TRUE(h.verify().clean());
+    }
+    heap h = heap::open_existing(before, small_heap());
+    EXPECT_EQ(stored(h).algorithm, 1U);
+    EXPECT_EQ(h.find_root<numbers>("numbers"), nullptr);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+// Those who look for pointers take words by their values.
+TEST_F(changed_types, leave_no_words_in_the_directory_that_look_like_addresses) {
+    heap h = open();
+    for (int i = 0; i != 8; ++i)
+        h.root<place>(std::string(static_cast<std::size_t>(i) + 1, 'n'));
+    h.root<numbers>("others");
+    h.root<account>("last");
+    const std::uint64_t end = h.stats().heap_bytes;
+    const auto* first = static_cast<const std::byte*>(h.base());
+    int entries = 0;
+    for (std::uint64_t at = k_page_bytes; at + sizeof(format::root_entry) <= end; at += sizeof(std::uint64_t)) {
+        format::root_entry entry{};
+        std::memcpy(&entry, first + at, sizeof entry);
+        if (entry.fingerprint_algorithm != 2 || entry.name_bytes > 8 || entry.type_bytes > 100 ||
+            entry.description_bytes > 200 || entry.object_alignment != 8)
+            continue;
+        ++entries;
+        const std::uint64_t bytes = entry.name_bytes + entry.type_bytes + entry.description_bytes;
+        for (std::uint64_t word = 0; word < bytes; word += sizeof(std::uint64_t)) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, first + at + sizeof entry + word, sizeof value);
+            EXPECT_NE(value >> 48, 0U) << "word " << word << " of entry " << entries;
+        }
+    }
+    EXPECT_GE(entries, 9);
 }
 
 TEST_F(changed_types, whose_root_is_gone_or_another_one_by_then_are_left_alone) {
