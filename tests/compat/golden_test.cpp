@@ -131,9 +131,8 @@ TEST_P(golden_files, get_the_present_fingerprints_with_the_next_commit) {
     {
         heap opened = heap::open_existing(path);
         expect_sample(opened);
-        if (GetParam() == "format-2") {
-            EXPECT_EQ(roots_by_algorithm(opened, 1), opened.roots().size());
-        }
+        const std::uint32_t algorithm = GetParam() == "format-2" ? 1 : detail::k_fingerprint_algorithm;
+        EXPECT_EQ(roots_by_algorithm(opened, algorithm), opened.roots().size());
         opened.write([&] { opened.root<sample::numbers>("numbers").push_back(1); });
         opened.write([&] { opened.root<sample::numbers>("numbers").pop_back(); });
         opened.close();
