@@ -30,8 +30,8 @@ unexpected log_in_use(const std::string& path) {
     return fail(
         errc::in_use,
         "the redo log " + path +
-            " is in use: the heap that it belongs to was moved or replaced while it was open, and is open still. "
-            "Close that one first, or move its log to it.",
+            " is in use: the heap that it belongs to was moved or replaced while it was open, and is open still (" +
+            store::who_holds(path) + "). Close that one first, or move its log to it.",
         path);
 }
 

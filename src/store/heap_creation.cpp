@@ -18,10 +18,7 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
 
-namespace {
-
-/// As far as the kernel tells.
-std::string name_holders(const std::string& path) {
+std::string who_holds(const std::string& path) {
     const std::vector<os::lock_holder> all = os::lock_holders(path);
     if (all.empty())
         return "another process, or another handle of this one, holds its lock; the kernel's lists do not tell which "
@@ -45,8 +42,6 @@ std::string name_holders(const std::string& path) {
                       : "other processes, " + names + ", hold its lock";
 }
 
-} // namespace
-
 result<void> check_is_at(os::file& file, const std::string& path) {
     auto mine = file.is_at(path);
     if (!mine)
@@ -56,7 +51,7 @@ result<void> check_is_at(os::file& file, const std::string& path) {
 }
 
 unexpected in_use(const std::string& path) {
-    return fail(errc::in_use, path + " is open elsewhere: " + name_holders(path) + ". Close it there first.", path);
+    return fail(errc::in_use, path + " is open elsewhere: " + who_holds(path) + ". Close it there first.", path);
 }
 
 namespace {
@@ -115,9 +110,10 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
     if (!mine)
         return mine.error();
     if (!*locked || !*mine) {
-        return fail(
-            errc::in_use,
-            path + " is just being created: somebody else has " + building + " locked. Wait until that is done.", path);
+        return fail(errc::in_use,
+                    path + " is just being created, as " + building + ": " + who_holds(building) +
+                        ". Wait until that is done.",
+                    path);
     }
     REM_TRY(check_is_debris(files, **file));
     if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // of what an interrupted creation left

@@ -135,7 +135,8 @@ class copy(RemTest):
         self.hold()
         self.make(name="other.rem")
         before = self.read()
-        self.assertIn("is open", self.text("copy", "--force", "other.rem", "book.rem", code=ERROR)[1])
+        said = self.text("copy", "--force", "other.rem", "book.rem", code=ERROR)[1]
+        self.assertIn(f"book.rem is open elsewhere: another process, {self.holder.pid} (make_heap), holds", said)
         self.assertEqual(self.read(), before)
 
     def test_beside_a_log_is_refused(self):

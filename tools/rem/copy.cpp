@@ -99,8 +99,7 @@ std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to,
     if (is_there)
         old = checked(files.open(to, os::access::read_only));
     if (old && !checked(old->try_lock(os::lock_kind::shared)))
-        refuse(errc::in_use, fmt::format("{} is open in another process. Close it there before it is replaced.", to),
-               to);
+        fail_with(store::in_use(to).why());
     const std::string log = store::log_path(to);
     if (checked(files.exists(log))) {
         refuse(errc::exists,

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -87,7 +88,7 @@ const call k_calls[] = {
 };
 
 /// A heap whose number is 1, and files of which each operation may be the one at which something happens.
-class interrupted : public testing::TestWithParam<call> {
+class interrupted_files : public testing::Test {
 protected:
     void SetUp() override { ::alarm(k_seconds_max); }
     void TearDown() override { ::alarm(0); }
@@ -118,6 +119,8 @@ protected:
     std::atomic<bool> has_happened_ = false;
     temp_dir dir_ = temp_dir::in_memory();
 };
+
+class interrupted : public interrupted_files, public testing::WithParamInterface<call> {};
 
 TEST_P(interrupted, by_pthread_cancel_it_is_done_whole_and_others_go_on) {
     const call& what = GetParam();
@@ -171,6 +174,73 @@ TEST_P(interrupted, by_exit_the_process_ends_and_the_files_hold_a_commit) {
             break;
         EXPECT_EQ(said, "");
     }
+}
+
+class cancelled : public interrupted_files {
+protected:
+    /// A thread that is cancelled in the midst of `f`.
+    template <class F>
+    static void run(F&& f) {
+        std::thread([&] {
+            f([] {
+                ::pthread_cancel(::pthread_self());
+                ::pthread_testcancel();
+            });
+            ADD_FAILURE() << "it went on";
+        }).join();
+    }
+};
+
+TEST_F(cancelled, in_a_write_section_it_rolls_back_and_others_go_on) {
+    std::optional<heap> h;
+    open(h, dir_ / "h");
+    run([&](auto end) {
+        h->write([&] {
+            set(*h, 2);
+            h->root<numbers>("half", 1000U, 7U);
+            end();
+        });
+    });
+    EXPECT_EQ(number_in(*h), 1U);
+    EXPECT_EQ(h->find_root<numbers>("half"), nullptr);
+    run([&](auto end) {
+        const std::unique_lock section(*h);
+        set(*h, 3);
+        end();
+    });
+    EXPECT_EQ(number_in(*h), 1U);
+    h->write([&] { set(*h, 4); });
+    h->close();
+    EXPECT_EQ(number_in(*(h = heap::open_existing(dir_ / "h", small_heap()))), 4U);
+}
+
+TEST_F(cancelled, in_a_read_section_it_leaves_it) {
+    std::optional<heap> h;
+    open(h, dir_ / "h");
+    run([&](auto end) { h->read([&] { end(); }); });
+    h->write([&] { set(*h, 2); });
+    h->close();
+}
+
+// A loop of commits ends, although no commit is cut short.
+TEST_F(cancelled, between_commits_it_ends_at_the_next_one) {
+    std::optional<heap> h;
+    open(h, dir_ / "h");
+    const auto ends_after = [&](const std::function<void()>& commit) {
+        std::thread([&] {
+            ::pthread_cancel(::pthread_self());
+            commit();
+            ADD_FAILURE() << "it went on";
+        }).join();
+    };
+    ends_after([&] { h->write([&] { set(*h, 2); }); });
+    EXPECT_EQ(number_in(*h), 2U);
+    set(*h, 3);
+    ends_after([&] { h->commit(); });
+    ends_after([&] { h->sync(); });
+    ends_after([&] { h->checkpoint(); });
+    EXPECT_EQ(number_in(*h), 3U);
+    h->close();
 }
 
 INSTANTIATE_TEST_SUITE_P(calls, interrupted, testing::ValuesIn(k_calls),
