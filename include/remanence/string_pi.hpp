@@ -122,7 +122,9 @@ public:
     // NOLINTNEXTLINE(readability-identifier-naming): as the standard's
     static constexpr size_type npos = std::string_view::npos;
 
-    basic_string_pi() noexcept(noexcept(Allocator())) : basic_string_pi(Allocator()) {}
+    basic_string_pi() noexcept(noexcept(Allocator()))
+        requires std::default_initializable<Allocator>
+        : basic_string_pi(Allocator()) {}
     explicit basic_string_pi(const Allocator& alloc) noexcept : alloc_(alloc) {}
     /// Of any kind of string.
     basic_string_pi(const char* text, const Allocator& alloc = Allocator()) // NOLINT(google-explicit-constructor)

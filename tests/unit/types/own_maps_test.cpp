@@ -2,6 +2,7 @@
 
 #include <remanence/remanence.hpp>
 
+#include "counting_allocator.hpp"
 #include "support/btree_inspector.hpp"
 #include "support/hash_inspector.hpp"
 #include "tagged_allocator.hpp"
@@ -439,39 +440,11 @@ TYPED_TEST(own_maps, erase_and_extract_by_any_kind_of_string) {
 
 // Allocators that are told of each element.
 
-struct counts {
-    int constructed = 0;
-};
-template <class T>
-struct counting {
-    using value_type = T;
-    explicit counting(counts& of_all) noexcept : all(&of_all) {}
-    template <class U>
-    counting(const counting<U>& other) noexcept : all(other.all) {} // NOLINT(google-explicit-constructor)
-    T* allocate(std::size_t count) { return std::allocator<T>().allocate(count); }
-    void deallocate(T* block, std::size_t count) noexcept { std::allocator<T>().deallocate(block, count); }
-    template <class U, class... Args>
-    void construct(U* at, Args&&... args) {
-        ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
-        ++all->constructed;
-    }
-    template <class U>
-    void destroy(U* at) noexcept {
-        std::destroy_at(at);
-        --all->constructed;
-    }
-    template <class U>
-    friend bool operator==(const counting& a, const counting<U>& b) noexcept {
-        return a.all == b.all;
-    }
-    counts* all;
-};
-
 /// Elements that are in a container at the end of each step are those that were constructed and not destroyed.
 template <class Map>
 void expect_constructions_and_destructions_to_balance() {
-    counts all;
-    counts elsewhere;
+    counting_test::counts all;
+    counting_test::counts elsewhere;
     {
         using alloc = typename Map::allocator_type;
         Map one{alloc(all)};
@@ -535,7 +508,7 @@ struct large {
 TYPED_TEST(own_maps, tell_allocators_of_as_many_destructions_as_constructions) {
     const auto check = []<class Value>(std::type_identity<Value>) {
         expect_constructions_and_destructions_to_balance<
-            typename TypeParam::template map<int, Value, counting<std::pair<const int, Value>>>>();
+            typename TypeParam::template map<int, Value, counting_test::counting<std::pair<const int, Value>>>>();
     };
     check(std::type_identity<int>());
     check(std::type_identity<large>()); // lies in a block of its own

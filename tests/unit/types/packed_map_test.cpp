@@ -3,6 +3,7 @@
 #include <remanence/heap.hpp>
 #include <remanence/packed_map.hpp>
 
+#include "counting_allocator.hpp"
 #include "moving_arena.hpp"
 #include "support/temp_dir.hpp"
 #include "support/trusting_survey.hpp"
@@ -221,6 +222,31 @@ TEST(packed_map, has_the_interface_of_std_map) {
     EXPECT_EQ(all.lower_bound("a"), all.end());
     EXPECT_EQ(all.upper_bound("a"), all.end());
     EXPECT_EQ(all.erase("z"), 0U);
+}
+
+TEST(packed_map, tells_allocators_of_as_many_destructions_as_constructions) {
+    counting_test::counts all;
+    {
+        using alloc = counting_test::counting<char>;
+        using counting_map = rem::basic_packed_map<alloc>;
+        counting_map one{alloc(all)};
+        for (unsigned i = 0; i != 1000; ++i)
+            one.emplace(std::to_string(i), std::string(i % 100, 'v'));
+        for (unsigned i = 0; i != 500; ++i)
+            one.erase(std::to_string(2 * i));
+        one.insert_or_assign("1", std::string(2000, 'w'));
+        counting_map copied(one, alloc(all));
+        copied.insert_or_assign("3", "x");
+        one = copied;
+        counting_map moved(std::move(copied));
+        one.swap(moved);
+        EXPECT_EQ(one, moved);
+        moved.clear();
+        one.clear();
+        EXPECT_EQ(all.constructed, 0);
+        one.emplace("a", "b");
+    }
+    EXPECT_EQ(all.constructed, 0);
 }
 
 TEST(packed_map, is_made_of_ranges) {

@@ -433,6 +433,8 @@ void expect_allocators_propagate() {
         EXPECT_EQ(string(std::move(moved)).get_allocator().number, taken_or(1, 3));
     }
 }
+static_assert(!std::is_default_constructible_v<rem::basic_string_pi<numbered<std::true_type>>>);
+
 TEST(string_pi, takes_allocators_that_propagate_and_no_others) {
     expect_allocators_propagate<std::true_type>();
     expect_allocators_propagate<std::false_type>();
