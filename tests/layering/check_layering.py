@@ -32,6 +32,8 @@ PUBLIC_HEADER_LAYER = {
 
 # Intrinsics and the C++ ABI are the compiler's, not the operating system's.
 COMPILER_HEADERS = {"cxxabi.h", "immintrin.h"}
+# Of libstdc++ in its debug mode, which has no name in the standard.
+STANDARD_IN_DEBUG_MODE = {"debug/safe_base.h"}
 THIRD_PARTY = {"xxhash.h": "base"}
 # Public headers that nothing else includes, and what they are for.
 OPT_IN = {"remanence/boost.hpp": "boost/"}
@@ -109,7 +111,7 @@ def fault_in_public(header, layer, is_c, angled, quoted):
         return fault_upward(layer, public_layer(angled), angled)
     if header in OPT_IN and angled.startswith(OPT_IN[header]):
         return None
-    if is_standard(angled) or (is_c and angled in C_API_HEADERS):
+    if is_standard(angled) or angled in STANDARD_IN_DEBUG_MODE or (is_c and angled in C_API_HEADERS):
         return None
     return f"L4: <{angled}> is not of the C++ standard library"
 

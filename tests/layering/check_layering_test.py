@@ -15,6 +15,7 @@ ALLOWED = {
     "src/api/a.cpp": '#include <remanence/heap.hpp>\n#include "types/a.hpp"',
     "include/remanence/heap.hpp": "#include <remanence/error.hpp>\n#include <string>",
     "include/remanence/remanence.h": "#include <stdint.h>",
+    "include/remanence/persistable.hpp": "#include <debug/safe_base.h>",
     "include/remanence/boost.hpp": "#include <remanence/heap.hpp>\n#include <boost/container/vector.hpp>",
 }
 
