@@ -154,6 +154,9 @@ inline void check(result<void> done) {
 /// of which the process dies.
 void report_stray_write(const void* address);
 
+/// Says on standard error what a fault in memory of a heap that is read-only, or closed, is about. Async-signal-safe.
+void report_fault(const void* address, bool is_write);
+
 /// While it lives, heaps that this thread opens are opened on other files than the real ones: for tests that watch or
 /// fail the operations of a heap with real containers in it. `files` must outlive those heaps.
 class file_system_for_tests {
@@ -170,7 +173,7 @@ namespace registry {
 /// 1 MiB of zeros that costs memory only where heaps are.
 extern std::array<std::atomic<heap_impl*>, os::k_address_end / os::k_base_alignment> slots; // NOLINT
 
-/// From now on a SIGBUS in a heap names it. Before add().
+/// From now on a SIGBUS in a heap names it, and so does a SIGSEGV in one that is read-only or closed. Before add().
 void watch_faults();
 void add(heap_impl& impl);
 /// The reservation has grown.
@@ -179,6 +182,14 @@ void remove(heap_impl& impl) noexcept;
 [[nodiscard]] inline std::size_t slot_of(const void* address) {
     return reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; // heaps never share a GiB
 }
+/// Where a heap was mapped.
+struct closed_range {
+    std::atomic<std::uint64_t> begin; // addresses
+    std::atomic<std::uint64_t> end;   // 0: nothing is known, or not yet
+    std::array<char, 512> path;       // its end, if it is longer
+};
+/// Of the last heaps that were closed; null when none of these was there. For a handler of a signal.
+[[nodiscard]] const closed_range* closed_at(const void* address) noexcept;
 /// Null when there is none. O(1).
 [[nodiscard]] inline heap_impl* find(const void* address) noexcept {
     const std::size_t slot = slot_of(address);

@@ -1,8 +1,11 @@
 #include "api/heap_impl.hpp"
 #include "os/fault_handler.hpp"
 #include "os/held_across_fork.hpp"
+#include "os/write_traps.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <string_view>
 
 namespace remanence::detail::registry {
 
@@ -22,6 +25,22 @@ void fill(heap_impl& impl, heap_impl* value) {
         slots[i].store(value, std::memory_order_release);
 }
 
+constexpr std::size_t k_closed_remembered = 64;
+std::array<closed_range, k_closed_remembered> closed{}; // NOLINT: written with `changing` held
+std::atomic<std::size_t> closed_count = 0;              // ever
+
+void remember_closed(const heap_impl& impl) noexcept {
+    closed_range& place = closed[closed_count % closed.size()];
+    place.end = 0;
+    const auto base = reinterpret_cast<std::uint64_t>(impl.engine->base());
+    place.begin = base;
+    const std::string_view path = impl.path.native();
+    const std::string_view shown = path.substr(path.size() - std::min(path.size(), place.path.size() - 1));
+    place.path[shown.copy(place.path.data(), shown.size())] = '\0';
+    place.end = base + impl.registered_bytes;
+    ++closed_count;
+}
+
 bool is_default_candidate(const heap_impl& impl) {
     return impl.options.access == sharing::exclusive && !impl.options.read_only;
 }
@@ -37,7 +56,23 @@ bool locate(const void* address, os::fault_place& place) {
 
 } // namespace
 
-void watch_faults() { check(os::put_fault_handler_in_front(locate)); }
+void watch_faults() {
+    check(os::put_fault_handler_in_front(locate));
+    os::explain_faults(report_fault);
+    check(os::put_write_traps_in_front());
+}
+
+// The newest first: others may have been at the same addresses before.
+const closed_range* closed_at(const void* address) noexcept {
+    const auto at = reinterpret_cast<std::uint64_t>(address);
+    const std::size_t count = closed_count;
+    for (std::size_t i = 0; i < std::min(count, closed.size()); ++i) {
+        const closed_range& each = closed[(count - 1 - i) % closed.size()];
+        if (each.begin <= at && at < each.end)
+            return &each;
+    }
+    return nullptr;
+}
 
 void add(heap_impl& impl) {
     std::lock_guard guard(changing);
@@ -57,6 +92,7 @@ void extend(heap_impl& impl) {
 
 void remove(heap_impl& impl) noexcept {
     std::lock_guard guard(changing);
+    remember_closed(impl);
     fill(impl, nullptr);
     if (!is_default_candidate(impl))
         return;

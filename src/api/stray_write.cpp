@@ -1,4 +1,5 @@
-// What the process says of a write outside any write section before it dies of it.
+// What the process says of a fault in memory of a heap before it dies of it: of a write outside any write section, or to a
+// heap that is read-only, and of a use after close().
 
 #include "api/heap_impl.hpp"
 #include "os/write_traps.hpp"
@@ -37,15 +38,45 @@ void say_root(heap_impl& impl, const void* address) {
 
 } // namespace
 
+static void say_place(const char* what, const void* address, std::uint64_t base) {
+    const auto where = reinterpret_cast<std::uint64_t>(address);
+    say("remanence: ");
+    say(what);
+    say(" to ");
+    say_hexadecimal(where);
+    say(", offset ");
+    say_hexadecimal(where - base);
+}
+
+void report_fault(const void* address, bool is_write) {
+    if (const heap_impl* impl = registry::find(address)) {
+        if (!is_write || !impl->options.read_only)
+            return;
+        say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->base()));
+        say(" of the heap ");
+        say(impl->path.c_str());
+        say(", which is open read-only. Open it without read_only to change it. The calls that led to it:\n");
+        os::say_backtrace();
+        return;
+    }
+    if (const registry::closed_range* was = registry::closed_at(address)) {
+        say_place("an access", address, was->begin);
+        say(" of where the heap ");
+        say(was->path.data());
+        say(" was until it was closed. What was committed is in the file. Pointers, references and iterators into a "
+            "heap "
+            "end with it: keep it open while they are used, or open it again and look up its roots. The calls that led "
+            "to "
+            "it:\n");
+        os::say_backtrace();
+    }
+}
+
 void report_stray_write(const void* address) {
     heap_impl* impl = registry::find(address);
     if (impl == nullptr)
         return;
-    const auto where = reinterpret_cast<std::uint64_t>(address);
-    say("remanence: a write to ");
-    say_hexadecimal(where);
-    say(", offset ");
-    say_hexadecimal(where - reinterpret_cast<std::uint64_t>(impl->engine->base()));
+    say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->base()));
     say(" of the heap ");
     say(impl->path.c_str());
     say(", outside any write section. The process ends; what was committed is in the file. Put the change into "

@@ -26,6 +26,8 @@ write_trap* trap_of(const void* address) {
     return slot < traps.size() ? traps[slot].load(std::memory_order_acquire) : nullptr;
 }
 
+std::atomic<fault_explainer> explainer{nullptr};
+
 bool is_write_to_protected_page(const siginfo_t& info, const void* context) {
     if (info.si_code != SEGV_ACCERR)
         return false;
@@ -42,7 +44,8 @@ constinit signal_chain segmentation_faults(SIGSEGV, on_segmentation_fault);
 
 void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     const int code = errno;
-    if (is_write_to_protected_page(*info, context)) {
+    const bool is_write = is_write_to_protected_page(*info, context);
+    if (is_write) {
         const no_cancellation waiting; // or the program would be unwound from where it has no reason to expect it
         write_trap* trap = trap_of(info->si_addr);
         if (trap != nullptr && trap->on_write(static_cast<std::byte*>(info->si_addr))) {
@@ -50,11 +53,16 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
             return;
         }
     }
+    const bool is_of_memory = info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR;
+    if (const fault_explainer explain = explainer; explain != nullptr && is_of_memory && !signal_chain::is_back(*info))
+        explain(info->si_addr, is_write);
     segmentation_faults.pass_on(signal, info, context);
     errno = code;
 }
 
 } // namespace
+
+void explain_faults(fault_explainer explain) noexcept { explainer = explain; }
 
 void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap) noexcept {
     const std::uint64_t first = reinterpret_cast<std::uint64_t>(base) / k_base_alignment;

@@ -22,6 +22,12 @@ protected:
 /// Who resolves writes to [base, base+bytes), in whole k_base_alignment: nobody if null.
 void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap) noexcept;
 
+/// Says on standard error what a fault that nobody resolves is about, if it is in memory of ours. Called in the handler, before the
+/// handler that was there has the fault.
+using fault_explainer = void (*)(const void* address, bool is_write);
+/// The process's; it stays.
+void explain_faults(fault_explainer explain) noexcept;
+
 /// Puts our handler before the one that is there, unless it is ours; that one gets all other faults. To be repeated now
 /// and then, since a handler that is installed later may not pass on what is ours. Cheap.
 result<void> put_write_traps_in_front();
