@@ -12,6 +12,8 @@ namespace {
 
 extern "C" void leave_by_signal(int /*signal*/) { ::_exit(7); }
 
+std::uint64_t value_of(const volatile std::uint64_t& number) { return number; }
+
 // The sanitizers have a handler of their own for SIGSEGV, which ends the process in another way.
 class segmentation_fault_no_sanitizer : public testing::Test {
 protected:
@@ -67,7 +69,7 @@ TEST_F(segmentation_fault_no_sanitizer, of_a_use_of_a_closed_heap_names_it) {
                       if (writes)
                           number = 1;
                       else
-                          static_cast<void>(number);
+                          static_cast<void>(value_of(number));
                   }),
                   killed_);
         EXPECT_TRUE(
@@ -86,7 +88,7 @@ TEST_F(segmentation_fault_no_sanitizer, of_a_closed_heap_names_the_last_one_at_t
                   const volatile std::uint64_t& number = h.find_root<numbers>("numbers")->at(5);
                   h.close();
                   heap::create(dir_ / "other", small_heap()).close();
-                  static_cast<void>(number);
+                  static_cast<void>(value_of(number));
               }),
               killed_);
     EXPECT_TRUE(is_said("remanence: an access to 0x", " was until it was closed."));
@@ -98,7 +100,7 @@ TEST_F(segmentation_fault_no_sanitizer, goes_to_the_handler_of_the_program_after
                   heap h = heap::open(heap_, small_heap());
                   const volatile std::uint64_t& number = h.find_root<numbers>("numbers")->at(5);
                   h.close();
-                  static_cast<void>(number);
+                  static_cast<void>(value_of(number));
               }),
               "");
     EXPECT_TRUE(is_said("remanence: an access to 0x", " was until it was closed."));
