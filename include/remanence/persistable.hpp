@@ -43,7 +43,7 @@
 #include <utility>
 
 #if defined(_GLIBCXX_DEBUG)
-#include <debug/safe_base.h>
+#include <vector> // and with it the bases of what is checked
 #endif
 
 namespace remanence {
