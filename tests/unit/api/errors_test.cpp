@@ -472,7 +472,7 @@ TEST(path, a_heap_opened_through_a_link_has_its_log_beside_the_heap_itself) {
 
 TEST(error_codes, each_has_a_sentence_of_its_own_and_its_documented_number) {
     std::vector<std::string> seen;
-    for (int value = 1; value <= static_cast<int>(errc::undeclared_change); ++value) {
+    for (int value = 1; value <= static_cast<int>(errc::wrong_application); ++value) {
         std::error_code code = static_cast<errc>(value);
         EXPECT_EQ(code.value(), value);
         EXPECT_EQ(std::string(code.category().name()), "remanence");
