@@ -3,8 +3,10 @@
 #pragma once
 
 #include <remanence/detail/construct.hpp>
+#include <remanence/detail/outside_block.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <type_traits>
@@ -21,30 +23,42 @@ struct heap_header;
 [[nodiscard]] void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment);
 /// `block`, `bytes` and `alignment` as they were with allocate().
 void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept;
-/// The heap whose write section this thread is in, else the process's one exclusive heap, else null.
+/// The heap that default-made allocators of this thread belong to now; null: none.
 [[nodiscard]] heap_header* default_heap() noexcept;
+/// Of one that was made at this place, or asked for memory there: if the place lies in a heap, an object of the heap may have
+/// memory that belongs to none, which a commit of changes made outside write sections looks for.
+void note_allocator_of_no_heap(const void* place) noexcept;
+/// Throws errc::invalid_argument: containers of different heaps cannot exchange their memory.
+[[noreturn]] void refuse_to_swap_allocators();
 
-[[nodiscard]] inline void* allocate_outside(std::size_t bytes, std::size_t alignment) {
-    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
-        return ::operator new(bytes, std::align_val_t(alignment));
-    return ::operator new(bytes);
-}
-inline void deallocate_outside(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-        ::operator delete(block, bytes, std::align_val_t(alignment));
-    } else {
-        ::operator delete(block, bytes);
-    }
-}
+/// While it lives, default-made allocators of this thread belong to this heap, or to none, unless a write section or another
+/// of these began later. To be destroyed by the thread that made it.
+class default_heap_scope {
+public:
+    explicit default_heap_scope(heap_header* heap) noexcept;
+    default_heap_scope(const default_heap_scope&) = delete;
+    default_heap_scope& operator=(const default_heap_scope&) = delete;
+    ~default_heap_scope();
+
+private:
+    friend heap_header* default_heap() noexcept;
+
+    heap_header* heap_;
+    std::uint64_t moment_; // of the thread, in which it began
+    default_heap_scope* outer_;
+};
 
 } // namespace detail
 
 /// Allocates in a heap, or by operator new when it belongs to none. Pointers are plain; two allocators are equal when
-/// they belong to the same heap.
+/// they belong to the same heap. One that is made by default belongs to the heap of what this thread entered last and has not
+/// left: the construction of an object in a heap (heap::make(), heap::root(), an element of a container), a write section, a
+/// scope `in`. Outside of all these it belongs to none. Read sections do not count.
 ///
 /// It never propagates, so that memory of one heap cannot come to be owned by an object of another: assignment and move
-/// between heaps copy element by element. As for every such allocator, the behaviour of swap(), splice() and merge()
-/// between containers of different heaps is undefined.
+/// between heaps copy element by element. So do swap(a, b) with containers of namespace remanence. The member function
+/// swap() of the standard's containers cannot: between heaps it ends the process by an `error` that says so. Their splice() and
+/// merge(), and node handles, are not for containers of different heaps.
 template <class T>
 class allocator {
 public:
@@ -53,16 +67,22 @@ public:
     using difference_type = std::ptrdiff_t;
     using propagate_on_container_copy_assignment = std::false_type;
     using propagate_on_container_move_assignment = std::false_type;
-    using propagate_on_container_swap = std::false_type;
+    /// So that a container's swap() hands its allocators to ours, which refuses different ones.
+    using propagate_on_container_swap = std::true_type;
     using is_always_equal = std::false_type;
 
-    /// Belongs to the heap whose write section this thread is in (the innermost), else to the process's one exclusive
-    /// heap, else to none.
-    allocator() noexcept : heap_(detail::default_heap()) {}
+    /// Belongs to the heap of the innermost construction, write section or scope `in` of this thread, else to none.
+    allocator() noexcept : allocator(detail::default_heap()) {}
     /// Belongs to the heap with this header; null: to none. heap::get_allocator() is the usual way to one.
-    explicit allocator(detail::heap_header* heap) noexcept : heap_(heap) {}
+    explicit allocator(detail::heap_header* heap) noexcept : heap_(heap) {
+        if (heap_ == nullptr)
+            detail::note_allocator_of_no_heap(this);
+    }
+    allocator(const allocator& other) noexcept : allocator(other.heap()) {}
     template <class U>
-    allocator(const allocator<U>& other) noexcept : heap_(other.heap()) {} // NOLINT(google-explicit-constructor)
+    allocator(const allocator<U>& other) noexcept : allocator(other.heap()) {} // NOLINT(google-explicit-constructor)
+    allocator& operator=(const allocator&) noexcept = default;
+    ~allocator() = default;
 
     /// Throws std::bad_array_new_length when `count` objects exceed the address space, std::bad_alloc when there is no
     /// memory.
@@ -71,9 +91,10 @@ public:
         if (count > max_size())
             throw std::bad_array_new_length();
         const std::size_t bytes = count * sizeof(T);
-        void* block =
-            heap_ != nullptr ? detail::allocate(heap_, bytes, alignof(T)) : detail::allocate_outside(bytes, alignof(T));
-        return static_cast<T*>(block);
+        if (heap_ != nullptr)
+            return static_cast<T*>(detail::allocate(heap_, bytes, alignof(T)));
+        detail::note_allocator_of_no_heap(this); // one that lay in the heap when it was opened
+        return static_cast<T*>(detail::allocate_outside(bytes, alignof(T)));
     }
     void deallocate(T* block, std::size_t count) noexcept {
         if (heap_ != nullptr) {
@@ -89,18 +110,24 @@ public:
 
     /// Constructs an object whose parts all belong to this heap: containers and strings at any depth within aggregates,
     /// pairs, tuples, optionals, variants and arrays. What was built elsewhere is copied; what was built in this heap
-    /// is moved, when it is an rvalue. Aggregates also take their members' values: `construct(p, "a", "b")`.
+    /// is moved, when it is an rvalue. Aggregates also take their members' values: `construct(p, "a", "b")`. Classes that
+    /// cannot be taken apart make their parts in this heap by default.
     template <class U, class... Args>
     void
     construct(U* where,
               Args&&... args) noexcept(detail::is_nothrow_constructible_using_v<U, allocator<std::byte>, Args...>) {
         // One allocator type for all, so that there is one instance for each U.
-        detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+        if constexpr (detail::may_make_allocators<U, allocator<std::byte>>()) {
+            const detail::default_heap_scope parts_belong_here(heap_);
+            detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+        } else {
+            detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+        }
     }
 
     /// A copy of a container is an object of its own: it belongs where new objects belong now, not where its source
-    /// lies. So a copy that a program makes on its stack, with no section open, does not silently take heap memory that
-    /// would outlive it, and a copy of another heap's container inside a write section lands in the section's heap.
+    /// lies. So a copy that a program makes outside write sections is its own, which no rollback takes away, and a copy of
+    /// another heap's container inside a write section lands in the section's heap.
     [[nodiscard]] allocator select_on_container_copy_construction() const noexcept { return allocator(); }
 
     /// The header of the heap this allocates in; null when it uses operator new.
@@ -109,6 +136,11 @@ public:
     template <class U>
     [[nodiscard]] friend bool operator==(const allocator& a, const allocator<U>& b) noexcept {
         return a.heap() == b.heap();
+    }
+    /// Of equal ones only: there is nothing to do then. Throws errc::invalid_argument.
+    friend void swap(allocator& a, allocator& b) { // NOLINT(performance-noexcept-swap)
+        if (a != b) [[unlikely]]
+            detail::refuse_to_swap_allocators();
     }
 
 private:

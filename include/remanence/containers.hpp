@@ -4,6 +4,7 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
+#include <remanence/detail/between_heaps.hpp>
 
 #include <compare>
 #include <concepts>
@@ -71,6 +72,74 @@ template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equ
 using unordered_map = std::unordered_map<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
 template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equal_to<>>
 using unordered_multimap = std::unordered_multimap<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
+
+// swap(a, b), found by argument-dependent look-up before the standard's, which has no defined behaviour between heaps: elements
+// are copied then, or moved if they cannot be copied, in O(n); what throws has no effect, if they can be copied. Within a heap
+// it is the standard's.
+
+namespace detail {
+
+template <class Container>
+void swap_within_or_between_heaps(Container& a, Container& b) {
+    if (a.get_allocator() == b.get_allocator())
+        a.swap(b);
+    else
+        swap_by_value(a, b);
+}
+
+} // namespace detail
+
+// NOLINTBEGIN(performance-noexcept-swap): between heaps they allocate
+inline void swap(string& a, string& b) { detail::swap_within_or_between_heaps(a, b); }
+template <class T>
+void swap(vector<T>& a, vector<T>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class T>
+void swap(deque<T>& a, deque<T>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class T>
+void swap(list<T>& a, list<T>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class T>
+void swap(forward_list<T>& a, forward_list<T>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Compare>
+void swap(set<Key, Compare>& a, set<Key, Compare>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Compare>
+void swap(multiset<Key, Compare>& a, multiset<Key, Compare>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Value, class Compare>
+void swap(map<Key, Value, Compare>& a, map<Key, Value, Compare>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Value, class Compare>
+void swap(multimap<Key, Value, Compare>& a, multimap<Key, Value, Compare>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Hash, class Equal>
+void swap(unordered_set<Key, Hash, Equal>& a, unordered_set<Key, Hash, Equal>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Hash, class Equal>
+void swap(unordered_multiset<Key, Hash, Equal>& a, unordered_multiset<Key, Hash, Equal>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Value, class Hash, class Equal>
+void swap(unordered_map<Key, Value, Hash, Equal>& a, unordered_map<Key, Value, Hash, Equal>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+template <class Key, class Value, class Hash, class Equal>
+void swap(unordered_multimap<Key, Value, Hash, Equal>& a, unordered_multimap<Key, Value, Hash, Equal>& b) {
+    detail::swap_within_or_between_heaps(a, b);
+}
+// NOLINTEND(performance-noexcept-swap)
 
 // Comparison with the std::string of everyday code, which the standard library lacks between different allocators; so
 // that it also serves as a key to look up. Found by argument-dependent look-up, through the allocator.

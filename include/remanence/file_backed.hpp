@@ -110,8 +110,8 @@ public:
         return file_.read(std::forward<F>(f));
     }
 
-    /// As the destructor, but reports; durable once this returns. errc::section_open and errc::no_space leave the file open and
-    /// every change in memory; after any other error it is closed too, and as of its last durable commit. As heap::close().
+    /// As the destructor, but reports; durable once this returns. errc::section_open, errc::no_space and errc::foreign_pointer leave the
+    /// file open and every change in memory; after any other error it is closed too, and as of its last durable commit. As heap::close().
     void close() { file_.close(); }
     /// False once closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }

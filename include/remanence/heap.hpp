@@ -209,6 +209,7 @@ struct pointer_report {
 
 template <class Container>
 class file_backed; // file_backed.hpp
+class in;
 
 namespace detail {
 
@@ -273,6 +274,20 @@ heap_header* header_for(heap_impl* impl) {
     else
         return header_at_own_base(impl, typeid(T));
 }
+/// What f() returns, its strings and containers belonging to this heap; what f made them of is gone.
+template <class T, class F>
+[[nodiscard]] T result_for(heap_header* where, F&& f) {
+    if constexpr (can_be_made_from_rvalue<T, allocator<std::byte>>()) {
+        if constexpr (uses_deeply_v<T, allocator<std::byte>>) {
+            std::remove_cv_t<T> made = std::forward<F>(f)();
+            return make_using<std::remove_cv_t<T>>(allocator<std::byte>(where), std::move(made));
+        } else {
+            return std::forward<F>(f)();
+        }
+    } else {
+        return std::forward<F>(f)();
+    }
+}
 /// The handle's implementation; throws errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
@@ -317,7 +332,8 @@ public:
     /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
     /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
     /// the heap open, while a section is open or a commit of another thread waits for the device; so it does when
-    /// commit_at_close meets errc::no_space, with every change still in memory. After any other error the heap is closed too.
+    /// commit_at_close meets errc::no_space or errc::foreign_pointer (commit()), with every change still in memory. After any
+    /// other error the heap is closed too.
     /// errc::unlinked: its file was removed or replaced, and what was committed is lost with it. errc::log_foreign: all of it
     /// is in the file, but a log of another heap beside it keeps it from being opened.
     void close();
@@ -332,8 +348,9 @@ public:
     /// errc::poisoned, and it must be reopened.
     /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
     /// errc::unlinked: the heap's file or its log was removed or replaced, nothing was written. A heap that was renamed goes on.
-    /// errc::foreign_pointer (builds of the library that check), errc::read_only, errc::section_conflict: nothing was
-    /// done. It takes every change, in a declared section, too.
+    /// errc::foreign_pointer: outside a write section, an object of the heap has memory that belongs to none, since a
+    /// default-made allocator took it; builds of the library that check refuse more. errc::read_only, errc::section_conflict.
+    /// With these three nothing was done. It takes every change, in a declared section, too.
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
     /// The same, as durable as this says.
@@ -362,7 +379,8 @@ public:
     /// since the last one); when there is space to be given back, as commit() and O(its pages), too.
     void checkpoint();
 
-    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. A nested
+    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. What `f` makes by
+    /// default belongs to the heap; strings and containers in the result are made anew where the caller's belong. A nested
     /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
     /// back, and throws errc::rolled_back when the exception was caught on the way. Waits for the other threads' sections.
     /// Durable once the outermost one returns, as after commit(). Throws what `f` throws and what commit() throws (memory is
@@ -485,6 +503,7 @@ public:
     [[nodiscard]] T* make(Args&&... args) {
         detail::require_persistable<T>();
         allocator<T> where(detail::header_for<T>(detail::checked(impl_)));
+        const detail::default_heap_scope parts_belong_here(where.heap());
         T* object = where.allocate(1);
         try {
             where.construct(object, std::forward<Args>(args)...);
@@ -547,6 +566,7 @@ public:
 private:
     template <class Container>
     friend class file_backed;
+    friend class in;
     /// open_anywhere: as open_or_create; where the base address is taken, a heap that is there is mapped elsewhere. Only
     /// for heaps that hold position-independent objects and nothing else.
     enum class how { open_or_create, create, open_existing, open_anywhere };
@@ -554,14 +574,20 @@ private:
 
     template <class F>
     decltype(auto) write_in(detail::section_kind kind, std::optional<durability> until, F&& f) {
+        using returned = std::invoke_result_t<F>;
+        detail::heap_header* const outside = detail::default_heap();
         detail::write_section section(detail::checked(impl_), kind, until);
-        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+        if constexpr (std::is_void_v<returned>) {
             std::forward<F>(f)();
             section.commit();
-        } else {
-            decltype(auto) value = std::forward<F>(f)();
+        } else if constexpr (std::is_reference_v<returned>) {
+            returned value = std::forward<F>(f)();
             section.commit();
-            return static_cast<std::invoke_result_t<F>>(std::forward<decltype(value)>(value));
+            return static_cast<returned>(value);
+        } else {
+            returned value = detail::result_for<returned>(outside, std::forward<F>(f));
+            section.commit();
+            return value;
         }
     }
     template <class F>
@@ -574,6 +600,22 @@ private:
     }
 
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
+};
+
+/// While it lives, objects that this thread makes by default belong to this heap, as in a write section, but nothing is locked
+/// and nothing committed: `const rem::in here(book);`. The innermost of such scopes and of the thread's write sections counts,
+/// that is the one entered last. For programs that fill objects of the heap outside sections, where a default-made string
+/// would belong to the program. To be destroyed by the thread that made it, before the heap is closed.
+class [[nodiscard]] in {
+public:
+    /// Throws errc::closed, errc::read_only.
+    explicit in(const heap& where);
+    in(const in&) = delete;
+    in& operator=(const in&) = delete;
+    ~in() = default;
+
+private:
+    detail::default_heap_scope scope_;
 };
 
 /// The open heap that `pointer` lies in, or null. Valid until that heap is moved or closed. O(1).

@@ -103,7 +103,7 @@ class basic_string_pi {
     static_assert(std::is_same_v<typename alloc_traits::pointer, char*>,
                   "Remanence's containers take allocators with plain pointers");
     static constexpr bool k_swaps_blocks =
-        alloc_traits::is_always_equal::value || alloc_traits::propagate_on_container_swap::value;
+        alloc_traits::is_always_equal::value || detail::swaps_allocators_v<Allocator>;
 
 public:
     using traits_type = std::char_traits<char>;

@@ -56,7 +56,7 @@ class vector_pi {
     static_assert(std::is_same_v<typename alloc_traits::pointer, T*> && std::is_same_v<std::remove_cv_t<T>, T>,
                   "Remanence's containers take allocators with plain pointers, and elements that are not const");
     static constexpr bool k_swaps_blocks =
-        alloc_traits::is_always_equal::value || alloc_traits::propagate_on_container_swap::value;
+        alloc_traits::is_always_equal::value || detail::swaps_allocators_v<Allocator>;
 
 public:
     using value_type = T;

@@ -216,10 +216,13 @@ void heap::close() {
         if (!impl->options.commit_at_close) {
             impl->tell_of_loss(discarded_changes::by::close);
         } else if (!impl->options.read_only) {
-            impl->outdated.renew(*impl->engine);
-            committed = impl->engine->commit();
+            committed = impl->refuse_memory_of_no_heap();
+            if (committed) {
+                impl->outdated.renew(*impl->engine);
+                committed = impl->engine->commit();
+            }
         }
-        if (!committed && committed.why().code == errc::no_space) {
+        if (!committed && (committed.why().code == errc::no_space || committed.why().code == errc::foreign_pointer)) {
             --impl->whole_calls;
             impl->leave_write();
             detail::raise(committed.why());
@@ -253,6 +256,12 @@ void exclusively(detail::heap_impl* impl, F&& f) {
     impl->leave_write();
 }
 
+/// For explicit commits, with the write lock held. In a write section nothing is looked at, as at its end.
+void check_if_outside_sections(detail::heap_impl& impl) {
+    if (impl.lock.write_depth() == 1)
+        check(impl.refuse_memory_of_no_heap());
+}
+
 /// Runs `f` with the read lock held, or within the section the thread is in.
 template <class F>
 decltype(auto) shared(detail::heap_impl* impl, F&& f) {
@@ -270,7 +279,10 @@ void heap::commit(durability until) {
     {
         const os::no_cancellation whole;
         std::optional<detail::heap_impl::in_flight> commit;
-        exclusively(impl, [&] { commit = impl->submit(txn::commit_scope::everything, until); });
+        exclusively(impl, [&] {
+            check_if_outside_sections(*impl);
+            commit = impl->submit(txn::commit_scope::everything, until);
+        });
         impl->await(*commit);
     }
     os::end_if_cancelled();
@@ -280,7 +292,10 @@ commit_ticket heap::commit_async() {
     detail::heap_impl* impl = checked(impl_);
     const os::no_cancellation whole;
     std::optional<detail::heap_impl::in_flight> commit;
-    exclusively(impl, [&] { commit = impl->submit_async(txn::commit_scope::everything); });
+    exclusively(impl, [&] {
+        check_if_outside_sections(*impl);
+        commit = impl->submit_async(txn::commit_scope::everything);
+    });
     return impl->ticket_of(*commit);
 }
 

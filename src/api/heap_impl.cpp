@@ -2,16 +2,19 @@
 // failures become exceptions.
 
 #include "api/heap_impl.hpp"
+#include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
 #include <remanence/detail/announcer.hpp>
 #include <remanence/fragile.hpp>
 
 #include <chrono>
+#include <cstdio>
 #include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace remanence::detail {
 
@@ -131,11 +134,20 @@ void heap_impl::forget_live_values() const noexcept {
     detail::forget_live_values(engine->base(), engine->reserved_bytes());
 }
 
+result<void> heap_impl::refuse_memory_of_no_heap() {
+    const std::vector<const void*> places = strangers.all();
+    if (places.empty())
+        return {};
+    return engine->with_allocator(
+        [&](const alloc::block_allocator& blocks) { return types::refuse_memory_of_no_heap(*engine, places, blocks); });
+}
+
 void heap_impl::roll_back() {
     const whole_call rolling_back(*this);
     if (!options.read_only) {
         forget_live_values();
         check(engine->rollback());
+        strangers.forget();
     }
     doomed = false;
 }
@@ -154,6 +166,7 @@ void heap_impl::abandon_write(const txn::engine::change_listener& lost) noexcept
             if (!options.read_only) {
                 forget_live_values();
                 (void)engine->rollback(lost); // a failure poisons, so the next commit reports it
+                strangers.forget();
             }
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
         }
@@ -211,6 +224,8 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how, 
     if (!version)
         detail::raise(version.why());
     outdated.forget();
+    if (scope == txn::commit_scope::everything)
+        strangers.forget();
     ++commits_in_flight;
     return {*version, how, started, *version != before};
 }
@@ -324,8 +339,13 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
             if (!impl->options.commit_at_close || how == heap_impl::ending::discarding) {
                 impl->tell_of_loss(discarded_changes::by::destructor);
             } else if (!impl->options.read_only) {
-                impl->outdated.renew(*impl->engine);
-                (void)impl->engine->commit();
+                if (const auto refused = impl->refuse_memory_of_no_heap(); !refused) {
+                    std::fprintf(stderr, "remanence: closing discards changes: %s\n", refused.why().message.c_str());
+                    impl->tell_of_loss(discarded_changes::by::destructor);
+                } else {
+                    impl->outdated.renew(*impl->engine);
+                    (void)impl->engine->commit();
+                }
             }
             impl->end_threads();
             (void)impl->engine->close();  // I9: close() is there to hear of failures; the log keeps what was not folded
@@ -435,13 +455,6 @@ heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
     if (impl->engine->why_elsewhere()) [[unlikely]]
         raise_elsewhere(*impl, "make an object", readable_name(type.name()));
     return header_of(impl);
-}
-
-heap_header* default_heap() noexcept {
-    auto* impl = static_cast<heap_impl*>(txn::section_lock::innermost_write_owner());
-    if (impl == nullptr)
-        impl = registry::only_exclusive();
-    return impl != nullptr ? header_of(impl) : nullptr;
 }
 
 void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {

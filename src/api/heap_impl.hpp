@@ -8,6 +8,7 @@
 #include "api/commit_progress.hpp"
 #include "api/outdated_roots.hpp"
 #include "api/root_checks.hpp"
+#include "api/strange_allocators.hpp"
 #include "os/cancellation.hpp"
 #include "os/memory.hpp"
 #include "txn/engine.hpp"
@@ -61,6 +62,7 @@ public:
     std::mutex timing;
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
+    strange_allocators strangers;                    // since the last commit of everything, or rollback
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
@@ -113,6 +115,9 @@ public:
     /// not ended.
     [[nodiscard]] std::optional<in_flight> finish_write(durability how);
     void roll_back();
+    /// To be called with the write lock held, before a commit of what was changed outside write sections, where a default-made
+    /// allocator belongs to no heap: errc::foreign_pointer when an object in this one has memory of such an allocator.
+    [[nodiscard]] result<void> refuse_memory_of_no_heap();
 
 private:
     void land(const in_flight& commit) noexcept;
@@ -199,8 +204,6 @@ struct closed_range {
 [[nodiscard]] std::string path_at(const void* address);
 /// Whether this process has the file open as a heap. Walks the whole table: for error paths.
 [[nodiscard]] bool holds(const std::filesystem::path& path);
-/// The process's one exclusive writable heap; null when there are none or several.
-[[nodiscard]] heap_impl* only_exclusive() noexcept;
 } // namespace registry
 
 } // namespace remanence::detail

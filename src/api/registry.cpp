@@ -15,8 +15,6 @@ namespace {
 
 std::mutex changing;
 const os::held_across_fork<changing> k_changing_held;
-std::size_t exclusive_count = 0; // guarded by `changing`
-std::atomic<heap_impl*> only{nullptr};
 
 void fill(heap_impl& impl, heap_impl* value) {
     std::size_t first = slot_of(impl.engine->base());
@@ -39,10 +37,6 @@ void remember_closed(const heap_impl& impl) noexcept {
     place.path[shown.copy(place.path.data(), shown.size())] = '\0';
     place.end = base + impl.registered_bytes;
     ++closed_count;
-}
-
-bool is_default_candidate(const heap_impl& impl) {
-    return impl.options.access == sharing::exclusive && !impl.options.read_only;
 }
 
 bool locate(const void* address, os::fault_place& place) {
@@ -78,10 +72,6 @@ void add(heap_impl& impl) {
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->reserved_bytes();
     fill(impl, &impl);
-    if (!is_default_candidate(impl))
-        return;
-    ++exclusive_count;
-    only.store(exclusive_count == 1 ? &impl : nullptr, std::memory_order_release);
 }
 
 void extend(heap_impl& impl) {
@@ -94,19 +84,6 @@ void remove(heap_impl& impl) noexcept {
     std::lock_guard guard(changing);
     remember_closed(impl);
     fill(impl, nullptr);
-    if (!is_default_candidate(impl))
-        return;
-    --exclusive_count;
-    // With one left, which is it? Any slot that is still filled tells; rare, so a walk will do.
-    heap_impl* left = nullptr;
-    if (exclusive_count == 1) {
-        for (auto& slot : slots) {
-            heap_impl* candidate = slot.load(std::memory_order_relaxed);
-            if (candidate != nullptr && is_default_candidate(*candidate))
-                left = candidate;
-        }
-    }
-    only.store(left, std::memory_order_release);
 }
 
 std::string path_at(const void* address) {
@@ -129,7 +106,5 @@ bool holds(const std::filesystem::path& path) {
     }
     return false;
 }
-
-heap_impl* only_exclusive() noexcept { return only.load(std::memory_order_acquire); }
 
 } // namespace remanence::detail::registry

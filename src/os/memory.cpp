@@ -15,6 +15,7 @@
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/uio.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -321,6 +322,17 @@ std::vector<process_memory> memory_of_process(bool with_files) {
         found.push_back({begin, end, what});
     }
     return found;
+}
+
+std::optional<std::uint64_t> word_of_process(std::uint64_t address) {
+    std::uint64_t word = 0;
+    const iovec into{&word, sizeof word};
+    const iovec from{reinterpret_cast<void*>(address), sizeof word}; // NOLINT(performance-no-int-to-ptr)
+    if (::process_vm_readv(::getpid(), &into, 1, &from, 1, 0) == ssize_t{sizeof word})
+        return word;
+    if (errno == EFAULT)
+        return std::nullopt;
+    return *reinterpret_cast<const volatile std::uint64_t*>(address); // a sandbox refuses the call
 }
 
 // Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.

@@ -102,6 +102,9 @@ struct process_memory {
 /// O(mappings).
 std::vector<process_memory> memory_of_process(bool with_files = false);
 
+/// The word at an address of private memory that was there a moment ago; nothing when another thread unmapped it since.
+std::optional<std::uint64_t> word_of_process(std::uint64_t address);
+
 /// Fills `bytes` from the kernel's random source.
 result<void> random_bytes(void* into, std::size_t bytes);
 

@@ -2,6 +2,8 @@
 
 #include "base/assert.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,9 +20,16 @@ struct held {
     bool is_exclusive; // also when the write section has ended and a read section in it has not
 };
 
+/// A write section, outermost or nested.
+struct write_entry {
+    const section_lock* lock;
+    std::uint64_t moment;
+};
+
 // exit() destroys what is thread_local first, and then the statics: heaps among them, and objects that use heaps. So this
 // stays until the process ends if exit() was called in a section, and is made anew where it is needed again.
 thread_local std::vector<held>* mine = nullptr;
+thread_local std::vector<write_entry>* my_writes = nullptr; // in the order in which they were entered
 thread_local bool is_thread_ending = false;
 
 struct end_of_thread {
@@ -29,6 +38,8 @@ struct end_of_thread {
         is_thread_ending = true;
         if (mine != nullptr && mine->empty())
             delete std::exchange(mine, nullptr);
+        if (my_writes != nullptr && my_writes->empty())
+            delete std::exchange(my_writes, nullptr);
     }
 };
 
@@ -40,6 +51,16 @@ std::vector<held>& sections_to_change() {
 }
 
 std::span<held> sections() { return mine != nullptr ? std::span<held>(*mine) : std::span<held>(); }
+
+void note_write(const section_lock* lock) { my_writes->push_back({lock, section_lock::next_moment()}); }
+
+/// The one that was entered last.
+void forget_write(const section_lock* lock) {
+    const auto last =
+        std::find_if(my_writes->rbegin(), my_writes->rend(), [&](const write_entry& e) { return e.lock == lock; });
+    if (last != my_writes->rend())
+        my_writes->erase(std::next(last).base());
+}
 
 held* find(const section_lock* lock) {
     for (held& h : sections()) {
@@ -56,17 +77,25 @@ void forget(const section_lock* lock) {
 
 } // namespace
 
-section_lock::~section_lock() { forget(this); }
+section_lock::~section_lock() {
+    forget(this);
+    if (my_writes != nullptr)
+        std::erase_if(*my_writes, [&](const write_entry& e) { return e.lock == this; });
+}
 
 section_lock::outcome section_lock::enter_write(bool wait) {
+    std::vector<held>& all = sections_to_change();
+    if (my_writes == nullptr)
+        my_writes = new std::vector<write_entry>;
+    my_writes->reserve(my_writes->size() + 1); // nothing may fail once the lock is held
     if (held* mine = find(this)) {
         if (mine->write_depth == 0)
             return outcome::conflict;
         ++mine->write_depth;
+        note_write(this);
         return outcome::nested;
     }
-    std::vector<held>& all = sections_to_change();
-    all.reserve(all.size() + 1); // nothing may fail once the lock is held
+    all.reserve(all.size() + 1);
     std::unique_lock gate(gate_, std::defer_lock);
     if (wait) {
         gate.lock();
@@ -75,6 +104,7 @@ section_lock::outcome section_lock::enter_write(bool wait) {
         return outcome::busy;
     }
     all.push_back({this, 1, 0, true});
+    note_write(this);
     return outcome::outermost;
 }
 
@@ -100,6 +130,7 @@ bool section_lock::leave_write() {
     held* mine = find(this);
     REM_CHECK(mine != nullptr && mine->write_depth > 0);
     --mine->write_depth;
+    forget_write(this);
     return release(mine->write_depth + mine->read_depth, mine->is_exclusive);
 }
 
@@ -145,13 +176,15 @@ bool section_lock::try_to_take_over() {
     return enter_write(false) == outcome::outermost;
 }
 
-void* section_lock::innermost_write_owner() {
-    const std::span<held> all = sections();
-    for (auto h = all.rbegin(); h != all.rend(); ++h) {
-        if (h->write_depth > 0)
-            return h->lock->owner_;
-    }
-    return nullptr;
+section_lock::entered section_lock::innermost_write() noexcept {
+    return my_writes == nullptr || my_writes->empty()
+               ? entered{}
+               : entered{my_writes->back().lock->owner_, my_writes->back().moment};
+}
+
+std::uint64_t section_lock::next_moment() noexcept {
+    thread_local std::uint64_t last = 0;
+    return ++last;
 }
 
 } // namespace remanence::txn

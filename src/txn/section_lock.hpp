@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <shared_mutex>
 
@@ -10,7 +11,7 @@ namespace remanence::txn {
 
 class section_lock {
 public:
-    /// `owner` is what innermost_write_owner() is to tell.
+    /// `owner` is what innermost_write() is to tell.
     explicit section_lock(void* owner) : owner_(owner) {}
     section_lock(const section_lock&) = delete;
     section_lock& operator=(const section_lock&) = delete;
@@ -39,8 +40,16 @@ public:
     /// and when exit() was called in a section of this thread, which may have been interrupted anywhere.
     bool try_to_take_over();
 
-    /// The owner of the innermost write section that the calling thread is in, or null.
-    [[nodiscard]] static void* innermost_write_owner();
+    /// Of the write sections that the calling thread is in, the one that it entered last: the section's owner, and when. A
+    /// null owner: it is in none.
+    struct entered {
+        void* owner;
+        std::uint64_t moment;
+    };
+    [[nodiscard]] static entered innermost_write() noexcept;
+    /// Orders what the calling thread enters: each is later than all before it. Of write sections it is taken when they are
+    /// entered, nested ones too; it starts at 1.
+    [[nodiscard]] static std::uint64_t next_moment() noexcept;
 
 private:
     bool release(std::size_t depth, bool is_exclusive);

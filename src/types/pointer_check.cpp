@@ -4,6 +4,8 @@
 #include "os/memory.hpp"
 #include "types/root_owner.hpp"
 
+#include <remanence/detail/outside_block.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -41,6 +43,17 @@ public:
             return false;
         return !heap_at_(pointer(value)).empty() ||
                (!is_aligned(value, k_page_bytes) && memory_at(value) != nullptr); // P3, P4
+    }
+
+    /// Whether a live block that an allocator of no heap took begins there.
+    [[nodiscard]] bool is_marked_block(word address) {
+        if (!is_aligned(address, __STDCPP_DEFAULT_NEW_ALIGNMENT__) || address < k_lowest_address ||
+            address >= os::k_address_end || address - base_ < reserved_bytes_)
+            return false;
+        const process_memory* const memory = memory_at(address);
+        if (memory == nullptr || address - memory->begin < detail::k_outside_mark_bytes)
+            return false;
+        return os::word_of_process(address - detail::k_outside_mark_bytes) == detail::outside_mark_of(address);
     }
 
     [[nodiscard]] std::string describe(word value) {
@@ -173,7 +186,61 @@ private:
     find first_{};
 };
 
+/// How far from its allocator a string or container has the first link to what it owns.
+constexpr word k_container_bytes_max = 96;
+
+/// P5. The word by which the container whose allocator is there has memory of no heap.
+std::optional<find> memory_of_no_heap(const std::byte* place, const alloc::block& block, const txn::engine& engine,
+                                      outside& others) {
+    const auto begin = reinterpret_cast<word>(block.start);
+    const auto at = reinterpret_cast<word>(place);
+    const word first = at - std::min(at - begin, k_container_bytes_max);
+    const word end = std::min(begin + block.bytes, at + k_container_bytes_max);
+    for (word each = first; each + sizeof(word) <= end; each += sizeof(word)) {
+        const auto* const where = static_cast<const std::byte*>(pointer(each));
+        const word value = value_at(where);
+        if (value != 0 && (others.is_marked_block(value) || others.is_marked_block(each + value)))
+            return find{engine.offset_of(where), value, block};
+    }
+    return std::nullopt;
+}
+
 } // namespace
+
+result<void> refuse_memory_of_no_heap(txn::engine& engine, const std::vector<const void*>& places,
+                                      const alloc::block_allocator& blocks) {
+    const heap_finder no_heap_at = [](const void*) { return std::string(); };
+    outside others(engine, no_heap_at, false);
+    std::optional<find> first;
+    std::uint64_t count = 0;
+    for (const void* each : places) {
+        const auto* const place = static_cast<const std::byte*>(each);
+        const auto block = blocks.block_of(place); // P1
+        if (!block || value_at(place) != 0)
+            continue; // the object is gone
+        const auto found = memory_of_no_heap(place, *block, engine, others);
+        if (!found)
+            continue; // it has no memory
+        ++count;
+        if (!first || found->at < first->at)
+            first = found;
+    }
+    if (!first)
+        return {};
+    bool complete = true;
+    const auto root = find_owner(engine, blocks, first->block.start, complete);
+    const std::string others_there =
+        count == 1 ? "" : " There are " + std::to_string(count) + " such objects; this is the first.";
+    return fail(
+        errc::foreign_pointer,
+        "cannot commit " + engine.path() + ": a pointer to memory of no heap lies " +
+            place_of(*first, engine.offset_of(first->block.start), root, complete) +
+            ". It would lead nowhere once this process has ended." + others_there +
+            " Nothing was written, and memory keeps its changes. A string or container that is made by default "
+            "outside write sections belongs to no heap: fill this object in heap.write(), or while a rem::in of "
+            "the heap lives.",
+        engine.path());
+}
 
 bool checks_pointers() {
 #if defined(REMANENCE_CHECK_POINTERS) || !defined(NDEBUG)

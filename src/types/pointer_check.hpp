@@ -13,6 +13,9 @@
 //  P4  Not the start of a page of the process, where hardly an object lies. A hash container's load factor, the float 1, seems to lead
 //      there when the four bytes of padding behind it are the upper half of some address.
 //
+//  P5  What a string or container of no heap has taken, in an object of the heap, is found by where the allocator is and the
+//      mark in front of the block. Bytes that a program copied from its stack may hold the one or the other, not both.
+//
 // What remains: a number that happens to equal an address, and bytes that a program copied from its stack without ever
 // having set them (padding, the unused part of a short string). Of a std::string, malloc's memory is found from 16
 // characters on, since a shorter one lies in the heap as a whole. It misses pointers that are packed, tagged in their
@@ -43,6 +46,14 @@ using heap_finder = std::function<std::string(const void*)>;
 /// Complexity: O(changed bytes); reads /proc/self/maps at most once. On a find also a walk from the roots, O(heap).
 result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
                             const heap_finder& heap_at);
+
+/// Refuses as check_pointers() does, in any build and without a guess. `places` in the heap are those where an allocator of no
+/// heap was made, or asked for memory: P5. It is one if the word there is null and a word near it, an address or a distance
+/// from its own place (detail::link), leads to a block that has the mark of what such an allocator took
+/// (remanence/detail/outside_block.hpp). To be called with the allocation lock held, while memory does not change.
+/// Complexity: O(places), and that of check_pointers() on a find.
+result<void> refuse_memory_of_no_heap(txn::engine& engine, const std::vector<const void*>& places,
+                                      const alloc::block_allocator& blocks);
 
 /// A word of the heap that leads out of it.
 struct foreign_pointer {

@@ -28,6 +28,7 @@ PUBLIC_HEADER_LAYER = {
     "remanence/detail/member_names.hpp": "types",
     "remanence/detail/fingerprint.hpp": "types",
     "remanence/layout_number.hpp": "types",
+    "remanence/detail/outside_block.hpp": "types",
 }
 
 # Intrinsics and the C++ ABI are the compiler's, not the operating system's.

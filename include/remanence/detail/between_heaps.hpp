@@ -2,6 +2,8 @@
 // another. Depends on the standard library only.
 #pragma once
 
+#include <remanence/allocator.hpp>
+
 #include <concepts>
 #include <memory>
 #include <stdexcept>
@@ -11,9 +13,15 @@
 
 namespace remanence::detail {
 
+/// Whether a swap exchanges the allocators, too. Those of heaps say that they do, to refuse it.
+template <class Allocator>
+inline constexpr bool swaps_allocators_v = std::allocator_traits<Allocator>::propagate_on_container_swap::value;
+template <class T>
+inline constexpr bool swaps_allocators_v<allocator<T>> = false;
+
 template <class Allocator>
 [[nodiscard]] bool may_exchange_blocks(const Allocator& a, const Allocator& b) noexcept {
-    return std::allocator_traits<Allocator>::propagate_on_container_swap::value || a == b;
+    return swaps_allocators_v<Allocator> || a == b;
 }
 
 template <class Value>

@@ -418,7 +418,7 @@ public:
         if (!may_exchange_blocks(tree_.alloc(), other.tree_.alloc()))
             return swap_by_value(*this, other);
         tree_.swap_compare(other.tree_);
-        if constexpr (alloc_traits::propagate_on_container_swap::value)
+        if constexpr (swaps_allocators_v<allocator_type>)
             tree_.swap_alloc(other.tree_);
         tree_.swap_elements(other.tree_);
     }

@@ -6,7 +6,8 @@
 // where the language allows it (prvalues; the elements of tuples are moved once).
 //
 // Not taken apart: classes with constructors of their own and without an `allocator_type`. They are simply constructed;
-// their members use the default allocator, or keep the one they come with when they are moved in.
+// their members use the default allocator, which is that of the heap meanwhile (allocator::construct), or keep the one they
+// come with when they are moved in.
 #pragma once
 
 #include <remanence/detail/aggregate.hpp>
@@ -37,6 +38,10 @@ enum class composition {
 
 template <class T, class Alloc>
 consteval composition composition_of();
+template <class T, class Alloc>
+consteval bool may_make_allocators();
+template <class T, class Alloc>
+consteval bool can_be_made_from_rvalue();
 
 template <class T, class Alloc>
 inline constexpr bool uses_deeply_v =
@@ -52,6 +57,10 @@ struct known_as {
     static constexpr composition k_kind = Kind;
     template <class Alloc>
     static constexpr bool uses_v = (uses_deeply_v<Parts, Alloc> || ...);
+    template <class Alloc>
+    static constexpr bool may_make_allocators_v = (may_make_allocators<Parts, Alloc>() || ...);
+    template <class Alloc>
+    static constexpr bool can_be_made_from_rvalue_v = (can_be_made_from_rvalue<Parts, Alloc>() && ...);
 };
 template <class First, class Second>
 struct known_template<std::pair<First, Second>> : known_as<composition::pair, First, Second> {};
@@ -112,6 +121,67 @@ consteval composition composition_of() {
 
 template <class T, class Alloc>
 inline constexpr composition composition_v = composition_of<std::remove_cv_t<T>, Alloc>();
+
+template <class Alloc, class... Members>
+consteval bool any_may_make_allocators(type_list<Members...>) {
+    return (may_make_allocators<Members, Alloc>() || ...);
+}
+
+/// Whether the constructors of a T may make allocators by default: it is, or has, a class that is not taken apart, or one
+/// that takes an allocator and may not hand it on to all of its parts, as containers do.
+template <class T, class Alloc>
+consteval bool may_make_allocators() {
+    using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
+    using known = known_template<object>;
+    if constexpr (std::is_reference_v<T> || !std::is_class_v<object>) {
+        return std::is_union_v<object>;
+    } else if constexpr (std::is_trivially_copyable_v<object>) {
+        return false; // it cannot own memory
+    } else if constexpr (known::k_kind != composition::plain) {
+        return known::template may_make_allocators_v<Alloc>;
+    } else if constexpr (std::uses_allocator_v<object, Alloc>) {
+        return !requires { typename object::value_type; };
+    } else if constexpr (std::is_aggregate_v<object>) {
+        if constexpr (aggregate_shape_v<object>.obstacle == aggregate_obstacle::none)
+            return any_may_make_allocators<Alloc>(member_types<object>{});
+        else
+            return true;
+    } else {
+        return true;
+    }
+}
+
+template <class T, class Alloc>
+consteval bool can_be_made_from_rvalue();
+
+template <class Alloc, class... Members>
+consteval bool all_can_be_made_from_rvalues(type_list<Members...>) {
+    return (can_be_made_from_rvalue<Members, Alloc>() && ...);
+}
+
+/// Whether make_using() compiles with an rvalue of a T: node handles, for one, have an allocator, and take none.
+template <class T, class Alloc>
+consteval bool can_be_made_from_rvalue() {
+    using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
+    using known = known_template<object>;
+    if constexpr (std::is_reference_v<T> || !std::is_class_v<object>) {
+        return true;
+    } else if constexpr (!std::is_move_constructible_v<object>) {
+        return false;
+    } else if constexpr (known::k_kind != composition::plain) {
+        return known::template can_be_made_from_rvalue_v<Alloc>;
+    } else if constexpr (std::uses_allocator_v<object, Alloc>) {
+        return std::is_constructible_v<object, object, const Alloc&> ||
+               std::is_constructible_v<object, std::allocator_arg_t, const Alloc&, object>;
+    } else if constexpr (std::is_aggregate_v<object> && !std::is_trivially_copyable_v<object>) {
+        if constexpr (aggregate_shape_v<object>.obstacle == aggregate_obstacle::none)
+            return all_can_be_made_from_rvalues<Alloc>(member_types<object>{});
+        else
+            return false;
+    } else {
+        return true;
+    }
+}
 
 template <class T, class Alloc, class... Args>
 [[nodiscard]] T make_using(const Alloc& alloc, Args&&... args);

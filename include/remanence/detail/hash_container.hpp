@@ -403,7 +403,7 @@ public:
         if (!may_exchange_blocks(table_.alloc(), other.table_.alloc()))
             return swap_by_value(*this, other);
         table_.swap_functions(other.table_);
-        if constexpr (alloc_traits::propagate_on_container_swap::value)
+        if constexpr (swaps_allocators_v<allocator_type>)
             table_.swap_alloc(other.table_);
         table_.swap_elements(other.table_);
     }

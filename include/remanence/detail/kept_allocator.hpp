@@ -57,8 +57,16 @@ public:
     kept_allocator& operator=(const kept_allocator&) = delete;
     ~kept_allocator() = default;
 
-    [[nodiscard]] allocator<T> get() const noexcept { return allocator<T>(heap_.get()); }
-    void set(const allocator<T>& alloc) noexcept { heap_.set(alloc.heap()); }
+    [[nodiscard]] allocator<T> get() const noexcept {
+        if (heap_.get() == nullptr)
+            note_allocator_of_no_heap(this); // it may have been stored by an earlier process
+        return allocator<T>(heap_.get());
+    }
+    void set(const allocator<T>& alloc) noexcept {
+        heap_.set(alloc.heap());
+        if (alloc.heap() == nullptr)
+            note_allocator_of_no_heap(this);
+    }
 
 private:
     link<heap_header> heap_; // null: none

@@ -315,7 +315,7 @@ public:
     }
     /// O(n) between different allocators: copies.
     void swap(packed_container& other) noexcept(std::allocator_traits<Alloc>::is_always_equal::value ||
-                                                std::allocator_traits<Alloc>::propagate_on_container_swap::value) {
+                                                swaps_allocators_v<Alloc>) {
         if (!may_exchange_blocks(get_allocator(), other.get_allocator()))
             return swap_by_value(*this, other);
         tree_.swap(other.tree_);

@@ -206,17 +206,17 @@ TEST(declared_hash, announce_that_a_group_on_another_page_had_no_room) {
     heap h = heap::create(dir / "h", small_heap());
     auto& all = h.root<numbers>("all");
     h.write([&] { all.reserve(10'000); });
-    const std::size_t groups = all.bucket_count() / detail::k_hash_group;
+    const std::size_t group_count = all.bucket_count() / detail::k_hash_group;
     const auto page_of = [&](std::size_t group) {
         return reinterpret_cast<std::uintptr_t>(hash_inspector::group_of(all, group)) / k_page_bytes;
     };
     std::size_t last = 0; // of its page
     while (page_of(last) == page_of(last + 1))
         ++last;
-    ASSERT_LT(last + 1, groups);
+    ASSERT_LT(last + 1, group_count);
     std::vector<std::uint64_t> its;
     for (std::uint64_t number = 0; its.size() <= detail::k_hash_group_slots; ++number) {
-        if ((seeded_hash<std::uint64_t>()(number, hash_inspector::seed_of(all)) >> 8) % groups == last)
+        if ((seeded_hash<std::uint64_t>()(number, hash_inspector::seed_of(all)) >> 8) % group_count == last)
             its.push_back(number);
     }
     h.write([&] { all.insert(its.begin(), its.end() - 1); });

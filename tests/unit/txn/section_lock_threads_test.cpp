@@ -83,21 +83,41 @@ TEST(section_lock_threads, the_innermost_write_section_names_its_owner) {
     int b = 0;
     section_lock first(&a);
     section_lock second(&b);
-    EXPECT_EQ(section_lock::innermost_write_owner(), nullptr);
+    EXPECT_EQ(section_lock::innermost_write().owner, nullptr);
     first.enter_write(true);
-    EXPECT_EQ(section_lock::innermost_write_owner(), &a);
+    EXPECT_EQ(section_lock::innermost_write().owner, &a);
     second.enter_read(true);
-    EXPECT_EQ(section_lock::innermost_write_owner(), &a);
+    EXPECT_EQ(section_lock::innermost_write().owner, &a);
     second.leave_read();
     second.enter_write(true);
-    EXPECT_EQ(section_lock::innermost_write_owner(), &b);
+    EXPECT_EQ(section_lock::innermost_write().owner, &b);
     void* elsewhere = &a;
-    std::thread([&] { elsewhere = section_lock::innermost_write_owner(); }).join();
+    std::thread([&] { elsewhere = section_lock::innermost_write().owner; }).join();
     EXPECT_EQ(elsewhere, nullptr);
     second.leave_write();
-    EXPECT_EQ(section_lock::innermost_write_owner(), &a);
+    EXPECT_EQ(section_lock::innermost_write().owner, &a);
     first.leave_write();
-    EXPECT_EQ(section_lock::innermost_write_owner(), nullptr);
+    EXPECT_EQ(section_lock::innermost_write().owner, nullptr);
+}
+
+TEST(section_lock_threads, the_innermost_write_section_is_the_one_entered_last) {
+    int a = 0;
+    int b = 0;
+    section_lock first(&a);
+    section_lock second(&b);
+    first.enter_write(true);
+    const std::uint64_t moment = section_lock::next_moment();
+    EXPECT_LT(section_lock::innermost_write().moment, moment);
+    second.enter_write(true);
+    EXPECT_GT(section_lock::innermost_write().moment, moment);
+    first.enter_write(true); // nested, and later than the other's
+    EXPECT_EQ(section_lock::innermost_write().owner, &a);
+    first.leave_write();
+    EXPECT_EQ(section_lock::innermost_write().owner, &b);
+    first.leave_write(); // before what was entered in it
+    EXPECT_EQ(section_lock::innermost_write().owner, &b);
+    second.leave_write();
+    EXPECT_EQ(section_lock::innermost_write().owner, nullptr);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include <remanence/allocator.hpp>
 #include <remanence/containers.hpp>
+#include <remanence/error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,13 +23,14 @@ using traits = std::allocator_traits<rem::allocator<int>>;
 static_assert(sizeof(rem::allocator<int>) == 8);
 static_assert(!traits::propagate_on_container_copy_assignment::value);
 static_assert(!traits::propagate_on_container_move_assignment::value);
-static_assert(!traits::propagate_on_container_swap::value);
+static_assert(traits::propagate_on_container_swap::value); // so that it sees, and refuses, a swap between heaps
+static_assert(!std::is_nothrow_swappable_v<rem::allocator<int>>);
 static_assert(!traits::is_always_equal::value);
 static_assert(std::is_same_v<traits::pointer, int*>);
 static_assert(std::is_nothrow_copy_constructible_v<rem::allocator<int>>);
 static_assert(std::is_convertible_v<rem::allocator<char>, rem::allocator<int>>);
 static_assert(!std::is_convertible_v<heap_header*, rem::allocator<int>>);
-static_assert(std::is_trivially_copyable_v<rem::allocator<int>>);
+static_assert(std::is_trivially_destructible_v<rem::allocator<int>>);
 
 // Addresses that no allocation goes to.
 heap_header* pretended(std::uintptr_t address) { return reinterpret_cast<heap_header*>(address); }
@@ -41,6 +43,32 @@ TEST(allocator, without_a_heap_uses_operator_new) {
     ASSERT_NE(block, nullptr);
     block[99] = 5;
     outside.deallocate(block, 100);
+}
+
+TEST(allocator, blocks_of_no_heap_are_marked_while_they_live) {
+    rem::allocator<char> outside(nullptr);
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{24}, std::size_t{100'000}}) {
+        char* const block = outside.allocate(bytes);
+        const auto address = reinterpret_cast<std::uintptr_t>(block);
+        EXPECT_EQ(address % __STDCPP_DEFAULT_NEW_ALIGNMENT__, 0U);
+        EXPECT_EQ(remanence::detail::outside_mark_before(block), remanence::detail::outside_mark_of(address));
+        outside.deallocate(block, bytes);
+    }
+}
+
+TEST(allocator_DeathTest, without_a_heap_refuses_a_block_that_is_not_its_own) {
+    rem::allocator<std::uint64_t> outside(nullptr);
+    std::uint64_t others[4] = {};
+    EXPECT_DEATH(outside.deallocate(&others[2], 1), "not a block that an allocator of no heap gave out");
+}
+
+TEST(allocator, swaps_with_an_equal_one_only) {
+    rem::allocator<int> one(pretended(4096));
+    rem::allocator<int> same(pretended(4096));
+    rem::allocator<int> other(pretended(8192));
+    EXPECT_NO_THROW(swap(one, same));
+    EXPECT_THROW(swap(one, other), rem::error);
+    EXPECT_EQ(one.heap(), pretended(4096));
 }
 
 TEST(allocator, without_a_heap_respects_large_alignments) {

@@ -1,0 +1,66 @@
+// Which heap default-made allocators belong to: that of what the thread entered last, of constructions, write sections and
+// scopes. The latter two are not nested in each other as blocks are, since locks may be released in any order; so each
+// knows the moment at which it was entered.
+
+#include "api/heap_impl.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace remanence {
+
+namespace detail {
+
+namespace {
+
+constinit thread_local default_heap_scope* innermost_scope = nullptr;
+
+} // namespace
+
+default_heap_scope::default_heap_scope(heap_header* heap) noexcept
+    : heap_(heap), moment_(txn::section_lock::next_moment()), outer_(innermost_scope) {
+    innermost_scope = this;
+}
+
+default_heap_scope::~default_heap_scope() {
+    default_heap_scope** link = &innermost_scope;
+    while (*link != this) // almost always it is the innermost
+        link = &(*link)->outer_;
+    *link = outer_;
+}
+
+heap_header* default_heap() noexcept {
+    const txn::section_lock::entered section = txn::section_lock::innermost_write();
+    if (innermost_scope != nullptr && innermost_scope->moment_ > section.moment)
+        return innermost_scope->heap_;
+    return section.owner != nullptr ? header_of(static_cast<heap_impl*>(section.owner)) : nullptr;
+}
+
+void note_allocator_of_no_heap(const void* place) noexcept {
+    heap_impl* const impl = registry::find(place);
+    if (impl != nullptr && impl->guard.same_process()) [[unlikely]]
+        impl->strangers.note(place);
+}
+
+void refuse_to_swap_allocators() {
+    raise(failure{
+        errc::invalid_argument,
+        "swap() of two containers of the standard library that belong to different heaps, or one of which belongs "
+        "to none: each would own memory of the other's. Write swap(a, b) without std::, which exchanges their "
+        "elements, or assign."});
+}
+
+void refuse_foreign_block(const void* block, std::size_t bytes) noexcept {
+    std::fprintf(
+        stderr,
+        "remanence: deallocate(%p, %zu bytes): not a block that an allocator of no heap gave out (freed twice, or "
+        "of a heap: was a container's node moved, by splice() or merge(), to one that belongs elsewhere?).\n",
+        block, bytes);
+    std::abort();
+}
+
+} // namespace detail
+
+in::in(const heap& where) : scope_(detail::writable_header_of(detail::checked(where.impl_))) {}
+
+} // namespace remanence
