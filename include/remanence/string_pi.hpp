@@ -485,7 +485,7 @@ public:
         if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
             return detail::swap_by_value(*this, other);
         basic_string_pi kept(std::move(other));
-        constexpr bool propagates = alloc_traits::propagate_on_container_swap::value;
+        constexpr bool propagates = detail::swaps_allocators_v<Allocator>;
         other.template adopt<propagates>(*this); // NOLINT(bugprone-use-after-move): it is empty
         adopt<propagates>(kept);
     }

@@ -309,7 +309,7 @@ public:
         other.first_.set(kept);
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
-        if constexpr (alloc_traits::propagate_on_container_swap::value)
+        if constexpr (detail::swaps_allocators_v<Allocator>)
             alloc_.swap(other.alloc_);
     }
     friend void swap(vector_pi& a, vector_pi& b) noexcept(k_swaps_blocks) { a.swap(b); }
