@@ -101,7 +101,7 @@ TEST_F(bus_error_no_sanitizer, says_nothing_of_memory_that_is_in_no_heap) {
 // A program's own handler, which jumps out of the faults that it gets.
 volatile std::sig_atomic_t handled = 0;
 volatile std::sig_atomic_t blocked_in_handler = 0;
-sigjmp_buf out;
+sigjmp_buf way_out;
 struct sigaction next{};
 
 void jump_out(int, siginfo_t*, void*) {
@@ -109,7 +109,7 @@ void jump_out(int, siginfo_t*, void*) {
     sigset_t now;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
     blocked_in_handler = (sigismember(&now, SIGBUS) == 1 ? 1 : 0) + (sigismember(&now, SIGUSR1) == 1 ? 2 : 0);
-    siglongjmp(out, 1);
+    siglongjmp(way_out, 1);
 }
 void jump_out_plainly(int) { jump_out(0, nullptr, nullptr); }
 void ask_the_next(int signal, siginfo_t* info, void* context) {
@@ -136,7 +136,7 @@ int read_lost(const volatile std::uint64_t& number, int times) {
     left = times;
     while (left != 0) {
         left = left - 1;
-        if (sigsetjmp(out, 1) == 0) [[maybe_unused]]
+        if (sigsetjmp(way_out, 1) == 0) [[maybe_unused]]
             const std::uint64_t value = number;
     }
     return handled;
@@ -152,7 +152,7 @@ struct program_with_handler {
         fs::resize_file(path, 8192);
         const int faults = read_lost(number, 3);
         handled = 0;
-        if (sigsetjmp(out, 1) == 0)
+        if (sigsetjmp(way_out, 1) == 0)
             ::raise(SIGBUS);
         return std::to_string(faults) + " faults, " + std::to_string(handled) + " sent, blocked " +
                std::to_string(blocked_in_handler);

@@ -93,7 +93,7 @@ testing::AssertionResult is_whole(const balances& found, std::string_view way, s
     return testing::AssertionFailure() << "alice has " << found.alice;
 }
 
-balances read_file(const fs::path& file, std::string_view holder) {
+balances balances_in(const fs::path& file, std::string_view holder) {
     const auto balances_of = [](const ledger& found) -> balances {
         return {found.alice, found.bob, found.notes.size()};
     };
@@ -118,7 +118,7 @@ TEST_P(a_section_left_half_way, is_in_the_file_as_a_whole_or_not_at_all) {
             SCOPED_TRACE(std::string(holder) + ' ' + std::string(way));
             const temp_dir dir;
             EXPECT_EQ(run(dir / "bank", holder, way, ending), expected_end(ending));
-            EXPECT_TRUE(is_whole(read_file(dir / "bank", holder), way, ending));
+            EXPECT_TRUE(is_whole(balances_in(dir / "bank", holder), way, ending));
         }
     }
 }

@@ -22,7 +22,7 @@ heap_options committing() {
 
 void set_number(heap& h, std::uint64_t value) { h.root<std::uint64_t>("number") = value; }
 
-std::uint64_t number_in(const fs::path& file) { return heap::open(file, small_heap()).root<std::uint64_t>("number"); }
+std::uint64_t number_of(const fs::path& file) { return heap::open(file, small_heap()).root<std::uint64_t>("number"); }
 
 class the_end_of_a_heap : public testing::Test {
 protected:
@@ -42,7 +42,7 @@ TEST_F(the_end_of_a_heap, by_an_exception_commits_nothing) {
         throw std::runtime_error("half way");
     } catch (const std::runtime_error&) { // NOLINT(bugprone-empty-catch): as intended
     }
-    EXPECT_EQ(number_in(file_), 1);
+    EXPECT_EQ(number_of(file_), 1);
     try {
         file_backed<std::uint64_t> number(dir_ / "n");
         *number = 5;
@@ -64,7 +64,7 @@ TEST_F(the_end_of_a_heap, by_an_exception_counts_where_the_heap_was_moved_to) {
         throw std::runtime_error("half way");
     } catch (const std::runtime_error&) { // NOLINT(bugprone-empty-catch): as intended
     }
-    EXPECT_EQ(number_in(file_), 1);
+    EXPECT_EQ(number_of(file_), 1);
 }
 
 /// Opens a heap, changes it, and lets it go, in its destructor.
@@ -91,7 +91,7 @@ TEST_F(the_end_of_a_heap, that_lives_while_an_exception_is_under_way_is_an_ordin
             throw std::runtime_error("under way");
         } catch (const std::runtime_error&) { // NOLINT(bugprone-empty-catch): as intended
         }
-        EXPECT_EQ(number_in(file_), 2) << moves;
+        EXPECT_EQ(number_of(file_), 2) << moves;
     }
 }
 
@@ -106,13 +106,13 @@ TEST_F(the_end_of_a_heap, in_a_section_of_its_own_thread_commits_nothing_and_lea
             enter(h); // and nobody leaves it
             number = 3;
         }
-        EXPECT_EQ(number_in(file_), 1);
+        EXPECT_EQ(number_of(file_), 1);
         EXPECT_FALSE(fs::exists(log_of(file_)));
     }
     heap h = heap::open(file_, small_heap()); // whose sections are not taken for those
     h.write([&] { set_number(h, 4); });
     h.close();
-    EXPECT_EQ(number_in(file_), 4);
+    EXPECT_EQ(number_of(file_), 4);
 }
 
 // Threads of a test stay in this process, so they are in a child.
@@ -143,7 +143,7 @@ TEST_F(the_end_of_a_heap, in_a_section_of_another_thread_leaves_it_its_memory) {
         return loss + (is_found ? ", a handle" : ", no handle") + ", " + std::to_string(number);
     });
     EXPECT_EQ(told, "not counted, no handle, 3");
-    EXPECT_EQ(number_in(file_), 3); // its section ended
+    EXPECT_EQ(number_of(file_), 3); // its section ended
 }
 
 // What is thread_local is destroyed before statics are.
@@ -163,7 +163,7 @@ TEST_F(the_end_of_a_heap, is_not_reached_before_statics_that_use_it_are_destroye
             std::exit(3);
         },
         testing::ExitedWithCode(3), "");
-    EXPECT_EQ(number_in(file_), 7);
+    EXPECT_EQ(number_of(file_), 7);
 }
 
 /// What on_discard was told, in the order of the calls.
