@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -304,17 +305,24 @@ void heap_impl::watch_memory() {
     }
 }
 
+/// Waits for the heap's own threads, which hold the allocator while they spill. For no longer than that may take: if this thread
+/// was interrupted while it allocated, nobody will ever let go.
+static bool is_allocator_quiet(const txn::engine& engine) noexcept {
+    constexpr int k_looks_max = 5'000;
+    for (int look = 0; look != k_looks_max; ++look) {
+        if (engine.quiet_allocator() != nullptr)
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
 // Of threads that are in no section, one may be in another call or waiting for the device; this one may have been interrupted
 // in a call, or while it allocated.
 heap_impl::ending heap_impl::begin_to_end() noexcept {
     const bool is_in_section = lock.write_depth() + lock.read_depth() != 0;
-    try {
-        if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 ||
-            engine->quiet_allocator() == nullptr)
-            return ending::as_by_crash;
-    } catch (const std::bad_alloc&) {
+    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 || !is_allocator_quiet(*engine))
         return ending::as_by_crash;
-    }
     return is_in_section || std::uncaught_exceptions() > exceptions ? ending::discarding : ending::as_asked;
 }
 

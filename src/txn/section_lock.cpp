@@ -28,7 +28,7 @@ struct write_entry {
 
 // exit() destroys what is thread_local first, and then the statics: heaps among them, and objects that use heaps. So this
 // stays until the process ends if exit() was called in a section, and is made anew where it is needed again.
-thread_local std::vector<held>* mine = nullptr;
+thread_local std::vector<held>* my_sections = nullptr;
 thread_local std::vector<write_entry>* my_writes = nullptr; // in the order in which they were entered
 thread_local bool is_thread_ending = false;
 
@@ -36,8 +36,8 @@ struct end_of_thread {
     end_of_thread() noexcept {} // made, and so destroyed, in threads that use it
     ~end_of_thread() {
         is_thread_ending = true;
-        if (mine != nullptr && mine->empty())
-            delete std::exchange(mine, nullptr);
+        if (my_sections != nullptr && my_sections->empty())
+            delete std::exchange(my_sections, nullptr);
         if (my_writes != nullptr && my_writes->empty())
             delete std::exchange(my_writes, nullptr);
     }
@@ -45,12 +45,12 @@ struct end_of_thread {
 
 std::vector<held>& sections_to_change() {
     thread_local const end_of_thread at_end;
-    if (mine == nullptr)
-        mine = new std::vector<held>;
-    return *mine;
+    if (my_sections == nullptr)
+        my_sections = new std::vector<held>;
+    return *my_sections;
 }
 
-std::span<held> sections() { return mine != nullptr ? std::span<held>(*mine) : std::span<held>(); }
+std::span<held> sections() { return my_sections != nullptr ? std::span<held>(*my_sections) : std::span<held>(); }
 
 void note_write(const section_lock* lock) { my_writes->push_back({lock, section_lock::next_moment()}); }
 
@@ -71,8 +71,8 @@ held* find(const section_lock* lock) {
 }
 
 void forget(const section_lock* lock) {
-    if (mine != nullptr)
-        std::erase_if(*mine, [&](const held& h) { return h.lock == lock; });
+    if (my_sections != nullptr)
+        std::erase_if(*my_sections, [&](const held& h) { return h.lock == lock; });
 }
 
 } // namespace
@@ -163,7 +163,7 @@ std::size_t section_lock::read_depth() const {
     return mine != nullptr ? mine->read_depth : 0;
 }
 
-bool section_lock::try_to_take_over() {
+bool section_lock::try_to_take_over() noexcept {
     const held* own = find(this);
     if (own != nullptr && is_thread_ending)
         return false;
@@ -173,7 +173,9 @@ bool section_lock::try_to_take_over() {
         forget(this);
         mutex_.unlock_shared();
     }
-    return enter_write(false) == outcome::outermost;
+    // Not noted as a section: that takes memory, and a heap that cannot be ended for lack of it stays locked.
+    const std::unique_lock gate(gate_, std::try_to_lock);
+    return gate.owns_lock() && mutex_.try_lock();
 }
 
 section_lock::entered section_lock::innermost_write() noexcept {

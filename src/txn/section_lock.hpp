@@ -38,7 +38,7 @@ public:
     /// For the end of what it protects: takes it for the calling thread alone, whatever sections that is in, without
     /// waiting. False when other threads are in a section or wait for one (the caller's read sections are forgotten then),
     /// and when exit() was called in a section of this thread, which may have been interrupted anywhere.
-    bool try_to_take_over();
+    bool try_to_take_over() noexcept;
 
     /// Of the write sections that the calling thread is in, the one that it entered last: the section's owner, and when. A
     /// null owner: it is in none.

@@ -385,7 +385,6 @@ const std::map<std::string, purpose>& other_purposes() {
         {"store: remove failed heap", nothing_left},
         {"store: remove failed copy", nothing_left},
         {"log: remove failed log", nothing_left},
-        {"log: remove", nothing_left},
         {"log: zeros of segments", written_ahead},
         {"store: sync directory of renamed heap", log_follows},
         {"log: rename after heap", log_follows},
