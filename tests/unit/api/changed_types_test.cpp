@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -199,6 +200,8 @@ TEST_F(changed_types, known_by_algorithm_1_are_found_and_the_next_commit_renews_
 }
 
 TEST_F(changed_types, are_renewed_in_declared_sections_and_with_every_tracker) {
+    if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
+        GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker; this test chooses its own";
     for (const tracking how : {tracking::automatic, tracking::trap, tracking::fallback}) {
         const std::string name = "home" + std::to_string(static_cast<int>(how));
         store<place>(by_algorithm_1<place>(), name);
@@ -232,6 +235,8 @@ TEST_F(changed_types, are_not_renewed_by_opening_reading_and_closing) {
 }
 
 TEST_F(changed_types, are_renewed_by_a_commit_at_close) {
+    if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
+        GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker; this test chooses its own";
     store<place>(by_algorithm_1<place>());
     for (const bool by_destructor : {true, false}) {
         heap_options options = small_heap();
