@@ -2,6 +2,7 @@
 // the process ends with a message; neither owns memory of the other's.
 
 #include "fixture.hpp"
+#include "types/pointer_check.hpp"
 
 #include <remanence/remanence.hpp>
 
@@ -64,6 +65,9 @@ using containers =
 TYPED_TEST_SUITE(swap_between_heaps, containers);
 
 TYPED_TEST(swap_between_heaps, exchanges_elements_and_leaves_each_with_memory_of_its_own) {
+    if (std::is_same_v<TypeParam, vector<bool>> && types::checks_pointers())
+        GTEST_SKIP()
+            << "this build checks every commit, and takes what lies in the padding of a vector<bool> for a pointer";
     static_assert(std::is_swappable_v<TypeParam>);
     (void)this->heap_.template root<int>("another"); // makes the root directory
     const auto bytes = this->heap_.stats().allocated_bytes;
