@@ -40,7 +40,8 @@ public:
     /// Those of std::map, and with `sorted_unique` before a range: throws errc::invalid_argument when that is not so.
     using base::base;
     btree_map() = default;
-    btree_map(std::initializer_list<value_type> all) : base(all) {} // not inherited, for the deduction of arguments by g++
+    btree_map(std::initializer_list<value_type> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -67,7 +68,8 @@ public:
     /// not so.
     using base::base;
     btree_multimap() = default;
-    btree_multimap(std::initializer_list<value_type> all) : base(all) {} // not inherited, for the deduction of arguments by g++
+    btree_multimap(std::initializer_list<value_type> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_multimap& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;

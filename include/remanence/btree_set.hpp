@@ -85,7 +85,8 @@ public:
     /// not so.
     using base::base;
     btree_multiset() = default;
-    btree_multiset(std::initializer_list<Key> all) : base(all) {} // not inherited, for the deduction of arguments by g++
+    btree_multiset(std::initializer_list<Key> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
     btree_multiset& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;

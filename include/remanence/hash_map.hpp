@@ -39,7 +39,8 @@ public:
     /// Those of std::unordered_map; the number is one of elements.
     using base::base;
     hash_map() = default;
-    hash_map(std::initializer_list<value_type> all) : base(all) {} // not inherited, for the deduction of arguments by g++
+    hash_map(std::initializer_list<value_type> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
     hash_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;

@@ -78,6 +78,8 @@ void forget(const section_lock* lock) {
 } // namespace
 
 section_lock::~section_lock() {
+    if (is_taken_over_)
+        mutex_.unlock();
     forget(this);
     if (my_writes != nullptr)
         std::erase_if(*my_writes, [&](const write_entry& e) { return e.lock == this; });
@@ -175,7 +177,8 @@ bool section_lock::try_to_take_over() noexcept {
     }
     // Not noted as a section: that takes memory, and a heap that cannot be ended for lack of it stays locked.
     const std::unique_lock gate(gate_, std::try_to_lock);
-    return gate.owns_lock() && mutex_.try_lock();
+    is_taken_over_ = gate.owns_lock() && mutex_.try_lock();
+    return is_taken_over_;
 }
 
 section_lock::entered section_lock::innermost_write() noexcept {

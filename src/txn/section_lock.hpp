@@ -57,6 +57,7 @@ private:
     void* owner_;
     std::mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
     std::shared_mutex mutex_;
+    bool is_taken_over_ = false; // locked by try_to_take_over(), for the rest of its life
 };
 
 } // namespace remanence::txn

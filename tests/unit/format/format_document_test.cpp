@@ -99,9 +99,9 @@ std::vector<layout> all_layouts() {
                FIELD(root_directory, zero), FIELD(root_directory, count), FIELD(root_directory, capacity),
                FIELD(root_directory, table)),
         LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes),
-               FIELD(root_entry, object_alignment), FIELD(root_entry, description_bytes), FIELD(root_entry, fingerprint_hash),
-               FIELD(root_entry, fingerprint_algorithm), FIELD(root_entry, name_bytes), FIELD(root_entry, type_bytes),
-               FIELD(root_entry, flags)),
+               FIELD(root_entry, object_alignment), FIELD(root_entry, description_bytes),
+               FIELD(root_entry, fingerprint_hash), FIELD(root_entry, fingerprint_algorithm),
+               FIELD(root_entry, name_bytes), FIELD(root_entry, type_bytes), FIELD(root_entry, flags)),
     };
 }
 
