@@ -23,12 +23,6 @@ constexpr bool is_aligned(std::uint64_t n, std::uint64_t alignment) { return (n 
 constexpr bool is_power_of_two(std::uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }
 constexpr std::uint64_t divide_up(std::uint64_t n, std::uint64_t by) { return (n + by - 1) / by; }
 
-/// A half-open range of bytes in the heap (offsets from its base) or in a file, as the context says.
-struct byte_range {
-    std::uint64_t offset;
-    std::uint64_t bytes;
-    [[nodiscard]] constexpr std::uint64_t end() const { return offset + bytes; }
-    friend constexpr bool operator==(const byte_range&, const byte_range&) = default;
-};
-
 } // namespace remanence
+
+#include "base/range.hpp" // for files that do not include it themselves yet

@@ -1,0 +1,53 @@
+// Half-open ranges: one type for each thing that they count, so that the compiler refuses to mix them up. They have one name,
+// "range"; a run is a range that was found by joining neighbours.
+#pragma once
+
+#include "base/units.hpp"
+
+#include <cstdint>
+
+namespace remanence {
+
+/// Bytes of what `Of` stands for, from its beginning.
+template <class Of>
+struct byte_range_of {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    [[nodiscard]] constexpr std::uint64_t end() const { return offset + bytes; }
+    [[nodiscard]] constexpr bool contains(std::uint64_t at) const { return at - offset < bytes; }
+    friend constexpr bool operator==(const byte_range_of&, const byte_range_of&) = default;
+};
+
+/// Numbers of what `Of` stands for.
+template <class Of>
+struct number_range_of {
+    std::uint64_t first;
+    std::uint64_t count;
+    [[nodiscard]] constexpr std::uint64_t end() const { return first + count; }
+    [[nodiscard]] constexpr bool contains(std::uint64_t number) const { return number - first < count; }
+    friend constexpr bool operator==(const number_range_of&, const number_range_of&) = default;
+};
+
+/// Bytes of the heap, which are also bytes of the memory in which it is mapped: offsets from its base.
+using heap_range = byte_range_of<struct heap_contents>;
+/// Bytes of a file.
+using file_range = byte_range_of<struct file_contents>;
+/// Pages of the heap.
+using page_range = number_range_of<struct heap_page>;
+/// Chunks of the heap.
+using chunk_range = number_range_of<struct heap_chunk>;
+
+constexpr heap_range to_bytes(page_range pages) { return {pages.first * k_page_bytes, pages.count * k_page_bytes}; }
+constexpr heap_range to_bytes(chunk_range chunks, std::uint64_t chunk_bytes) {
+    return {chunks.first * chunk_bytes, chunks.count * chunk_bytes};
+}
+/// Precondition: whole pages, whole chunks.
+constexpr page_range to_pages(heap_range bytes) { return {bytes.offset / k_page_bytes, bytes.bytes / k_page_bytes}; }
+constexpr chunk_range to_chunks(heap_range bytes, std::uint64_t chunk_bytes) {
+    return {bytes.offset / chunk_bytes, bytes.bytes / chunk_bytes};
+}
+
+/// The name of heap_range, and of file_range, before both had one.
+using byte_range = heap_range;
+
+} // namespace remanence
