@@ -22,8 +22,8 @@ demo: ## install what is missing, build, and run the address book
 	@build/release/bin/address_book_demo
 
 # Tests of single layers, of files of older formats, of includes, and power losses: what most changes break first.
-CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format log os store txn types view) \
-	$(patsubst %,unit_%_threads,api log os txn)
+CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format inspect log os recover store testing track txn types view) \
+	$(patsubst %,unit_%_threads,api log os track txn)
 check: ## the inner loop: optimized build, unit tests and some crash states, in minutes
 	@scripts/setup build tests
 	@$(call quiet_configure,release)
@@ -46,15 +46,15 @@ test: ## install what is missing, build, and run all tests, with and without san
 	@cmake --build --preset tsan
 	@ctest --preset tsan
 
-COVERAGE_TESTS := unit_store unit_log unit_txn unit_api crash damage
-coverage: ## run the tests of store and log in a coverage build; list the branches that were never taken
+COVERAGE_TESTS := unit_store unit_log unit_recover unit_inspect unit_txn unit_api crash damage
+coverage: ## run the tests of store, log and recovery in a coverage build; list the branches that were never taken
 	@scripts/setup build tests
 	@$(call quiet_configure,coverage)
 	@cmake --build --preset coverage --target $(COVERAGE_TESTS)
 	@find build/coverage -name '*.gcda' -delete
 	@REMANENCE_CRASH_STATES=2000 ctest --preset coverage --output-log build/coverage/tests.log --quiet \
 		-R '^($(subst $() ,|,$(COVERAGE_TESTS)))[.]' -E notices_every_step || { cat build/coverage/tests.log; exit 1; }
-	@scripts/branch_coverage build/coverage store log
+	@scripts/branch_coverage build/coverage store log recover
 
 MINUTES ?= 60
 soak: ## attack the library for MINUTES (60) and print what was tried

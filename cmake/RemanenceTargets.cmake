@@ -1,8 +1,11 @@
 # The few kinds of targets this project consists of.
 include_guard()
 
-# One layer of the library, from the *.cpp of its folder. It may use the layers named, and what those may use.
+# One layer of the library, from the *.cpp of its folder. It may include what lies in its own folder and in those named, and nothing
+# else of src/: tests/layering reads this call.
+#   remanence_add_layer(log USES base format os store)
 function(remanence_add_layer name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" USES)
     set(target remanence_${name})
     file(GLOB sources CONFIGURE_DEPENDS *.cpp)
     if(sources)
@@ -27,7 +30,7 @@ function(remanence_add_layer name)
     endif()
     target_include_directories(${target} ${scope} "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${target} ${scope} Threads::Threads)
-    foreach(below IN LISTS ARGN)
+    foreach(below IN LISTS arg_USES)
         target_link_libraries(${target} ${scope} remanence_${below})
     endforeach()
 endfunction()
@@ -64,7 +67,7 @@ function(remanence_add_test_program target sources libraries)
     # of operations.
     set(unoptimized OFF)
     if(target STREQUAL "unit_types"
-       OR (target MATCHES "^(conformance|unit_api|unit_log|unit_os|unit_store)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+       OR (target MATCHES "^(conformance|unit_api|unit_log|unit_os|unit_recover|unit_store|unit_testing|unit_track)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     )
         set(unoptimized ON)
     endif()

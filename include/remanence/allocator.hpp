@@ -2,8 +2,8 @@
 // library only.
 #pragma once
 
-#include <remanence/detail/construct.hpp>
-#include <remanence/detail/outside_block.hpp>
+#include <remanence/types/detail/construct.hpp>
+#include <remanence/types/detail/outside_block.hpp>
 
 #include <cstddef>
 #include <cstdint>

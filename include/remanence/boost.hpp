@@ -6,8 +6,8 @@
 // container is named as a root.
 #pragma once
 
-#include <remanence/containers.hpp>
-#include <remanence/detail/fingerprint.hpp>
+#include <remanence/containers/standard.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
 
 #include <boost/container/deque.hpp>
 #include <boost/container/flat_map.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <remanence/detail/abi.hpp>
-#include <remanence/detail/position_independent.hpp>
+#include <remanence/types/detail/position_independent.hpp>
 #include <remanence/heap.hpp>
 
 #include <cstdint>

@@ -5,12 +5,12 @@
 #include <remanence/allocator.hpp>
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
-#include <remanence/detail/fingerprint.hpp>
-#include <remanence/detail/position_independent.hpp>
-#include <remanence/detail/structure.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/detail/position_independent.hpp>
+#include <remanence/types/detail/structure.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
-#include <remanence/persistable.hpp>
+#include <remanence/types/persistable.hpp>
 
 #include <chrono>
 #include <cstddef>

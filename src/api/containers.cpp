@@ -4,9 +4,9 @@
 #include "os/memory.hpp"
 
 #include <remanence/detail/announcer.hpp>
-#include <remanence/detail/btree_container.hpp>
-#include <remanence/detail/hash_table.hpp>
-#include <remanence/detail/read_ahead.hpp>
+#include <remanence/containers/detail/btree_container.hpp>
+#include <remanence/containers/detail/hash_table.hpp>
+#include <remanence/containers/detail/read_ahead.hpp>
 
 #include <algorithm>
 #include <atomic>

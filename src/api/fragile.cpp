@@ -3,8 +3,8 @@
 #include "api/heap_impl.hpp"
 #include "os/held_across_fork.hpp"
 
-#include <remanence/detail/fingerprint.hpp>
-#include <remanence/fragile.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/fragile.hpp>
 
 #include <mutex>
 #include <unordered_map>

@@ -40,18 +40,18 @@ constexpr std::uint64_t k_log_limit_bytes = 64 * MiB;
 constexpr std::chrono::milliseconds k_lazy_interval_min{1};
 constexpr std::chrono::milliseconds k_lazy_interval_max = std::chrono::hours(1);
 
-os::tracker_choice tracker_of(tracking wanted) {
+track::tracker_choice tracker_of(tracking wanted) {
     switch (wanted) {
     case tracking::scan:
-        return os::tracker_choice::scan;
+        return track::tracker_choice::scan;
     case tracking::trap:
-        return os::tracker_choice::trap;
+        return track::tracker_choice::trap;
     case tracking::fallback:
-        return os::tracker_choice::fallback;
+        return track::tracker_choice::fallback;
     case tracking::automatic:
         break;
     }
-    return os::tracker_choice::automatic;
+    return track::tracker_choice::automatic;
 }
 
 constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
@@ -99,7 +99,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);
     if (const char* name = std::getenv(k_tracking_variable); name != nullptr && *name != '\0') {
-        const auto forced = os::tracker_named(name);
+        const auto forced = track::tracker_named(name);
         if (!forced)
             refuse(path, errc::invalid_argument,
                    std::string(k_tracking_variable) + " is \"" + name +
@@ -107,7 +107,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         internal.tracker = *forced;
     }
     if (options.catch_stray_writes && !options.read_only) {
-        if (internal.tracker != os::tracker_choice::trap)
+        if (internal.tracker != track::tracker_choice::trap)
             refuse(path, errc::invalid_argument,
                    std::string("options.catch_stray_writes needs tracking::trap, from "
                                "options.tracker or from ") +

@@ -6,7 +6,7 @@
 #include "types/root_directory.hpp"
 
 #include <remanence/detail/announcer.hpp>
-#include <remanence/fragile.hpp>
+#include <remanence/types/fragile.hpp>
 
 #include <chrono>
 #include <cstdio>

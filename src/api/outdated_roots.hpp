@@ -4,7 +4,7 @@
 
 #include "types/root_directory.hpp"
 
-#include <remanence/detail/fingerprint.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
 
 #include <map>
 #include <mutex>

@@ -5,7 +5,7 @@
 #include "txn/engine.hpp"
 #include "types/root_directory.hpp"
 
-#include <remanence/detail/structure.hpp>
+#include <remanence/types/detail/structure.hpp>
 
 #include <cstdint>
 #include <map>

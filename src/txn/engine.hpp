@@ -14,7 +14,7 @@
 #include "log/redo_log.hpp"
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
-#include "os/page_scan.hpp"
+#include "track/page_scan.hpp"
 #include "os/quick_mutex.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
@@ -72,9 +72,9 @@ struct engine_options {
     std::string application; // as in heap_options
     bool core_dump = false;
     bool read_ahead = true; // as in heap_options
-    os::tracker_choice tracker = os::tracker_choice::automatic;
+    track::tracker_choice tracker = track::tracker_choice::automatic;
     /// Of writes while they are not allowed: see engine::allow_writes(). Trap tracker only.
-    os::stray_write_reporter report_stray_write = nullptr;
+    track::stray_write_reporter report_stray_write = nullptr;
 
     enum class work { recovery, checkpoint, verify };
     /// Called by whoever does the work.
@@ -351,7 +351,7 @@ private:
     result<void> spill(byte_range handed_out, spilled_by whom);
     result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
-    result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages);
     result<void> reserve_to_move_early(std::uint64_t chunk);
     result<void> fold_and_settle(commit_scope scope);
     result<void> begin_run();

@@ -6,7 +6,7 @@
 
 #include "txn/engine.hpp"
 
-#include "log/recovery.hpp"
+#include "recover/recovery.hpp"
 
 #include <utility>
 
@@ -136,7 +136,7 @@ result<void> engine::check_is_linked() {
 result<void> engine::leave_unlinked(unexpected why) {
     auto is_replaced = files_.exists(heap_name_);
     if (is_replaced && *is_replaced)
-        REM_TRY(log::remove_log(files_, log_name_, log_->file()));
+        REM_TRY(recover::remove_log(files_, log_name_, log_->file()));
     return why;
 }
 
@@ -144,7 +144,7 @@ result<void> engine::remove_log() {
     auto log = log_->file().find_name();
     if (!log)
         return log.error();
-    return log->path.empty() ? result<void>() : log::remove_log(files_, log->path, log_->file());
+    return log->path.empty() ? result<void>() : recover::remove_log(files_, log->path, log_->file());
 }
 
 result<void> engine::tell_what_is_left(unexpected why) {

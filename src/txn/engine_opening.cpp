@@ -3,7 +3,7 @@
 
 #include "txn/engine.hpp"
 
-#include "log/recovery.hpp"
+#include "recover/recovery.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -68,13 +68,13 @@ result<void> engine::open_store(const std::string& path, open_mode mode, std::st
     }
     if (options_.read_only) {
         if (store_->is_clean()) {
-            REM_TRY(log::check_clean(files_, *store_));
+            REM_TRY(recover::check_clean(files_, *store_));
         } else {
             return fail(errc::recovery_needed,
                         path + " was not closed cleanly. Open it for writing once, to recover it.", path);
         }
     } else {
-        auto recovered = log::recover(files_, *store_, [&](std::uint64_t done, std::uint64_t total) {
+        auto recovered = recover::recover(files_, *store_, [&](std::uint64_t done, std::uint64_t total) {
             if (options_.on_progress)
                 options_.on_progress(engine_options::work::recovery, done, total);
         });

@@ -225,14 +225,14 @@ result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
     return std::optional<std::uint64_t>(*spilled);
 }
 
-result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
+result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages) {
     REM_TRY(store_->reserve_places());
     REM_TRY(discard_before_fresh());
     const std::uint64_t end = (chunk + 1) * store_->chunk_bytes();
     if (store_->needs_regions(end))
         REM_TRY(finish_run()); // a superblock of another kind would come between
     REM_TRY(store_->add_regions(end));
-    for (const os::page_run& run : pages) {
+    for (const track::page_run& run : pages) {
         const std::uint64_t behind = run.end() / k_page_bytes;
         for (std::uint64_t page = run.offset / k_page_bytes; page < behind;) {
             const std::uint64_t first = page;

@@ -1,6 +1,6 @@
 // Names, structures and hashes of types. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1). May use:
 // base.
-#include <remanence/detail/fingerprint.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
 
 #include "base/checksum.hpp"
 #include "types/type_description.hpp"

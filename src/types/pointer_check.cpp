@@ -4,7 +4,7 @@
 #include "os/memory.hpp"
 #include "types/root_owner.hpp"
 
-#include <remanence/detail/outside_block.hpp>
+#include <remanence/types/detail/outside_block.hpp>
 
 #include <algorithm>
 #include <cstdint>

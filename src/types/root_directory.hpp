@@ -8,7 +8,7 @@
 #include "txn/engine.hpp"
 #include "types/root_reader.hpp"
 
-#include <remanence/detail/fingerprint.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -44,7 +44,7 @@ struct found_root {
 };
 
 /// The memory of an open heap.
-class engine_bytes final : public txn::heap_bytes {
+class engine_bytes final : public types::heap_bytes {
 public:
     explicit engine_bytes(txn::engine& engine) : engine_(engine) {}
     [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override;

@@ -5,7 +5,7 @@
 
 #include "base/result.hpp"
 #include "format/root_directory.hpp"
-#include "txn/heap_bytes.hpp"
+#include "types/heap_bytes.hpp"
 #include "types/type_description.hpp"
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct root_entry_view {
 class root_reader {
 public:
     /// `path`: the heap's, for messages. Both must outlive the reader.
-    root_reader(txn::heap_bytes& heap, const std::string& path) : heap_(heap), path_(path) {}
+    root_reader(types::heap_bytes& heap, const std::string& path) : heap_(heap), path_(path) {}
 
     /// What format::heap_header::root_word leads to; null when that is 0: no root was ever made. errc::corrupt.
     result<format::root_directory*> directory(std::uint64_t root_word) const;
@@ -43,7 +43,7 @@ private:
     [[nodiscard]] unexpected damaged(std::uint64_t offset) const;
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) const;
 
-    txn::heap_bytes& heap_;
+    types::heap_bytes& heap_;
     const std::string& path_;
 };
 

@@ -5,11 +5,11 @@
 
 namespace remanence::view {
 
-void sort_and_merge(std::vector<os::page_run>& runs) {
+void sort_and_merge(std::vector<track::page_run>& runs) {
     std::sort(runs.begin(), runs.end(),
-              [](const os::page_run& a, const os::page_run& b) { return a.offset < b.offset; });
+              [](const track::page_run& a, const track::page_run& b) { return a.offset < b.offset; });
     std::size_t kept = 0;
-    for (const os::page_run& run : runs) {
+    for (const track::page_run& run : runs) {
         if (kept > 0 && run.offset <= runs[kept - 1].end()) {
             runs[kept - 1].bytes = std::max(runs[kept - 1].end(), run.end()) - runs[kept - 1].offset;
         } else {
@@ -19,10 +19,10 @@ void sort_and_merge(std::vector<os::page_run>& runs) {
     runs.resize(kept);
 }
 
-std::vector<os::page_run> without(const std::vector<os::page_run>& all, const std::vector<os::page_run>& some) {
-    std::vector<os::page_run> rest;
+std::vector<track::page_run> without(const std::vector<track::page_run>& all, const std::vector<track::page_run>& some) {
+    std::vector<track::page_run> rest;
     auto hidden = some.begin();
-    for (const os::page_run& run : all) {
+    for (const track::page_run& run : all) {
         std::uint64_t from = run.offset;
         while (hidden != some.end() && hidden->end() <= from)
             ++hidden;
@@ -49,7 +49,7 @@ void announced_pages::add_run(std::uint64_t first, std::uint64_t last) noexcept 
     }
 }
 
-const std::vector<os::page_run>& announced_pages::runs() {
+const std::vector<track::page_run>& announced_pages::runs() {
     sort_and_merge(runs_);
     return runs_;
 }

@@ -4,7 +4,7 @@
 // as the pages make it. Nothing here depends on the size of the heap.
 #pragma once
 
-#include "os/page_scan.hpp"
+#include "track/page_scan.hpp"
 
 #include <array>
 #include <cstddef>
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] bool is_empty() const { return runs_.empty() && is_complete_; }
     [[nodiscard]] bool is_complete() const { return is_complete_; }
     /// Sorted and disjoint. Valid until the next add() or clear().
-    [[nodiscard]] const std::vector<os::page_run>& runs();
+    [[nodiscard]] const std::vector<track::page_run>& runs();
     void clear();
 
 private:
@@ -43,14 +43,14 @@ private:
     void add_run(std::uint64_t first, std::uint64_t last) noexcept;
 
     std::array<std::uint64_t, k_recent> recent_; // single pages that are in runs_, by their lowest bits
-    std::vector<os::page_run> runs_;
+    std::vector<track::page_run> runs_;
     std::size_t merge_at_ = k_merge_from; // so many runs are merged before another is added
     bool is_complete_ = true;
 };
 
 /// Runs in order, touching and overlapping ones joined.
-void sort_and_merge(std::vector<os::page_run>& runs);
+void sort_and_merge(std::vector<track::page_run>& runs);
 /// What is in `all` and not in `some`. Both sorted and disjoint.
-std::vector<os::page_run> without(const std::vector<os::page_run>& all, const std::vector<os::page_run>& some);
+std::vector<track::page_run> without(const std::vector<track::page_run>& all, const std::vector<track::page_run>& some);
 
 } // namespace remanence::view

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/units.hpp"
-#include "os/page_scan.hpp"
+#include "track/page_scan.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace remanence::view {
 
 /// The runs in pieces that lie in one chunk each.
-inline std::vector<byte_range> pieces_of(const std::vector<os::page_run>& runs, std::uint64_t chunk_bytes) {
+inline std::vector<byte_range> pieces_of(const std::vector<track::page_run>& runs, std::uint64_t chunk_bytes) {
     std::vector<byte_range> pieces;
-    for (const os::page_run& run : runs) {
+    for (const track::page_run& run : runs) {
         for (std::uint64_t from = run.offset; from < run.end();) {
             const std::uint64_t to = std::min(run.end(), (from / chunk_bytes + 1) * chunk_bytes);
             pieces.push_back({from, to - from});

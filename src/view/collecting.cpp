@@ -78,7 +78,7 @@ result<bool> memory_view::give_back(std::uint64_t chunk, const page_predicate& i
 }
 
 // What was written, without the chunks given back.
-result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<os::page_run>& runs,
+result<std::vector<byte_range>> memory_view::set_unused_aside(const std::vector<track::page_run>& runs,
                                                               const page_predicate& is_unused) {
     std::vector<byte_range> used;
     std::uint64_t last = ~std::uint64_t{0};
@@ -136,7 +136,7 @@ result<bool> memory_view::holds_changes(const page_predicate& is_unused) {
 }
 
 result<change_set> memory_view::collect_announced(const page_predicate& is_unused, fresh_contents fresh) {
-    const std::vector<os::page_run> behind{{accessible_, ~std::uint64_t{0} - accessible_}};
+    const std::vector<track::page_run> behind{{accessible_, ~std::uint64_t{0} - accessible_}};
     return changes_in(without(announced_.runs(), behind), is_unused, kept_bytes::not_usable, {false, 0}, fresh);
 }
 
@@ -145,7 +145,7 @@ result<change_set> memory_view::collect_unannounced(const page_predicate& is_unu
     return changes_in(without(written_, announced_.runs()), is_unused, kept_bytes::usable);
 }
 
-result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
+result<change_set> memory_view::changes_in(const std::vector<track::page_run>& runs, const page_predicate& is_unused,
                                            kept_bytes kept, moving move, fresh_contents fresh) {
     auto used = set_unused_aside(runs, is_unused);
     if (!used)
@@ -161,7 +161,7 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
     for (const byte_range& piece : *used)
         stored_bytes += store_.is_stored(piece.offset / chunk_bytes) ? piece.bytes : 0;
     twins_.expect(stored_bytes / k_page_bytes);
-    std::vector<os::page_run> fresh_pages;
+    std::vector<track::page_run> fresh_pages;
     for (const byte_range& piece : *used) {
         const std::uint64_t chunk = piece.offset / chunk_bytes;
         if (std::ranges::binary_search(std::span(changes.moved).first(moved), chunk, {}, &whole_chunk::chunk))
@@ -179,7 +179,7 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
             if (is_zeros && (at_home == nullptr || (*at_home)[page] == 0))
                 continue; // as it is
             if (at_home == nullptr) {
-                os::append_run(fresh_pages, at, k_page_bytes);
+                track::append_run(fresh_pages, at, k_page_bytes);
                 continue;
             }
             if (whole.empty() || whole.back().chunk != chunk)
@@ -198,10 +198,10 @@ result<change_set> memory_view::changes_in(const std::vector<os::page_run>& runs
 }
 
 // Pages of chunks that are neither stored nor spilled.
-result<void> memory_view::collect_fresh(const std::vector<os::page_run>& pages, fresh_contents where,
+result<void> memory_view::collect_fresh(const std::vector<track::page_run>& pages, fresh_contents where,
                                         change_set& changes) {
     std::uint64_t bytes = 0;
-    for (const os::page_run& run : pages)
+    for (const track::page_run& run : pages)
         bytes += run.bytes;
     const bool in_log = where == fresh_contents::in_log_if_few && bytes <= k_fresh_bytes_in_log;
     const std::size_t spilled = changes.fresh.size();

@@ -41,7 +41,7 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
     REM_TRY(view->place_.extend(store.image_bytes()));
     view->reserved_ = view->place_.bytes();
     if (!options.read_only) {
-        auto scanner = os::make_page_scanner(view->base(), options.tracker);
+        auto scanner = track::make_page_scanner(view->base(), options.tracker);
         if (!scanner)
             return scanner.error();
         view->scanner_ = std::move(*scanner);
@@ -71,7 +71,7 @@ result<void> memory_view::map_image(os::access protection, std::size_t stretches
     for (auto e = extents.begin(); e != extents.end(); ++e) {
         if (!e->stored) {
             if (scanner_)
-                REM_TRY(scanner_->mapped(e->heap.offset, e->heap.bytes, os::page_contents::zeros));
+                REM_TRY(scanner_->mapped(e->heap.offset, e->heap.bytes, track::page_contents::zeros));
             continue;
         }
         byte_range heap = e->heap;
@@ -86,7 +86,7 @@ result<void> memory_view::map_image(os::access protection, std::size_t stretches
         if (!read_ahead_)
             os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
         if (scanner_)
-            REM_TRY(scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file));
+            REM_TRY(scanner_->mapped(heap.offset, heap.bytes, track::page_contents::file));
     }
     mappings_.begin_with(std::move(at_home));
     for (const store::extent& each : *left)
@@ -141,7 +141,7 @@ result<void> memory_view::map_file_again(byte_range heap, std::uint64_t file_off
             note_mapped(1);
     }
     advise(base() + heap.offset, heap.bytes);
-    return scanner_->mapped(heap.offset, heap.bytes, os::page_contents::file);
+    return scanner_->mapped(heap.offset, heap.bytes, track::page_contents::file);
 }
 
 void memory_view::advise(std::byte* where, std::uint64_t bytes) const {
@@ -201,7 +201,7 @@ result<void> memory_view::map_zeros(std::uint64_t from, std::uint64_t to) {
         os::exclude_from_core(base() + from, to - from);
     if (to > k_huge_pages_from)
         os::prefer_huge_pages(base() + from, to - from);
-    return scanner_ ? scanner_->mapped(from, to - from, os::page_contents::zeros) : result<void>();
+    return scanner_ ? scanner_->mapped(from, to - from, track::page_contents::zeros) : result<void>();
 }
 
 void memory_view::accept(const change_set& changes) {
@@ -365,7 +365,7 @@ result<void> memory_view::settle_rest() {
 
 // A page that equals what the image has may be read from there, whether or not anything else is committed.
 result<void> memory_view::settle_pages(std::uint64_t pages) {
-    std::vector<os::page_run> copies;
+    std::vector<track::page_run> copies;
     const std::size_t end = std::min(to_settle_.size(), settled_ + static_cast<std::size_t>(pages));
     for (; settled_ < end; ++settled_) {
         const store::folded_page& frozen = to_settle_[settled_];
@@ -375,7 +375,7 @@ result<void> memory_view::settle_pages(std::uint64_t pages) {
             copies.push_back({at, k_page_bytes});
     }
     sort_and_merge(copies);
-    for (const os::page_run& run : copies)
+    for (const track::page_run& run : copies)
         REM_TRY(os::drop_pages(base() + run.offset, run.bytes));
     if (settled_ == to_settle_.size()) {
         to_settle_.clear();
@@ -447,7 +447,7 @@ result<void> memory_view::forget(byte_range chunks) {
 result<void> memory_view::settle(commit_scope committed) {
     if (committed == commit_scope::everything)
         REM_TRY(map_stored_chunks());
-    std::vector<os::page_run> copies;
+    std::vector<track::page_run> copies;
     for (const store::folded_page& twin : twins_.sorted()) {
         const std::uint64_t at = twin.page * k_page_bytes;
         if (committed == commit_scope::everything ||
@@ -455,7 +455,7 @@ result<void> memory_view::settle(commit_scope committed) {
             copies.push_back({at, k_page_bytes});
     }
     sort_and_merge(copies);
-    for (const os::page_run& run : copies)
+    for (const track::page_run& run : copies)
         REM_TRY(os::drop_pages(base() + run.offset, run.bytes));
     return {};
 }

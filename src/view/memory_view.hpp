@@ -16,8 +16,8 @@
 #include "base/units.hpp"
 #include "format/log_record.hpp"
 #include "os/memory.hpp"
-#include "os/page_scan.hpp"
-#include "os/private_copies.hpp"
+#include "track/page_scan.hpp"
+#include "track/private_copies.hpp"
 #include "store/heap_file.hpp"
 #include "view/announced_pages.hpp"
 #include "view/chunk_mappings.hpp"
@@ -89,10 +89,10 @@ enum class fresh_contents {
 using page_predicate = std::function<bool(std::uint64_t page)>;
 
 struct view_options {
-    os::tracker_choice tracker = os::tracker_choice::automatic;
+    track::tracker_choice tracker = track::tracker_choice::automatic;
     bool read_only = false;
     bool core_dump = false;
-    os::stray_write_reporter report_stray_write = nullptr; // trap tracker only
+    track::stray_write_reporter report_stray_write = nullptr; // trap tracker only
     std::size_t scattered_max = 0;                         // as in engine_options, and so are these
     std::size_t stretches_max = 16;
     bool read_ahead = true;
@@ -195,10 +195,10 @@ public:
     /// All but chunks of `handed_out`, which is about to be written. O(pages in memory, and chunks that are stored).
     result<spillable> find_spillable(byte_range handed_out);
     /// Pages of such a chunk that are to be written, in runs.
-    result<std::vector<os::page_run>> pages_to_spill(std::uint64_t chunk);
+    result<std::vector<track::page_run>> pages_to_spill(std::uint64_t chunk);
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
-    result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<os::page_run>& pages);
+    result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<track::page_run>& pages);
     /// Of a chunk without such pages: if all that was written holds zeros, as its home does, its memory goes back to the kernel; so
     /// many bytes. 0: it may not, or others have written by now. Signals are taken afterwards.
     result<std::uint64_t> give_back_zeros(std::uint64_t chunk);
@@ -270,10 +270,10 @@ private:
         bool is_allowed;
         std::uint64_t held_back_max; // as of collect()
     };
-    result<change_set> changes_in(const std::vector<os::page_run>& runs, const page_predicate& is_unused,
+    result<change_set> changes_in(const std::vector<track::page_run>& runs, const page_predicate& is_unused,
                                   kept_bytes kept, moving move = {false, 0},
                                   fresh_contents fresh = fresh_contents::at_home);
-    result<void> collect_fresh(const std::vector<os::page_run>& pages, fresh_contents where, change_set& changes);
+    result<void> collect_fresh(const std::vector<track::page_run>& pages, fresh_contents where, change_set& changes);
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const byte_range> written, change_set& changes);
     result<bool> is_cheaper_whole(std::span<const byte_range> written);
     result<void> collect_moved(std::span<const byte_range> written, moving move, change_set& changes);
@@ -281,7 +281,7 @@ private:
     /// Whether these bytes, whose checksum is to be that, or 0 of zeros, are what the image should have.
     result<bool> is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes, std::uint32_t checksum);
     result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const byte_range> written);
-    result<std::vector<byte_range>> set_unused_aside(const std::vector<os::page_run>& runs,
+    result<std::vector<byte_range>> set_unused_aside(const std::vector<track::page_run>& runs,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
     result<void> collect_stored(byte_range range, kept_bytes kept, change_set& changes);
@@ -308,7 +308,7 @@ private:
     result<void> restore(byte_range range);
     result<void> unspill(const std::vector<std::uint64_t>& chunks);
     result<void> unspill_unused(const page_predicate& is_unused);
-    result<void> find_written_stored(std::vector<os::page_run>& runs);
+    result<void> find_written_stored(std::vector<track::page_run>& runs);
     [[nodiscard]] bool may_be_spilled(std::uint64_t chunk) const;
     [[nodiscard]] bool is_to_move(std::uint64_t chunk) const;
     result<void> restore_committed(std::uint64_t chunk);
@@ -321,10 +321,10 @@ private:
     void forget_spilled() noexcept;
     void forget_spilled(std::uint64_t chunk) noexcept;
     void reserve_to_stage();
-    result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<os::page_run>& pages);
+    result<void> stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums, std::vector<track::page_run>& pages);
     template <class F>
     auto while_paused(byte_range where, const F& f) -> decltype(f());
-    result<bool> replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages, os::moving_mapping& by,
+    result<bool> replace_by_file(std::uint64_t chunk, const std::vector<track::page_run>& pages, os::moving_mapping& by,
                                  std::vector<std::uint32_t>& checksums);
 
     static constexpr std::uint64_t k_no_chunk = ~std::uint64_t{0};
@@ -340,22 +340,22 @@ private:
     std::size_t settled_ = 0;                   // of to_settle_
     std::uint64_t chunk_to_map_ = k_no_chunk;   // the next one to look at
     bool has_left_chunks_ = false;              // since thaw(): some were not mapped
-    std::unique_ptr<os::page_scanner> scanner_;
+    std::unique_ptr<track::page_scanner> scanner_;
     std::uint64_t accessible_ = 0;
     bool core_dump_ = false;
     bool read_ahead_ = true;
     std::size_t scattered_max_ = 0;
     static constexpr std::uint64_t k_scattered_chunks_max = 4096; // two mappings each at worst; a process has 65,530
     std::uint64_t scattered_chunks_ = 0; // mapped from the file one by one since the last settle()
-    std::vector<os::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
+    std::vector<track::page_run> written_;  // sorted; reported by the scanner since the last accept() or rollback()
     announced_pages announced_;          // likewise; by whoever writes
     bool notes_announcements_ = false;
     spilled_chunks spilled_;
     std::vector<std::uint64_t> found_in_turn_; // by find_spillable(), the last time
-    std::optional<os::private_copies> copies_; // from the first spill on, as what follows
+    std::optional<track::private_copies> copies_; // from the first spill on, as what follows
     page_aligned_bytes staged_;                // a chunk
-    std::vector<os::page_run> private_;        // scratch of stage()
-    std::vector<os::page_run> staged_runs_;    // scratch of spill()
+    std::vector<track::page_run> private_;        // scratch of stage()
+    std::vector<track::page_run> staged_runs_;    // scratch of spill()
     bool has_paused_all_ = false;
     announced_pages kept_in_memory_;
     bool has_left_homes_ = false;

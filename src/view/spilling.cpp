@@ -38,12 +38,12 @@ unexpected cannot_map(failure why) {
 
 result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out) {
     if (!copies_) {
-        auto copies = os::private_copies::create(base());
+        auto copies = track::private_copies::create(base());
         if (!copies)
             return copies.error();
         copies_.emplace(std::move(*copies));
     }
-    std::vector<os::page_run> runs;
+    std::vector<track::page_run> runs;
     for (const store::extent& e : store_.extents()) {
         if (!e.stored)
             REM_TRY(copies_->append_sparse({e.heap.offset, e.heap.bytes}, runs));
@@ -55,7 +55,7 @@ result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out
     spillable found;
     std::unordered_set<std::uint64_t> are_written;
     std::vector<std::uint64_t> in_order;
-    for (const os::page_run& run : runs) {
+    for (const track::page_run& run : runs) {
         found.written_bytes += run.bytes;
         for (std::uint64_t chunk = run.offset / store_.chunk_bytes(); chunk * store_.chunk_bytes() < run.end();
              ++chunk) {
@@ -74,7 +74,7 @@ result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out
     }
     found_in_turn_ = in_turn;
 
-    std::vector<os::page_run> stays = kept_in_memory_.runs();
+    std::vector<track::page_run> stays = kept_in_memory_.runs();
     stays.push_back({align_down(handed_out.offset, k_page_bytes), handed_out.bytes + k_page_bytes});
     sort_and_merge(stays);
     std::erase_if(in_turn, [&](std::uint64_t chunk) {
@@ -89,15 +89,15 @@ result<memory_view::spillable> memory_view::find_spillable(byte_range handed_out
 
 // Pages of stored chunks that are not mapped from their home are left out: they are in memory whether or not somebody writes
 // there. So are those with twins, which may be just what is committed; twins have a limit of their own.
-result<void> memory_view::find_written_stored(std::vector<os::page_run>& runs) {
-    std::vector<os::page_run> copies;
+result<void> memory_view::find_written_stored(std::vector<track::page_run>& runs) {
+    std::vector<track::page_run> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
         copies.clear();
         REM_TRY(copies_->append_sparse({first * store_.chunk_bytes(), (end - first) * store_.chunk_bytes()}, copies));
-        for (const os::page_run& run : copies) {
+        for (const track::page_run& run : copies) {
             for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes) {
                 if (committed_copy(at / k_page_bytes) == nullptr)
-                    os::append_run(runs, at, k_page_bytes);
+                    track::append_run(runs, at, k_page_bytes);
             }
         }
         return {};
@@ -142,7 +142,7 @@ void memory_view::reserve_to_stage() {
 // stored chunk which nobody has written come from the file; if they are not what is committed they must not get another checksum:
 // no pages then.
 result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
-                                std::vector<os::page_run>& pages) {
+                                std::vector<track::page_run>& pages) {
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     const bool is_stored = store_.is_stored(chunk);
     const bool is_moving = is_to_move(chunk);
@@ -164,7 +164,7 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
         if (is_zeros && !is_moving && checksum == 0)
             continue; // its home has them, or is a hole
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
-        os::append_run(pages, at, k_page_bytes);
+        track::append_run(pages, at, k_page_bytes);
         if (is_private || is_newer_than_image(at / k_page_bytes))
             continue;
         auto is_sound = is_as_in_image(at / k_page_bytes, {copy, k_page_bytes}, checksum);
@@ -178,9 +178,9 @@ result<void> memory_view::stage(std::uint64_t chunk, std::vector<std::uint32_t>&
     return {};
 }
 
-result<std::vector<os::page_run>> memory_view::pages_to_spill(std::uint64_t chunk) {
+result<std::vector<track::page_run>> memory_view::pages_to_spill(std::uint64_t chunk) {
     reserve_to_stage();
-    std::vector<os::page_run> pages;
+    std::vector<track::page_run> pages;
     if (!store_.may_hold_early(chunk)) // before room on the disk is taken for it
         return pages;
     if (is_to_move(chunk)) {
@@ -221,10 +221,10 @@ result<std::uint64_t> memory_view::give_back_zeros(std::uint64_t chunk) {
     if (is_to_move(chunk) || (is_in_file_hole(chunk) && spilled_.find(chunk) == nullptr))
         return std::uint64_t{0};
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
-    std::vector<os::page_run> copies; // others may be read only, and take no memory
+    std::vector<track::page_run> copies; // others may be read only, and take no memory
     REM_TRY(copies_->append_sparse({all.offset, all.bytes}, copies));
     std::uint64_t bytes = 0;
-    for (const os::page_run& run : copies)
+    for (const track::page_run& run : copies)
         bytes += run.bytes;
     std::vector<std::uint32_t> checksums = as_spilled(chunk).checksums;
     reserve_to_stage();
@@ -240,7 +240,7 @@ result<std::uint64_t> memory_view::give_back_zeros(std::uint64_t chunk) {
     });
 }
 
-result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<os::page_run>& pages) {
+result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<track::page_run>& pages) {
     // All memory that is needed comes first.
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     const bool was_spilled = spilled_.find(chunk) != nullptr;
@@ -273,7 +273,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
     }
     now = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
     std::uint64_t bytes = 0;
-    for (const os::page_run& run : pages)
+    for (const track::page_run& run : pages)
         bytes += run.bytes;
     written_ = without(written_, {all});
     return bytes;
@@ -281,7 +281,7 @@ result<std::uint64_t> memory_view::spill(std::uint64_t chunk, const std::vector<
 
 // While writes are paused. What is not replaced is as if nothing had been written: pages of a chunk that was spilled before
 // differ from its home where they are private, and are known to the tracker.
-result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector<os::page_run>& pages,
+result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector<track::page_run>& pages,
                                           os::moving_mapping& by, std::vector<std::uint32_t>& checksums) {
     const byte_range all{chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     staged_runs_.clear();
@@ -290,7 +290,7 @@ result<bool> memory_view::replace_by_file(std::uint64_t chunk, const std::vector
     if (pages.empty() || staged_runs_ != pages)
         return false;
     const bool had_left_homes = std::exchange(has_left_homes_, true); // until it is replaced
-    for (const os::page_run& run : pages) {
+    for (const track::page_run& run : pages) {
         const std::span bytes(staged_.data() + (run.offset - all.offset), static_cast<std::size_t>(run.bytes));
         const std::uint64_t page = run.offset / k_page_bytes;
         REM_TRY(store_.is_stored(chunk) ? store_.write_moved(page, bytes) : store_.write_fresh(page, bytes));
@@ -435,7 +435,7 @@ result<void> memory_view::map_with_newer_pages(std::uint64_t chunk) {
     now = mapping::home;
     ++mapped_with_newer_;
     note_mapped(1);
-    return scanner_->mapped(all.offset, all.bytes, os::page_contents::file);
+    return scanner_->mapped(all.offset, all.bytes, track::page_contents::file);
 }
 
 } // namespace remanence::view

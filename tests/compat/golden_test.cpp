@@ -6,7 +6,7 @@
 #include "os/memory.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
-#include "txn/upgrade.hpp"
+#include "recover/upgrade.hpp"
 #include "types/root_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -53,11 +53,11 @@ protected:
             EXPECT_NE(std::string_view(why.what()).find("Convert it: rem upgrade"), std::string_view::npos)
                 << why.what();
         }
-        const auto done = txn::upgrade(os::posix_file_system(), path, {});
+        const auto done = recover::upgrade(os::posix_file_system(), path, {});
         EXPECT_TRUE(done) << done.why().message;
         EXPECT_EQ("format-" + std::to_string(done->format_before), GetParam());
         EXPECT_TRUE(done->changed);
-        const auto again = txn::upgrade(os::posix_file_system(), path, {});
+        const auto again = recover::upgrade(os::posix_file_system(), path, {});
         EXPECT_TRUE(again && !again->changed);
         return done->recovered_commits;
     }

@@ -16,7 +16,7 @@ namespace compat = remanence::compat;
 namespace os = remanence::os;
 namespace sample = remanence::sample;
 
-void keep(os::simulated_disk& disk, const char* path, const std::string& as) {
+void keep(simulation::simulated_disk& disk, const char* path, const std::string& as) {
     auto file = std::move(*disk.open(path, os::access::read_only));
     std::vector<std::byte> bytes(static_cast<std::size_t>(*file->size()));
     if (!file->read(0, bytes))
@@ -35,10 +35,10 @@ int main(int argc, char** argv) {
         }
         const std::string directory = argv[1];
         std::filesystem::create_directories(directory);
-        os::simulated_disk closed;
+        simulation::simulated_disk closed;
         sample::make(closed, sample::ending::closed);
         keep(closed, sample::k_path, directory + "/closed.rem.gz");
-        os::simulated_disk unfolded;
+        simulation::simulated_disk unfolded;
         sample::make(unfolded, sample::ending::unfolded);
         keep(unfolded, sample::k_path, directory + "/unfolded.rem.gz");
         keep(unfolded, sample::k_log_path, directory + "/unfolded.rem-log.gz");

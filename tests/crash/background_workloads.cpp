@@ -110,11 +110,11 @@ std::vector<workload> background_workloads() {
          .durable_writes = false},
         killed("background_killed", background_engine(4 * KiB), beside_checkpoints_cut_short),
         failing("background_failing_ext4", background_engine(4 * KiB), beside_checkpoints_cut_short,
-                os::failed_sync::ext4),
+                simulation::failed_sync::ext4),
         failing("background_failing_xfs", background_engine(4 * KiB), beside_checkpoints_cut_short,
-                os::failed_sync::xfs),
+                simulation::failed_sync::xfs),
         failing("background_failing_btrfs", background_engine(4 * KiB), beside_checkpoints_cut_short,
-                os::failed_sync::btrfs),
+                simulation::failed_sync::btrfs),
     };
 }
 

@@ -249,9 +249,9 @@ std::vector<workload> commit_workloads() {
          .restarts = 2},
         killed("killed", engine_with(k_roomy), all_cut_short),
         killed("killed_elsewhere", engine_elsewhere_with(k_roomy), all_cut_short),
-        failing("failing_device_ext4", engine_with(k_roomy), all_cut_short, os::failed_sync::ext4),
-        failing("failing_device_xfs", engine_with(k_roomy), all_cut_short, os::failed_sync::xfs),
-        failing("failing_device_btrfs", engine_with(k_roomy), all_cut_short, os::failed_sync::btrfs),
+        failing("failing_device_ext4", engine_with(k_roomy), all_cut_short, simulation::failed_sync::ext4),
+        failing("failing_device_xfs", engine_with(k_roomy), all_cut_short, simulation::failed_sync::xfs),
+        failing("failing_device_btrfs", engine_with(k_roomy), all_cut_short, simulation::failed_sync::btrfs),
     };
 }
 

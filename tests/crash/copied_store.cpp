@@ -2,7 +2,7 @@
 
 #include "engine_store.hpp"
 #include "store/heap_copy.hpp"
-#include "txn/inspection.hpp"
+#include "inspect/inspection.hpp"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ result<void> make_source(os::file_system& files, const std::string& path, const 
 
 result<void> copy_heap(os::file_system& files, const std::string& from, const std::string& to,
                        remanence::store::existing there) {
-    auto heap = txn::inspection::open(files, from, {});
+    auto heap = inspect::inspection::open(files, from, {});
     if (!heap)
         return heap.error();
     auto begin = [&] { return remanence::store::copy_in_progress::begin(files, to, 0600); };

@@ -41,11 +41,11 @@ std::string_view name_of(state_class which) {
     return k_names[static_cast<std::size_t>(which)];
 }
 
-crash_states::crash_states(std::span<const os::disk_operation> operations, os::failed_sync after_failure,
+crash_states::crash_states(std::span<const simulation::disk_operation> operations, simulation::failed_sync after_failure,
                            std::uint64_t seed)
     : trace_(operations), seed_(seed) {
-    os::pending_operations walk(operations, after_failure);
-    std::vector<os::persisted_part> durable;
+    simulation::pending_operations walk(operations, after_failure);
+    std::vector<simulation::persisted_part> durable;
     for (;;) {
         std::uint64_t first = 0;
         for (const std::uint64_t size : possible_at(walk.position(), walk.pending()).counts()) {
@@ -102,15 +102,15 @@ std::vector<crash_state> crash_states::sample(std::uint64_t wanted, std::uint64_
 }
 
 bool crash_states::conflicts(std::uint32_t a, std::uint32_t b) const {
-    const os::disk_operation& first = trace_[a];
-    const os::disk_operation& second = trace_[b];
+    const simulation::disk_operation& first = trace_[a];
+    const simulation::disk_operation& second = trace_[b];
     if (first.is_of_directory() != second.is_of_directory())
         return false;
     if (first.is_of_directory())
         return first.path == second.path || first.path == second.to || first.to == second.path;
     if (first.inode != second.inode)
         return false;
-    if (first.what == os::disk_operation::kind::resize || second.what == os::disk_operation::kind::resize)
+    if (first.what == simulation::disk_operation::kind::resize || second.what == simulation::disk_operation::kind::resize)
         return true;
     return first.offset < second.offset + second.bytes && second.offset < first.offset + first.bytes;
 }
@@ -119,7 +119,7 @@ crash_states::possibilities crash_states::possible_at(std::uint32_t position,
                                                       std::span<const std::uint32_t> pending) const {
     possibilities found;
     const bool at_change = position > 0 && trace_[position - 1].is_change();
-    if (position == 0 || trace_[position - 1].what == os::disk_operation::kind::marker) {
+    if (position == 0 || trace_[position - 1].what == simulation::disk_operation::kind::marker) {
         found.any_subset = true;
         found.whole = subsets_of(pending.size());
         return found;
@@ -166,7 +166,7 @@ std::vector<bool> crash_states::subset(std::uint64_t number, std::size_t n, std:
 }
 
 void crash_states::add_scattered(std::uint32_t operation, std::uint64_t seed,
-                                 std::vector<os::persisted_part>& parts) const {
+                                 std::vector<simulation::persisted_part>& parts) const {
     constexpr std::uint64_t k_cuts = 8;
     const std::uint32_t sectors = trace_[operation].sectors();
     generator random(seed);

@@ -11,7 +11,7 @@
 // With more than 10 not durable, "any subset" is 512 random ones: all, none, and of different densities.
 #pragma once
 
-#include "os/crash_walk.hpp"
+#include "testing/crash_walk.hpp"
 
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class state_class : std::uint8_t { all, none, subset, torn, torn_older, siz
 inline constexpr std::size_t k_state_classes = 7;
 std::string_view name_of(state_class which);
 
-using trace = std::vector<os::disk_operation>;
+using trace = std::vector<simulation::disk_operation>;
 
 struct crash_state {
     std::uint32_t position = 0; // operations performed before the loss
@@ -38,13 +38,13 @@ struct crash_state {
 /// What persists of the operations that are not durable.
 struct persisting {
     state_class kind = state_class::none;
-    std::vector<os::persisted_part> parts;
+    std::vector<simulation::persisted_part> parts;
 };
 
 class crash_states {
 public:
     /// The operations must outlive it.
-    crash_states(std::span<const os::disk_operation> operations, os::failed_sync after_failure, std::uint64_t seed);
+    crash_states(std::span<const simulation::disk_operation> operations, simulation::failed_sync after_failure, std::uint64_t seed);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] bool has(const crash_state& which) const;
@@ -72,14 +72,14 @@ private:
     [[nodiscard]] bool conflicts(std::uint32_t a, std::uint32_t b) const;
     /// Which of `n` operations persist in the subset of that number.
     [[nodiscard]] std::vector<bool> subset(std::uint64_t number, std::size_t n, std::uint32_t position) const;
-    void add_scattered(std::uint32_t operation, std::uint64_t seed, std::vector<os::persisted_part>& parts) const;
+    void add_scattered(std::uint32_t operation, std::uint64_t seed, std::vector<simulation::persisted_part>& parts) const;
 
     struct family { // at one position
         std::uint32_t position;
         std::uint64_t first; // number of its first state, at the position
         std::uint64_t count;
     };
-    std::span<const os::disk_operation> trace_;
+    std::span<const simulation::disk_operation> trace_;
     std::uint64_t seed_;
     std::vector<family> families_; // none empty, by position
     std::uint64_t count_ = 0;

@@ -1,7 +1,7 @@
 // Which states a trace has, beside those that the harness of the toy notices the lack of.
 #include "crash_states.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::string sectors_of(os::file_system& files) {
 /// What a power loss leaves of a durable file of `a`s after the first operations of a trace that overwrites it with `c`s.
 /// The trace goes on with a write behind them.
 std::map<state_class, std::set<std::string>> left_after(std::uint32_t operations, char c) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     const auto write = [&](os::file& file, std::uint64_t sector, char of) {
         const std::vector<std::byte> bytes(k_sectors * k_sector_bytes, static_cast<std::byte>(of));
         EXPECT_TRUE(file.write("test", sector * k_sector_bytes, bytes));
@@ -51,8 +51,8 @@ std::map<state_class, std::set<std::string>> left_after(std::uint32_t operations
     const trace performed = disk.take_trace();
     disk.rewind({start.changes, start.inodes, 0});
 
-    const crash_states states(performed, os::failed_sync::xfs, 1);
-    os::crash_walk walk(disk, performed);
+    const crash_states states(performed, simulation::failed_sync::xfs, 1);
+    simulation::crash_walk walk(disk, performed);
     walk.advance_to(operations);
     std::map<state_class, std::set<std::string>> found;
     for (crash_state tried{.position = operations}; states.has(tried); tried.number++) {

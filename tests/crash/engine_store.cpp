@@ -2,7 +2,7 @@
 
 #include "content.hpp"
 #include "os/memory.hpp"
-#include "os/seeded_scheduler.hpp"
+#include "testing/seeded_scheduler.hpp"
 
 #include <cstdlib>
 #include <iterator>
@@ -53,7 +53,7 @@ public:
     void end() { scheduler_.end(); }
 
 private:
-    os::seeded_scheduler scheduler_;
+    simulation::seeded_scheduler scheduler_;
     const bool spills_;
     std::uint64_t step_bytes_ = k_page_bytes;
     bool is_checkpoint_left_ = false;
@@ -170,7 +170,7 @@ txn::engine_options small_heap_options() {
     options.log_limit_bytes = 1 * MiB;
     // No tracker has to do with the disk, and this one needs half the system calls; some states are tried with others.
     const char* const forced = std::getenv("REMANENCE_TRACKING");
-    options.tracker = os::tracker_named(forced != nullptr ? forced : "fallback").value();
+    options.tracker = track::tracker_named(forced != nullptr ? forced : "fallback").value();
     return options;
 }
 

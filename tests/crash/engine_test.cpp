@@ -1,7 +1,7 @@
 // The engine under power loss: whatever the moment, no acknowledged commit is lost, none is there in part, and the heap
 // works on. The states tried and how they ended are printed.
 #include "options.hpp"
-#include "os/crash_walk.hpp"
+#include "testing/crash_walk.hpp"
 #include "other_purposes.hpp"
 #include "workload_parts.hpp"
 #include "workloads.hpp"
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(workloads, engine_after_power_loss, testing::ValuesIn(e
                          [](const auto& instance) { return instance.param.name; });
 
 /// What a run of the workload does to a disk.
-trace trace_of(const workload& tested, os::simulated_disk& disk) {
+trace trace_of(const workload& tested, simulation::simulated_disk& disk) {
     disk.set_after_failed_sync(tested.after_failed_sync);
     const auto start = disk.now();
     {
@@ -75,12 +75,12 @@ struct course {
 };
 
 course course_of(const workload& tested) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     const trace operations = trace_of(tested, disk);
     course found;
     for (const auto& each : operations)
         found.operations.push_back(each.describe());
-    os::crash_walk walk(disk, operations);
+    simulation::crash_walk walk(disk, operations);
     for (std::uint32_t position = 0; position <= operations.size(); position++) {
         walk.advance_to(position);
         walk.build_synced();
@@ -103,7 +103,7 @@ TEST(failing_growth, goes_another_way_on_each_file_system) {
 // Else the workloads would show nothing that others do not.
 TEST(short_memory, brings_checkpoints_about) {
     const auto superblocks = [](const workload& tested) {
-        os::simulated_disk disk;
+        simulation::simulated_disk disk;
         return std::ranges::count_if(trace_of(tested, disk), [](const auto& each) {
             return std::string_view(each.where) == "store: superblock";
         });

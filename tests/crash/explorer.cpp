@@ -2,7 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
-#include "os/crash_walk.hpp"
+#include "testing/crash_walk.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,7 @@ char g_current_state[256];
 std::vector<promise> promises_by_position(const trace& operations, const history& made) {
     std::vector<promise> at{made.front()};
     for (const auto& operation : operations)
-        at.push_back(operation.what == os::disk_operation::kind::marker ? made[operation.bytes] : at.back());
+        at.push_back(operation.what == simulation::disk_operation::kind::marker ? made[operation.bytes] : at.back());
     return at;
 }
 
@@ -34,9 +34,9 @@ std::string excerpt(const trace& operations, std::uint32_t position, const std::
         std::string fate;
         if (unsynced) {
             fate = "lost: ";
-            for (const os::persisted_part& part : kept.parts)
+            for (const simulation::persisted_part& part : kept.parts)
                 if (part.operation == i)
-                    fate = part == os::persisted_part{.operation = i} ? "kept: " : "in part: ";
+                    fate = part == simulation::persisted_part{.operation = i} ? "kept: " : "in part: ";
         }
         text += "    " + std::to_string(i) + ' ' + fate + operations[i].describe() + '\n';
     }
@@ -105,7 +105,7 @@ private:
 
         // The next phase goes on from some of these states.
         for (const crash_state& from : states.sample(tested_.restarts, random_.next())) {
-            os::crash_walk walk(disk_, operations);
+            simulation::crash_walk walk(disk_, operations);
             walk.advance_to(from.position);
             walk.build(states.choose(from, walk.pending()).parts);
             run_phase(phase + 1, promises[from.position]);
@@ -127,9 +127,9 @@ private:
 
     void note_sites(const trace& operations) {
         for (const auto& operation : operations)
-            if (operation.what != os::disk_operation::kind::create &&
-                operation.what != os::disk_operation::kind::marker)
-                report_.sites.emplace(operation.where.name(), os::name_of(operation.what));
+            if (operation.what != simulation::disk_operation::kind::create &&
+                operation.what != simulation::disk_operation::kind::marker)
+                report_.sites.emplace(operation.where.name(), simulation::name_of(operation.what));
     }
 
     /// `budget`: states to be tried from here on, of this level and of those below. Returns what was not used of it.
@@ -139,7 +139,7 @@ private:
         report_.levels[level].possible += states.count();
         const auto chosen = how_.only.empty() ? states.sample(budget[level], random_.next()) : wanted(states, prefix);
         budgets due{}; // in parts of chosen.size()
-        os::crash_walk walk(disk_, operations);
+        simulation::crash_walk walk(disk_, operations);
         for (const crash_state& tried : chosen) {
             budgets below{};
             for (std::size_t i = level + 1; i < below.size(); i++) {
@@ -260,7 +260,7 @@ private:
     const workload& tested_;
     const exploration& how_;
     generator random_;
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::uint64_t runs_ = 0; // of phases, in all
     struct verdict {
         outcome how = outcome::acknowledged;

@@ -32,7 +32,7 @@ struct workload {
     std::vector<std::function<void(session&)>> phases;
     /// From how many states of a phase the next one is tried.
     std::uint32_t restarts = 2;
-    os::failed_sync after_failed_sync = os::failed_sync::xfs;
+    simulation::failed_sync after_failed_sync = simulation::failed_sync::xfs;
     /// Cuts attempts short, which only a simulated disk can.
     bool cuts_short = false;
     /// On a disk that knows durable writes; else they are writes and syncs.

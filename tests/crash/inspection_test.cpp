@@ -1,7 +1,7 @@
 // In each state that a power loss leaves, what an inspection tells of the heap, without touching it, is what the next
 // open then finds.
 #include "options.hpp"
-#include "txn/inspection.hpp"
+#include "inspect/inspection.hpp"
 #include "workloads.hpp"
 
 #include "base/checksum.hpp"
@@ -23,7 +23,7 @@ struct counts {
     std::uint64_t torn_before_the_log = 0;
 };
 
-std::uint64_t checksum_of(txn::inspection& heap) {
+std::uint64_t checksum_of(inspect::inspection& heap) {
     std::uint64_t sum = 0;
     auto read = heap.read({0, heap.store().image_bytes()},
                           [&](std::uint64_t, std::span<const std::byte> bytes) { sum = checksum64(bytes, sum); });
@@ -47,7 +47,7 @@ open_function inspected(open_function open, counts& count) {
         std::uint64_t bytes = 0;
         std::uint64_t sum = 0;
         if (is_there) {
-            auto heap = txn::inspection::open(files, path, {});
+            auto heap = inspect::inspection::open(files, path, {});
             EXPECT_TRUE(heap) << heap.why().message;
             if (!heap)
                 return heap.error();

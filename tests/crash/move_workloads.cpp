@@ -275,8 +275,8 @@ std::vector<workload> move_workloads() {
         {.name = "rewriting_moves", .open = engine_with(k_roomy), .phases = {rewrites}},
         {.name = "background_rewriting_moves", .open = background_engine(k_tight), .phases = {rewrites}},
         killed("killed_rewriting_moves", engine_with(k_roomy), rewrites_cut_short, 2),
-        failing("failing_rewriting_moves_ext4", engine_with(k_roomy), rewrites_cut_short, os::failed_sync::ext4, 2),
-        failing("failing_rewriting_moves_xfs", background_engine(k_tight), rewrites_cut_short, os::failed_sync::xfs, 2),
+        failing("failing_rewriting_moves_ext4", engine_with(k_roomy), rewrites_cut_short, simulation::failed_sync::ext4, 2),
+        failing("failing_rewriting_moves_xfs", background_engine(k_tight), rewrites_cut_short, simulation::failed_sync::xfs, 2),
         {.name = "declared_moves", .open = engine_with(k_roomy, sections::declared), .phases = {moves}},
         {.name = "background_moves", .open = background_engine(k_tight), .phases = {moves}},
         {.name = "moves_without_durable_writes",
@@ -301,11 +301,11 @@ std::vector<workload> move_workloads() {
          .cost = 2},
         killed("killed_gathering", gathering_engine(k_roomy, checkpointing::at_one_go), gathered_cut_short, 2),
         failing("failing_gathering", gathering_engine(k_roomy, checkpointing::at_one_go), gathered_cut_short,
-                os::failed_sync::ext4, 2),
+                simulation::failed_sync::ext4, 2),
         killed("killed_moving", engine_with(k_roomy), moves_cut_short, 2),
-        failing("failing_moves_ext4", engine_with(k_roomy), moves_cut_short, os::failed_sync::ext4, 2),
-        failing("failing_moves_xfs", background_engine(k_tight), moves_cut_short, os::failed_sync::xfs, 2),
-        failing("failing_moves_btrfs", engine_with(k_roomy), moves_cut_short, os::failed_sync::btrfs, 2),
+        failing("failing_moves_ext4", engine_with(k_roomy), moves_cut_short, simulation::failed_sync::ext4, 2),
+        failing("failing_moves_xfs", background_engine(k_tight), moves_cut_short, simulation::failed_sync::xfs, 2),
+        failing("failing_moves_btrfs", engine_with(k_roomy), moves_cut_short, simulation::failed_sync::btrfs, 2),
     };
 }
 

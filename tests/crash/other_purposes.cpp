@@ -4,8 +4,8 @@
 #include "crash_states.hpp"
 #include "engine_store.hpp"
 #include "format/log_record.hpp"
-#include "os/crash_walk.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/crash_walk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "session.hpp"
 #include "store/heap_creation.hpp"
 
@@ -82,7 +82,7 @@ public:
             block[at] = std::byte{7};
         return block;
     }
-    os::simulated_disk& disk() { return disk_; }
+    simulation::simulated_disk& disk() { return disk_; }
     std::vector<std::string> names() {
         std::vector<std::string> found;
         for (const auto& [name, bytes] : disk_.files())
@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<store> heap_;
 };
 
@@ -275,12 +275,12 @@ void overwrite_what_was_written(const std::string& dropped) {
 // A heap that was renamed takes its log along.
 
 /// Beside the heap, or with its former name, whichever renamings of `pending` persisted.
-void expect_log_to_follow(os::crash_walk& walk, os::simulated_disk& disk, const trace& operations,
+void expect_log_to_follow(simulation::crash_walk& walk, simulation::simulated_disk& disk, const trace& operations,
                           const std::string& renamed, bool is_acknowledged) {
-    std::vector<os::persisted_part> all;
+    std::vector<simulation::persisted_part> all;
     std::vector<std::size_t> renamings; // in `all`
     for (const std::uint32_t each : walk.pending()) {
-        if (operations[each].what == os::disk_operation::kind::rename)
+        if (operations[each].what == simulation::disk_operation::kind::rename)
             renamings.push_back(all.size());
         all.push_back({.operation = each});
     }
@@ -303,7 +303,7 @@ void expect_log_to_follow(os::crash_walk& walk, os::simulated_disk& disk, const 
 void take_log_along(const std::string& dropped) {
     const std::string renamed = "elsewhere/heap";
     program at_work(dropped);
-    os::simulated_disk& disk = at_work.disk();
+    simulation::simulated_disk& disk = at_work.disk();
     const auto start = disk.now();
     at_work.open();
     at_work.add(100);
@@ -315,7 +315,7 @@ void take_log_along(const std::string& dropped) {
     at_work.die();
     const trace operations = disk.take_trace();
     disk.rewind(start);
-    os::crash_walk walk(disk, operations);
+    simulation::crash_walk walk(disk, operations);
     for (std::size_t position = before; position <= operations.size(); position++) {
         walk.advance_to(static_cast<std::uint32_t>(position));
         expect_log_to_follow(walk, disk, operations, renamed, position == operations.size());

@@ -19,7 +19,7 @@ enum class verdict { refused, found_by_verify, harmless, last_commits_lost, unno
 class bit_rot : public testing::TestWithParam<workload> {};
 
 /// A page of zeros, which may be a hole: it has no checksum. What comes up there is found where the heap reads it as zeros.
-bool is_hole(os::simulated_disk& disk, const std::string& path, std::uint64_t offset, std::uint64_t file_bytes) {
+bool is_hole(simulation::simulated_disk& disk, const std::string& path, std::uint64_t offset, std::uint64_t file_bytes) {
     const std::uint64_t begin = align_down(offset, k_page_bytes);
     std::vector<std::byte> page(std::min(k_page_bytes, file_bytes - begin));
     auto file = disk.open(path, os::access::read_only);
@@ -29,7 +29,7 @@ bool is_hole(os::simulated_disk& disk, const std::string& path, std::uint64_t of
 }
 
 /// What becomes of the heap as it is now; `made`: the promises, the last one in force.
-verdict open_and_judge(os::simulated_disk& disk, const workload& tested, const history& made) {
+verdict open_and_judge(simulation::simulated_disk& disk, const workload& tested, const history& made) {
     auto opened = tested.open(disk, session::k_path);
     if (!opened)
         return verdict::refused;
@@ -59,7 +59,7 @@ verdict open_and_judge(os::simulated_disk& disk, const workload& tested, const h
 
 TEST_P(bit_rot, of_a_synced_block_is_noticed_or_does_not_matter) {
     const workload& tested = GetParam();
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     history made{promise{}};
     {
         session program(disk, tested.open, made, options().seed);
@@ -109,7 +109,7 @@ TEST_P(bit_rot, of_a_synced_block_is_noticed_or_does_not_matter) {
 std::vector<workload> with_files_at_rest() {
     std::vector<workload> chosen;
     for (const workload& each : engine_workloads())
-        if (each.phases.size() == 1 && each.cost == 1 && each.after_failed_sync == os::failed_sync::xfs)
+        if (each.phases.size() == 1 && each.cost == 1 && each.after_failed_sync == simulation::failed_sync::xfs)
             chosen.push_back(each);
     return chosen;
 }

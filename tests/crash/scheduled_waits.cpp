@@ -1,6 +1,6 @@
 // Where a thread waits for another: the library's references to these functions lead here (the linker's --wrap), so that a
 // scheduler lets the other one go on. Threads of no scheduler wait as ever.
-#include "os/seeded_scheduler.hpp"
+#include "testing/seeded_scheduler.hpp"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // Scheduled threads: how they wait for each other, and that the seed says who goes on.
-#include "os/seeded_scheduler.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/seeded_scheduler.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 

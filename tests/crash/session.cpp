@@ -65,7 +65,7 @@ std::uint64_t promise::fingerprint() const {
     return checksum64(std::as_bytes(std::span(parts)));
 }
 
-session::session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
+session::session(simulation::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
     : files_(disk), disk_(&disk), open_(std::move(open)), past_(past), random_(seed) {}
 
 session::session(os::file_system& files, witness& told, open_function open, history& past, std::uint64_t seed)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "content.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "store.hpp"
 
 #include <cstdint>
@@ -73,7 +73,7 @@ public:
     static constexpr const char* k_path = "heaps/heap";
 
     /// `past` goes on growing; its last promise says what the first opening may find.
-    session(os::simulated_disk& disk, open_function open, history& past, std::uint64_t seed);
+    session(simulation::simulated_disk& disk, open_function open, history& past, std::uint64_t seed);
     /// On real files, where no attempt can be cut short.
     session(os::file_system& files, witness& told, open_function open, history& past, std::uint64_t seed);
 
@@ -176,7 +176,7 @@ private:
     }
 
     os::file_system& files_;
-    os::simulated_disk* disk_ = nullptr; // either it or a witness
+    simulation::simulated_disk* disk_ = nullptr; // either it or a witness
     witness* witness_ = nullptr;
     open_function open_;
     history& past_;

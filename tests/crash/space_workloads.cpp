@@ -246,13 +246,13 @@ std::vector<workload> space_workloads() {
         {.name = "declared_given_back", .open = engine_with(k_tight, sections::declared), .phases = {given_back}},
         {.name = "background_given_back", .open = background_engine(k_tight), .phases = {given_back}},
         killed("killed_giving_back", engine_with(k_roomy), given_back_cut_short),
-        failing("failing_giving_back_ext4", engine_with(k_roomy), given_back_cut_short, os::failed_sync::ext4),
-        failing("failing_giving_back_btrfs", engine_with(k_roomy), given_back_cut_short, os::failed_sync::btrfs),
+        failing("failing_giving_back_ext4", engine_with(k_roomy), given_back_cut_short, simulation::failed_sync::ext4),
+        failing("failing_giving_back_btrfs", engine_with(k_roomy), given_back_cut_short, simulation::failed_sync::btrfs),
         killed("debris", engine_with(k_roomy), debris, 5),
         killed("debris_in_gaps", engine_with(k_roomy), debris_in_gaps, 5),
-        failing("failing_growth_ext4", engine_with(k_roomy), growth_cut_short, os::failed_sync::ext4, 5),
-        failing("failing_growth_xfs", engine_with(k_roomy), growth_cut_short, os::failed_sync::xfs, 5),
-        failing("failing_growth_btrfs", engine_with(k_roomy), growth_cut_short, os::failed_sync::btrfs, 5),
+        failing("failing_growth_ext4", engine_with(k_roomy), growth_cut_short, simulation::failed_sync::ext4, 5),
+        failing("failing_growth_xfs", engine_with(k_roomy), growth_cut_short, simulation::failed_sync::xfs, 5),
+        failing("failing_growth_btrfs", engine_with(k_roomy), growth_cut_short, simulation::failed_sync::btrfs, 5),
     };
 }
 

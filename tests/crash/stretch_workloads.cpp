@@ -116,7 +116,7 @@ std::vector<workload> stretch_workloads() {
          .open = engine(leaving_gaps(k_roomy, 512 * KiB), sections::announced),
          .phases = {gaps_spilled}},
         killed("killed_in_gaps", engine(leaving_gaps(k_roomy)), gaps_cut_short),
-        failing("failing_in_gaps_ext4", engine(leaving_gaps(k_roomy)), gaps_cut_short, os::failed_sync::ext4),
+        failing("failing_in_gaps_ext4", engine(leaving_gaps(k_roomy)), gaps_cut_short, simulation::failed_sync::ext4),
     };
 }
 

@@ -5,7 +5,7 @@
 #include "crash_states.hpp"
 #include "options.hpp"
 #include "support/sample_heap.hpp"
-#include "txn/upgrade.hpp"
+#include "recover/upgrade.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace remanence::crash {
 namespace {
 
-void put(os::simulated_disk& disk, const std::string& path, const std::string& golden) {
+void put(simulation::simulated_disk& disk, const std::string& path, const std::string& golden) {
     const auto bytes =
         compat::read_compressed((std::filesystem::path(GOLDEN_FILES) / "format-2" / (golden + ".gz")).string());
     auto file = std::move(*disk.open_or_create(path, 0600));
@@ -33,8 +33,8 @@ struct counts {
 };
 
 /// The heap is one of the two formats, and holds what the program put there.
-void expect_whole(os::simulated_disk& disk, counts& count) {
-    const auto upgraded = txn::upgrade(disk, sample::k_path, {});
+void expect_whole(simulation::simulated_disk& disk, counts& count) {
+    const auto upgraded = recover::upgrade(disk, sample::k_path, {});
     ASSERT_TRUE(upgraded) << upgraded.why().message;
     ++(upgraded->changed ? count.older : count.upgraded);
     const detail::file_system_for_tests files(disk);
@@ -57,17 +57,17 @@ protected:
         }
         (void)disk_.take_trace();
     }
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
 };
 
 TEST_P(upgrade_cut_short, by_a_power_loss_leaves_a_whole_heap_of_one_format) {
     const auto start = disk_.now();
-    ASSERT_TRUE(txn::upgrade(disk_, sample::k_path, {}));
+    ASSERT_TRUE(recover::upgrade(disk_, sample::k_path, {}));
     const trace operations = disk_.take_trace();
     disk_.rewind({start.changes, start.inodes, 0});
-    const crash_states states(operations, os::failed_sync::xfs, options().seed);
+    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     counts count;
-    os::crash_walk walk(disk_, operations);
+    simulation::crash_walk walk(disk_, operations);
     for (const crash_state& each : states.sample(std::min<std::uint64_t>(options().states / 4, 500), options().seed)) {
         SCOPED_TRACE(each.name());
         walk.advance_to(each.position);
@@ -91,7 +91,7 @@ TEST_P(upgrade_cut_short, by_the_death_of_the_process_leaves_a_whole_heap_of_one
         SCOPED_TRACE(n);
         const auto start = disk_.now();
         disk_.die_at(n);
-        const auto done = txn::upgrade(disk_, sample::k_path, {});
+        const auto done = recover::upgrade(disk_, sample::k_path, {});
         const bool died = !disk_.failure_is_ahead();
         disk_.work_again();
         EXPECT_EQ(static_cast<bool>(done), !died);
@@ -109,7 +109,7 @@ TEST_P(upgrade_cut_short, by_a_failing_operation_leaves_a_whole_heap_of_one_form
             SCOPED_TRACE(n);
             const auto start = disk_.now();
             disk_.fail_at(n, code);
-            const auto done = txn::upgrade(disk_, sample::k_path, {});
+            const auto done = recover::upgrade(disk_, sample::k_path, {});
             const bool failed = !disk_.failure_is_ahead();
             disk_.work_again();
             EXPECT_EQ(static_cast<bool>(done), !failed);

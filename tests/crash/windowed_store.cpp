@@ -4,7 +4,7 @@
 #include "base/checksum.hpp"
 #include "base/page_aligned.hpp"
 #include "base/units.hpp"
-#include "log/recovery.hpp"
+#include "recover/recovery.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
 #include "view/diff.hpp"
@@ -49,7 +49,7 @@ public:
         if (!opened)
             return opened.error();
         store_ = std::move(*opened);
-        if (auto recovered = log::recover(files_, *store_, {}); !recovered)
+        if (auto recovered = recover::recover(files_, *store_, {}); !recovered)
             return recovered.error();
         version_ = store_->super().checkpoint_version;
         chain_ = store_->super().chain;
@@ -85,7 +85,7 @@ public:
         if (!log_)
             return {};
         REM_TRY(checkpoint_all(true));
-        return log::remove_log(files_, log_->file().path(), log_->file());
+        return recover::remove_log(files_, log_->file().path(), log_->file());
     }
     void* allocate(std::uint64_t bytes) override {
         if (*used() + bytes >= k_memory_bytes)

@@ -49,7 +49,7 @@ workload killed(std::string name, open_function open, cut_phase phase, std::uint
             .cost = cost};
 }
 
-workload failing(std::string name, open_function open, cut_phase phase, os::failed_sync after_failed_sync,
+workload failing(std::string name, open_function open, cut_phase phase, simulation::failed_sync after_failed_sync,
                  std::uint64_t cost) {
     return {.name = std::move(name),
             .open = std::move(open),

@@ -44,7 +44,7 @@ void cut_at_each_operation(session& program, const Attempt& attempt) {
 /// A phase whose attempts end in that way.
 using cut_phase = void (*)(session& program, session::cut how);
 workload killed(std::string name, open_function open, cut_phase phase, std::uint64_t cost = 1);
-workload failing(std::string name, open_function open, cut_phase phase, os::failed_sync after_failed_sync,
+workload failing(std::string name, open_function open, cut_phase phase, simulation::failed_sync after_failed_sync,
                  std::uint64_t cost = 1);
 
 // By what they are about. Names are unique, and part of what names a crash state.

@@ -70,7 +70,7 @@ result<std::unique_ptr<txn::engine>> subject::open() {
     txn::engine_options options;
     options.reserve_bytes = 64 * MiB;
     // Damage is the same to every tracker; these settings make a try cheaper.
-    options.tracker = os::tracker_choice::fallback;
+    options.tracker = track::tracker_choice::fallback;
     options.core_dump = true;
     return txn::engine::open(disk_, sample::k_path, txn::open_mode::open_existing, options, detail::k_abi);
 }
@@ -125,10 +125,10 @@ std::vector<damage> subject::older_versions(std::uint64_t unit) const {
     };
     std::map<std::string, versions> files; // a log of an earlier session is an older version of the present one
     std::map<std::uint32_t, std::string> names;
-    for (const os::disk_operation& each : history_) {
-        if (each.what == os::disk_operation::kind::create)
+    for (const simulation::disk_operation& each : history_) {
+        if (each.what == simulation::disk_operation::kind::create)
             names[each.inode] = each.path;
-        if (each.what == os::disk_operation::kind::rename)
+        if (each.what == simulation::disk_operation::kind::rename)
             files[each.to] = std::move(files[std::exchange(names[each.inode], each.to)]);
         if (!each.is_write() || each.failed)
             continue;

@@ -3,7 +3,7 @@
 // violation.
 #pragma once
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/sample_heap.hpp"
 #include "txn/engine.hpp"
 
@@ -91,14 +91,14 @@ private:
     comparison compare(const contents& expected, const contents& added);
     [[nodiscard]] std::vector<std::byte> original(const damage& done) const;
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::vector<contents> acknowledged_; // by version, from 1 on
     std::vector<std::byte> heap_bytes_;
     std::vector<std::byte> log_bytes_;
     std::map<std::uint64_t, byte_range> records_; // of the log, by version
     std::uint64_t log_written_end_ = 0;
-    std::vector<os::disk_operation> history_;
-    os::simulated_disk::savepoint intact_{};
+    std::vector<simulation::disk_operation> history_;
+    simulation::simulated_disk::savepoint intact_{};
     std::uint64_t intact_print_ = 0;
     std::set<std::pair<std::uint64_t, std::uint64_t>> sound_; // versions and disks of which all was tried
 };

@@ -4,7 +4,7 @@
 
 #include "api/heap_impl.hpp"
 #include "store/heap_copy.hpp"
-#include "txn/inspection.hpp"
+#include "inspect/inspection.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -204,7 +204,7 @@ private:
     /// As rem copy --force does it.
     void replace_copy() const {
         os::file_system& files = os::posix_file_system();
-        auto closed = txn::inspection::open(files, path_, {});
+        auto closed = inspect::inspection::open(files, path_, {});
         auto copy = closed ? store::copy_in_progress::begin(files, copy_, 0600)
                            : result<std::unique_ptr<store::copy_in_progress>>(closed.error());
         auto done = copy ? (*copy)->update((*closed)->store(), {}) : result<void>(copy.error());

@@ -5,7 +5,7 @@
 // Not under the sanitizers, which put functions of their own in the place of these.
 #include "program.hpp"
 
-#include "os/pagemap_scan.hpp"
+#include "track/pagemap_scan.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ namespace {
 result<std::unique_ptr<txn::engine>> open(os::file_system& files) {
     txn::engine_options options;
     options.reserve_bytes = 8 * MiB; // the sanitizer pays for reserved addresses, too
-    options.tracker = os::tracker_choice::fallback;
+    options.tracker = track::tracker_choice::fallback;
     options.core_dump = true;
     return txn::engine::open(files, sample::k_path, txn::open_mode::open_existing, options, detail::k_abi);
 }

@@ -4,7 +4,7 @@
 
 #include "base/units.hpp"
 #include "format/superblock.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +70,7 @@ public:
     /// superblock then says that the log begins, and what follows them at the log's beginning; with 0, all there.
     void write_log_input(std::span<const std::uint8_t> input, std::size_t far_bytes = 0);
     void resize(const char* path, std::uint64_t bytes);
-    [[nodiscard]] os::simulated_disk& disk() { return disk_; }
+    [[nodiscard]] simulation::simulated_disk& disk() { return disk_; }
     /// Opens with the engine and checks everything.
     what_opened open_and_check();
     /// Opens, reads everything, commits and closes; what verify() finds sound must stay so and open again.
@@ -79,11 +79,11 @@ public:
 private:
     void write(const char* path, std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::vector<std::byte> heap_;
     std::vector<std::byte> log_;
     format::superblock super_{};
-    os::simulated_disk::savepoint intact_{};
+    simulation::simulated_disk::savepoint intact_{};
 };
 
 } // namespace remanence::fuzz

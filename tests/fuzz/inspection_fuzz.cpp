@@ -8,8 +8,8 @@
 #include "store/heap_copy.hpp"
 #include "store/superblocks.hpp"
 #include "support/sample_heap.hpp"
-#include "txn/inspection.hpp"
-#include "types/root_survey.hpp"
+#include "inspect/inspection.hpp"
+#include "inspect/root_survey.hpp"
 
 #include <algorithm>
 #include <array>
@@ -188,14 +188,14 @@ struct what_was_seen {
 };
 
 /// As rem copy: empty when it makes none.
-std::vector<std::byte> copy_of(txn::inspection& heap) {
+std::vector<std::byte> copy_of(inspect::inspection& heap) {
     std::vector<std::byte> bytes;
     if (!heap.problems().empty() || !heap.check_structure())
         return bytes;
-    auto roots = types::list_roots(heap);
+    auto roots = inspect::list_roots(heap);
     if (!roots)
         return bytes;
-    types::check_roots(heap, *roots);
+    inspect::check_roots(heap, *roots);
     if (!heap.problems().empty())
         return bytes;
     auto copied = store::copy_bytes(heap.store(),
@@ -214,17 +214,17 @@ std::vector<std::byte> copy_of(txn::inspection& heap) {
 /// As rem copy, if there is a place for one, and then as rem info, ls and verify.
 what_was_seen look_at(os::file_system& disk, const char* path, std::vector<std::byte>* copy) {
     what_was_seen seen;
-    auto opened = txn::inspection::open(disk, path, {});
+    auto opened = inspect::inspection::open(disk, path, {});
     if (!opened) {
         seen.refused = opened.why();
         return seen;
     }
-    txn::inspection& heap = **opened;
+    inspect::inspection& heap = **opened;
     if (copy != nullptr)
         *copy = copy_of(heap);
     auto parts = heap.check_all({});
-    auto roots = parts ? types::list_roots(heap) : result<std::vector<types::surveyed_root>>(parts.error());
-    auto surveyed = roots ? types::survey_roots(heap, *roots) : result<void>(roots.error());
+    auto roots = parts ? inspect::list_roots(heap) : result<std::vector<inspect::surveyed_root>>(parts.error());
+    auto surveyed = roots ? inspect::survey_roots(heap, *roots) : result<void>(roots.error());
     if (!surveyed) {
         require(!is_damage(surveyed.why().code), "damage ended an inspection: " + surveyed.why().message);
         seen.refused = surveyed.why();

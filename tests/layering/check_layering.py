@@ -2,9 +2,10 @@
 
 usage: check_layering.py <repository>
 
-L1  A layer includes itself and the layers before it, as "layer/file.hpp".
+L1  A layer includes itself and the layers that its CMakeLists.txt names (remanence_add_layer), as "layer/file.hpp"; those use
+    each other in one direction, and src/CMakeLists.txt has each after those that it uses.
 L2  Headers of the operating system are for src/os alone: every system call goes through it, so that tests can put a
-    simulated disk in its place.
+    simulated disk in its place. Trackers (src/track) are made of system calls about memory, and have them, too.
 L3  A third-party header belongs to the one layer that wraps it.
 L4  Installed headers include the C++ standard library and each other, nothing else; boost.hpp, which programs include
     at will, also Boost.
@@ -16,20 +17,13 @@ import re
 import sys
 from pathlib import Path
 
-LAYERS = ["base", "os", "format", "store", "log", "view", "alloc", "txn", "types", "api", "capi"]
-
-# A public header is implemented by a layer, and so is known to it and to those above. All others belong to api.
+# Public headers are implemented by a layer, and so are known to it and to those that may use it. All others belong to api.
 PUBLIC_HEADER_LAYER = {
     "remanence/error.hpp": "base",
     "remanence/latency_histogram.hpp": "base",
-    "remanence/detail/aggregate.hpp": "types",
-    "remanence/detail/parts.hpp": "types",
-    "remanence/detail/position_independent.hpp": "types",
-    "remanence/detail/member_names.hpp": "types",
-    "remanence/detail/fingerprint.hpp": "types",
-    "remanence/layout_number.hpp": "types",
-    "remanence/detail/outside_block.hpp": "types",
+    "remanence/types/layout_number.hpp": "types",
 }
+PUBLIC_FOLDER_LAYER = {"remanence/types/detail/": "types"}
 
 # Intrinsics and the C++ ABI are the compiler's, not the operating system's.
 COMPILER_HEADERS = {"cxxabi.h", "immintrin.h"}
@@ -41,6 +35,10 @@ OPT_IN = {"remanence/boost.hpp": "boost/"}
 
 # C headers without a better C++ form, which the C API needs.
 C_API_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
+
+ADD_LAYER = re.compile(r"remanence_add_layer\((\w+)(?:\s+USES\s+([\w\s]*))?\)")
+IN_ORDER = re.compile(r"set\(REMANENCE_LAYERS ([\w\s]+)\)")
+SYSTEM_LAYERS = {"os", "track"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)"|(\S.*))')
 
@@ -73,25 +71,47 @@ def includes(path):
             yield number, match.groups()
 
 
+def read_layers(repository):
+    """{layer: those that it may use}, and what is wrong with that."""
+    uses = {}
+    wrong = []
+    for path in sorted((repository / "src").glob("*/CMakeLists.txt")):
+        match = ADD_LAYER.search(path.read_text(encoding="utf-8"))
+        if match is None or match[1] != path.parent.name:
+            wrong.append(f"{path.relative_to(repository)}: L1: does not say what {path.parent.name} may use")
+        else:
+            uses[match[1]] = set((match[2] or "").split())
+    order = IN_ORDER.search((repository / "src/CMakeLists.txt").read_text(encoding="utf-8"))[1].split()
+    for layer in uses.keys() - set(order):
+        wrong.append(f"src/CMakeLists.txt: L1: {layer} is missing")
+    for layer, used in uses.items():
+        before = order[: order.index(layer)] if layer in order else order
+        wrong += [f"src/{layer}/CMakeLists.txt: L1: {each} is not before {layer}" for each in used - set(before)]
+    return uses, wrong
+
+
 def public_layer(header):
+    for folder, layer in PUBLIC_FOLDER_LAYER.items():
+        if header.startswith(folder):
+            return layer
     return PUBLIC_HEADER_LAYER.get(header, "api")
 
 
-def fault_upward(layer, target_layer, header):
-    if LAYERS.index(target_layer) > LAYERS.index(layer):
+def fault_upward(uses, layer, target_layer, header):
+    if target_layer != layer and target_layer not in uses[layer]:
         return f"L1: {layer} must not know {target_layer} ({header})"
     return None
 
 
-def fault_in_source(layer, angled, quoted):
+def fault_in_source(uses, layer, angled, quoted):
     """What is wrong with an include in src/<layer>, or None."""
     if quoted is not None:
         folder, _, rest = quoted.partition("/")
-        if not rest or folder not in LAYERS:
+        if not rest or folder not in uses:
             return f'L1: "{quoted}" must be written as "layer/file.hpp"'
-        return fault_upward(layer, folder, quoted)
+        return fault_upward(uses, layer, folder, quoted)
     if angled.startswith("remanence/"):
-        return fault_upward(layer, public_layer(angled), angled)
+        return fault_upward(uses, layer, public_layer(angled), angled)
     if is_standard(angled) or angled in COMPILER_HEADERS:
         return None
     if angled in THIRD_PARTY:
@@ -99,17 +119,17 @@ def fault_in_source(layer, angled, quoted):
         return None if layer == owner else f"L3: <{angled}> is wrapped by src/{owner}"
     if layer == "capi" and angled in C_API_HEADERS:
         return None
-    return None if layer == "os" else f"L2: <{angled}> is for src/os alone (C headers: use <c…>)"
+    return None if layer in SYSTEM_LAYERS else f"L2: <{angled}> is for src/os and src/track (C headers: use <c…>)"
 
 
-def fault_in_public(header, layer, is_c, angled, quoted):
+def fault_in_public(uses, header, layer, is_c, angled, quoted):
     """What is wrong with an include in include/, or None."""
     if quoted is not None:
         return f'L4: "{quoted}" must be written as <remanence/…>'
     if angled in OPT_IN:
         return f"L4: <{angled}> is for programs to include"
     if angled.startswith("remanence/"):
-        return fault_upward(layer, public_layer(angled), angled)
+        return fault_upward(uses, layer, public_layer(angled), angled)
     if header in OPT_IN and angled.startswith(OPT_IN[header]):
         return None
     if is_standard(angled) or angled in STANDARD_IN_DEBUG_MODE or (is_c and angled in C_API_HEADERS):
@@ -118,21 +138,23 @@ def fault_in_public(header, layer, is_c, angled, quoted):
 
 
 def faults(repository):
+    uses, wrong = read_layers(repository)
+    yield from wrong
     source, public = repository / "src", repository / "include"
     files = [p for top in (source, public) for p in sorted(top.rglob("*")) if p.suffix in {".cpp", ".hpp", ".h", ".c"}]
     for path in files:
         in_source = source in path.parents
         layer = path.relative_to(source).parts[0] if in_source else public_layer(str(path.relative_to(public)))
-        if layer not in LAYERS:
+        if layer not in uses:
             yield f"{path.relative_to(repository)}: not in the folder of a layer"
             continue
         for number, (angled, quoted, other) in includes(path):
             if other is not None:
                 fault = f"cannot be checked: #include {other}"
             elif in_source:
-                fault = fault_in_source(layer, angled, quoted)
+                fault = fault_in_source(uses, layer, angled, quoted)
             else:
-                fault = fault_in_public(str(path.relative_to(public)), layer, path.suffix == ".h", angled, quoted)
+                fault = fault_in_public(uses, str(path.relative_to(public)), layer, path.suffix == ".h", angled, quoted)
             if fault:
                 yield f"{path.relative_to(repository)}:{number}: {fault}"
     for path in sorted(p for p in [*files, *(repository / "tools").rglob("*.cpp")] if p.name != "descriptor.cpp"):

@@ -6,20 +6,40 @@ from pathlib import Path
 
 from check_layering import faults
 
+LAYERS = {
+    "src/CMakeLists.txt": "set(REMANENCE_LAYERS base os track store log view txn types api capi)",
+    "src/base/CMakeLists.txt": "remanence_add_layer(base)",
+    "src/os/CMakeLists.txt": "remanence_add_layer(os USES base)",
+    "src/track/CMakeLists.txt": "remanence_add_layer(track USES base os)",
+    "src/store/CMakeLists.txt": "remanence_add_layer(store USES base os)",
+    "src/log/CMakeLists.txt": "remanence_add_layer(log USES base os store)",
+    "src/view/CMakeLists.txt": "remanence_add_layer(view USES base track store)",
+    "src/txn/CMakeLists.txt": "remanence_add_layer(txn USES base os store log view)",
+    "src/types/CMakeLists.txt": "remanence_add_layer(types USES base txn)",
+    "src/api/CMakeLists.txt": "remanence_add_layer(api USES base os txn types)",
+    "src/capi/CMakeLists.txt": "remanence_add_layer(capi USES base api)",
+}
+
 ALLOWED = {
     "src/base/a.cpp": '#include "base/a.hpp"\n#include <vector>\n#include <xxhash.h>\n#include <remanence/error.hpp>',
     "src/os/a.cpp": '#include "base/a.hpp"\n#include <sys/mman.h>\n#include <unistd.h>',
     "src/os/b.cpp": "int a = open_above_standard([] {\n return ::memfd_create(0, 0); });\nauto b = disk::open(a); // ::open()",
     "src/os/descriptor.cpp": "int a = ::open(path, 0);",
-    "src/view/a.cpp": '#include "log/a.hpp"\n#include <immintrin.h>',
+    "src/track/a.cpp": "#include <linux/userfaultfd.h>",
+    "src/view/a.cpp": '#include "store/a.hpp"\n#include <immintrin.h>',
     "src/api/a.cpp": '#include <remanence/heap.hpp>\n#include "types/a.hpp"',
     "include/remanence/heap.hpp": "#include <remanence/error.hpp>\n#include <string>",
     "include/remanence/remanence.h": "#include <stdint.h>",
-    "include/remanence/persistable.hpp": "#include <debug/safe_base.h>",
+    "include/remanence/types/persistable.hpp": "#include <debug/safe_base.h>",
     "include/remanence/boost.hpp": "#include <remanence/heap.hpp>\n#include <boost/container/vector.hpp>",
 }
 
 FORBIDDEN = {
+    "not_allowed": ("src/view/a.cpp", '#include "log/a.hpp"', "L1"),
+    "list_missing": ("src/log/CMakeLists.txt", "", "L1"),
+    "list_upward": ("src/log/CMakeLists.txt", "remanence_add_layer(log USES base os view)", "L1"),
+    "list_in_no_order": ("src/CMakeLists.txt", "set(REMANENCE_LAYERS base os track store log view txn types api)", "L1"),
+    "detail_of_types": ("include/remanence/types/detail/a.hpp", "#include <remanence/heap.hpp>", "L1"),
     "upward": ("src/base/a.cpp", '#include "os/file.hpp"', "L1"),
     "upward_with_spaces": ("src/log/a.hpp", '  #  include  "view/view.hpp"', "L1"),
     "no_layer": ("src/log/a.cpp", '#include "writer.hpp"', "L1"),
@@ -49,7 +69,7 @@ FORBIDDEN = {
 
 def faults_of(files):
     with tempfile.TemporaryDirectory() as name:
-        for path, text in files.items():
+        for path, text in {**LAYERS, **files}.items():
             file = Path(name) / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text + "\n", encoding="utf-8")

@@ -3,8 +3,8 @@
 
 #include "support/trusting_survey.hpp"
 
-#include <remanence/btree_map.hpp>
-#include <remanence/btree_set.hpp>
+#include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/btree_set.hpp>
 
 #include <cstddef>
 #include <iterator>

@@ -4,8 +4,8 @@
 
 #include "support/trusting_survey.hpp"
 
-#include <remanence/hash_map.hpp>
-#include <remanence/hash_set.hpp>
+#include <remanence/containers/hash_map.hpp>
+#include <remanence/containers/hash_set.hpp>
 
 #include <cstddef>
 #include <cstdint>

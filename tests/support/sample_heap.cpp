@@ -101,7 +101,7 @@ void maker::second_session() {
 
 } // namespace
 
-void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed,
+void make(simulation::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed,
           std::uint64_t field_bytes) {
     const std::uint64_t field_words = field_bytes / sizeof(std::uint64_t);
     const detail::file_system_for_tests files(disk);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/units.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <remanence/remanence.hpp>
 
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t k_field_bytes = 320 * KiB;
 
 /// Makes the heap on a disk that has none. `committed` is called after every commit. With another size of the field the
 /// heap is not one that difference() knows.
-void make(os::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed = {},
+void make(simulation::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed = {},
           std::uint64_t field_bytes = k_field_bytes);
 /// How the roots differ from what make() has put there; nothing when they do not.
 std::optional<std::string> difference(heap& opened);

@@ -1,7 +1,7 @@
 // For checks of containers that need not lie in a heap.
 #pragma once
 
-#include <remanence/detail/structure.hpp>
+#include <remanence/types/detail/structure.hpp>
 
 #include <cstddef>
 

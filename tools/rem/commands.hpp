@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "txn/inspection.hpp"
+#include "inspect/inspection.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -35,8 +35,8 @@ std::string real_path(const std::string& path);
 /// Calls `look` with the heap as of its last commit; it may throw `failed`. When what it finds wrong may be the doing of
 /// another program that writes to the heap, once more: up to `attempts` times. What it found on the way does not count
 /// then. Returns the heap as it saw it last, with the problems that are damage; throws `failed` when there is none to show.
-std::unique_ptr<txn::inspection> inspect(const std::string& path, std::uint64_t attempts,
-                                         const std::function<result<void>(txn::inspection&)>& look);
+std::unique_ptr<inspect::inspection> inspect(const std::string& path, std::uint64_t attempts,
+                                         const std::function<result<void>(inspect::inspection&)>& look);
 constexpr std::uint64_t k_attempts = 100;      // of what reads little, or not all of it again
 constexpr std::uint64_t k_attempts_at_all = 5; // of what reads the whole heap each time
 

@@ -1,7 +1,7 @@
 #include "commands.hpp"
 #include "store/heap_copy.hpp"
 #include "text.hpp"
-#include "types/root_survey.hpp"
+#include "inspect/root_survey.hpp"
 
 #include <array>
 #include <cerrno>
@@ -50,10 +50,10 @@ result<void> write_to_output(std::span<const std::byte> bytes) {
 }
 
 /// A copy must not make damage look whole. Its pages are checked as they are copied.
-result<void> refuse_damaged(txn::inspection& heap) {
+result<void> refuse_damaged(inspect::inspection& heap) {
     if (heap.problems().empty()) {
         REM_TRY(heap.check_structure());
-        types::check_roots(heap, checked(types::list_roots(heap)));
+        inspect::check_roots(heap, checked(inspect::list_roots(heap)));
     }
     if (heap.problems().empty())
         return {};
@@ -61,7 +61,7 @@ result<void> refuse_damaged(txn::inspection& heap) {
 }
 
 /// What went out cannot be taken back: another attempt only tells whether the first one met damage or a busy writer.
-void copy_to_output(txn::inspection& heap, bool& has_begun) {
+void copy_to_output(inspect::inspection& heap, bool& has_begun) {
     const bool is_another = has_begun;
     progress_line progress("copying");
     checked(store::copy_bytes(
@@ -80,7 +80,7 @@ void copy_to_output(txn::inspection& heap, bool& has_begun) {
 }
 
 /// The file that is to be replaced, locked so that nobody opens it for writing meanwhile; null when there is none.
-std::unique_ptr<os::file> lock_old(txn::inspection& heap, const std::string& to, bool force) {
+std::unique_ptr<os::file> lock_old(inspect::inspection& heap, const std::string& to, bool force) {
     os::file_system& files = os::posix_file_system();
     const bool is_there = checked(files.exists(to));
     constexpr std::string_view k_log = "-log";
@@ -117,7 +117,7 @@ public:
     file_copy(std::string to, bool force) : to_(std::move(to)), force_(force) {}
 
     /// Once more when the heap moved on: then what has changed is copied.
-    result<void> update(txn::inspection& heap) {
+    result<void> update(inspect::inspection& heap) {
         if (!copy_) {
             old_ = lock_old(heap, to_, force_);
             auto mode = heap.store().file().permissions();
@@ -162,7 +162,7 @@ int copy(const std::string& file, const std::string& to, bool force) {
     if (!to_output)
         copy.emplace(real_path(to), force);
     bool has_begun = false;
-    const auto heap = inspect(file, k_attempts, [&](txn::inspection& now) -> result<void> {
+    const auto heap = inspect(file, k_attempts, [&](inspect::inspection& now) -> result<void> {
         REM_TRY(refuse_damaged(now));
         if (copy)
             return copy->update(now);

@@ -2,7 +2,7 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
-#include "types/root_survey.hpp"
+#include "inspect/root_survey.hpp"
 
 #include <fmt/format.h>
 
@@ -39,14 +39,14 @@ std::string exact(std::uint64_t bytes) {
     return text.ends_with('s') ? text : fmt::format("{} ({} bytes)", text, grouped(bytes)); // "800 bytes" is exact
 }
 
-std::string as_text(txn::inspection& heap, const memory_use& use, std::size_t roots) {
+std::string as_text(inspect::inspection& heap, const memory_use& use, std::size_t roots) {
     std::string text = fmt::format("{}\n", coloured(colour::bold, visible(heap.path())));
     const auto line = [&](std::string_view key, std::string_view value) {
         text += fmt::format("  {:<14} {}\n", key, value);
     };
     const format::superblock& super = heap.super();
     const bool clean = (super.flags & format::k_flag_clean) != 0;
-    const txn::inspected_log& log = heap.log();
+    const inspect::inspected_log& log = heap.log();
     line("heap id", heap_id(super.uuid));
     line("format", fmt::format("{}, chunks of {}", super.format_version, size_text(super.chunk_bytes)));
     line("application", super.application[0] != '\0' ? visible(super.application.data()) : "not recorded");
@@ -69,9 +69,9 @@ std::string as_text(txn::inspection& heap, const memory_use& use, std::size_t ro
     return text;
 }
 
-json_object as_object(txn::inspection& heap, const memory_use& use, std::size_t roots) {
+json_object as_object(inspect::inspection& heap, const memory_use& use, std::size_t roots) {
     const format::superblock& super = heap.super();
-    const txn::inspected_log& log = heap.log();
+    const inspect::inspected_log& log = heap.log();
     json_object log_object;
     log_object.add("present", log.present)
         .add("file_bytes", log.file_bytes)
@@ -108,13 +108,13 @@ int info(const std::string& file, bool as_json) {
     std::size_t roots = 0;
     return print_findings(
         file,
-        [&](txn::inspection& heap) -> result<void> {
-            roots = checked(types::list_roots(heap)).size(); // notes a damaged header, too
+        [&](inspect::inspection& heap) -> result<void> {
+            roots = checked(inspect::list_roots(heap)).size(); // notes a damaged header, too
             auto header = heap.header();
             use = header ? use_of(*header) : memory_use{};
             return {};
         },
-        [&](txn::inspection& heap) {
+        [&](inspect::inspection& heap) {
             return as_json ? as_object(heap, use, roots).text() + "\n" : as_text(heap, use, roots);
         });
 }

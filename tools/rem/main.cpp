@@ -4,7 +4,7 @@
 #include "report.hpp"
 #include "store/superblocks.hpp"
 #include "text.hpp"
-#include "txn/last_commit.hpp"
+#include "inspect/last_commit.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -24,16 +24,16 @@ std::string real_path(const std::string& path) {
     return (unknown ? std::filesystem::path(path) : place).string();
 }
 
-std::unique_ptr<txn::inspection> inspect(const std::string& path, std::uint64_t attempts,
-                                         const std::function<result<void>(txn::inspection&)>& look) {
+std::unique_ptr<inspect::inspection> inspect(const std::string& path, std::uint64_t attempts,
+                                         const std::function<result<void>(inspect::inspection&)>& look) {
     std::optional<progress_line> progress("reading the redo log");
-    return checked(txn::with_last_commit(
+    return checked(inspect::with_last_commit(
         os::posix_file_system(), real_path(path), attempts,
         [&](std::uint64_t done, std::uint64_t total) {
             if (progress)
                 (*progress)(done, total);
         },
-        [&](txn::inspection& heap) -> result<void> {
+        [&](inspect::inspection& heap) -> result<void> {
             progress.reset(); // the line is another one's from here on
             try {
                 return look(heap);
@@ -43,8 +43,8 @@ std::unique_ptr<txn::inspection> inspect(const std::string& path, std::uint64_t 
         }));
 }
 
-int print_findings(const std::string& file, const std::function<result<void>(txn::inspection&)>& look,
-                   const std::function<std::string(txn::inspection&)>& describe) {
+int print_findings(const std::string& file, const std::function<result<void>(inspect::inspection&)>& look,
+                   const std::function<std::string(inspect::inspection&)>& describe) {
     const auto heap = inspect(file, k_attempts, look);
     put(describe(*heap));
     if (heap->problems().empty())

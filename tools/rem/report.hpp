@@ -3,7 +3,7 @@
 
 #include "base/result.hpp"
 #include "json.hpp"
-#include "txn/inspection.hpp"
+#include "inspect/inspection.hpp"
 
 #include <functional>
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace remanence::tool {
 
-inline std::vector<json_object> problems_as_json(const std::vector<txn::problem>& problems) {
+inline std::vector<json_object> problems_as_json(const std::vector<inspect::problem>& problems) {
     std::vector<json_object> list;
-    for (const txn::problem& each : problems) {
+    for (const inspect::problem& each : problems) {
         json_object& one = list.emplace_back();
         one.add("what", each.message).add("file", each.path);
         if (each.offset == error::k_no_offset)
@@ -30,7 +30,7 @@ inline std::vector<json_object> problems_as_json(const std::vector<txn::problem>
 
 /// Prints what `describe` says of the heap once `look` has read what that needs, and on standard error, if there is damage,
 /// that there is and how to hear of all of it. Returns the exit code.
-int print_findings(const std::string& file, const std::function<result<void>(txn::inspection&)>& look,
-                   const std::function<std::string(txn::inspection&)>& describe);
+int print_findings(const std::string& file, const std::function<result<void>(inspect::inspection&)>& look,
+                   const std::function<std::string(inspect::inspection&)>& describe);
 
 } // namespace remanence::tool

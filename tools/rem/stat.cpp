@@ -2,7 +2,7 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
-#include "types/root_survey.hpp"
+#include "inspect/root_survey.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ std::string per(std::uint64_t amount, std::uint64_t count) {
     return count == 0 ? "-" : fmt::format("{:.1f}", static_cast<double>(amount) / static_cast<double>(count));
 }
 
-void add_log(std::string& text, const txn::inspected_log& log) {
+void add_log(std::string& text, const inspect::inspected_log& log) {
     const auto line = [&](std::string_view key, std::string_view value) {
         text += fmt::format("  {:<16} {}\n", key, value);
     };
@@ -57,7 +57,7 @@ void add_memory(std::string& text, const alloc::occupancy& memory) {
     }
 }
 
-std::string as_text(const txn::inspection& heap, const use& memory) {
+std::string as_text(const inspect::inspection& heap, const use& memory) {
     std::string text =
         fmt::format("{}, commit {}\n", coloured(colour::bold, visible(heap.path())), grouped(heap.version()));
     text += "\nRedo log\n";
@@ -73,7 +73,7 @@ std::string as_text(const txn::inspection& heap, const use& memory) {
     return text;
 }
 
-json_object log_object(const txn::inspected_log& log) {
+json_object log_object(const inspect::inspected_log& log) {
     json_object all;
     all.add("present", log.present)
         .add("file_bytes", log.file_bytes)
@@ -107,7 +107,7 @@ json_object memory_object(const alloc::occupancy& memory) {
     return all;
 }
 
-json_object as_object(const txn::inspection& heap, const use& memory) {
+json_object as_object(const inspect::inspection& heap, const use& memory) {
     json_object all;
     all.add("path", heap.path())
         .add("version", heap.version())
@@ -127,11 +127,11 @@ int stat(const std::string& file, bool as_json) {
     use memory;
     return print_findings(
         file,
-        [&](txn::inspection& heap) -> result<void> {
+        [&](inspect::inspection& heap) -> result<void> {
             memory = checked(heap.survey_allocator());
             return {};
         },
-        [&](txn::inspection& heap) { return as_json ? as_object(heap, memory).text() + "\n" : as_text(heap, memory); });
+        [&](inspect::inspection& heap) { return as_json ? as_object(heap, memory).text() + "\n" : as_text(heap, memory); });
 }
 
 } // namespace remanence::tool

@@ -103,7 +103,7 @@ bool names_byte(std::string_view message, std::uint64_t offset) {
 
 } // namespace
 
-std::string problem_text(const txn::problem& problem) {
+std::string problem_text(const inspect::problem& problem) {
     if (problem.offset == error::k_no_offset || names_byte(problem.message, problem.offset))
         return visible(problem.message);
     const std::string place = problem.bytes <= k_page_bytes

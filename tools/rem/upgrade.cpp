@@ -1,4 +1,4 @@
-#include "txn/upgrade.hpp"
+#include "recover/upgrade.hpp"
 #include "commands.hpp"
 #include "format/superblock.hpp"
 #include "text.hpp"
@@ -8,7 +8,7 @@
 namespace remanence::tool {
 
 int upgrade(const std::string& file, const std::string& application) {
-    const auto outcome = checked(txn::upgrade(os::posix_file_system(), real_path(file), application));
+    const auto outcome = checked(recover::upgrade(os::posix_file_system(), real_path(file), application));
     if (!outcome.changed) {
         put(fmt::format("{} has format {} already: nothing to do.\n", visible(file), outcome.format_before));
         return exit_ok;

@@ -2,8 +2,8 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
-#include "types/inspected_pointers.hpp"
-#include "types/root_survey.hpp"
+#include "inspect/inspected_pointers.hpp"
+#include "inspect/root_survey.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,20 +13,20 @@ namespace remanence::tool {
 
 namespace {
 
-using types::root_state;
-using types::surveyed_root;
+using inspect::root_state;
+using inspect::surveyed_root;
 
 constexpr std::size_t k_problems_printed = 100; // of text; --json has all
 
 struct findings {
     std::string path;
     std::uint64_t version = 0;
-    txn::inspected_parts parts;
+    inspect::inspected_parts parts;
     std::uint64_t log_records = 0;
     std::optional<std::uint64_t> torn_superblock;
     std::vector<surveyed_root> roots;
-    std::vector<txn::problem> problems;
-    std::optional<types::pointer_survey> pointers; // if they were asked for, and can be told
+    std::vector<inspect::problem> problems;
+    std::optional<inspect::pointer_survey> pointers; // if they were asked for, and can be told
     bool all_checked = true;
 };
 
@@ -78,7 +78,7 @@ void add_roots(std::string& text, const findings& found) {
         "Whether the program's data make sense is not known here, nor what was committed later.\n");
 }
 
-void add_pointers(std::string& text, const types::pointer_survey& pointers) {
+void add_pointers(std::string& text, const inspect::pointer_survey& pointers) {
     if (pointers.found == 0) {
         text += fmt::format("  no word looks like a pointer that leaves the heap\n");
         return;
@@ -166,14 +166,14 @@ std::string as_json_text(const findings& found) {
 findings look_at(const std::string& file, bool with_pointers) {
     findings found;
     try {
-        const auto heap = inspect(file, k_attempts_at_all, [&](txn::inspection& now) -> result<void> {
+        const auto heap = inspect(file, k_attempts_at_all, [&](inspect::inspection& now) -> result<void> {
             progress_line progress("checking");
             found.parts = checked(now.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
-            found.roots = checked(types::list_roots(now));
-            checked(types::survey_roots(now, found.roots));
+            found.roots = checked(inspect::list_roots(now));
+            checked(inspect::survey_roots(now, found.roots));
             found.pointers.reset();
             if (with_pointers && now.knows_blocks()) {
-                found.pointers = checked(types::survey_pointers(
+                found.pointers = checked(inspect::survey_pointers(
                     now, found.roots, [&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
             }
             return {};

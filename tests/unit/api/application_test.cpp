@@ -1,5 +1,5 @@
 // Whose heap it is: recorded at creation, and checked before anything of the heap is read or recovered.
-#include "txn/upgrade.hpp"
+#include "recover/upgrade.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/file_backed.hpp>
@@ -58,13 +58,13 @@ TEST(application, of_a_heap_that_names_none_is_nobody_until_it_is_recorded) {
     const auto got = error_of([&] { heap::open(dir / "h", of("mine")); });
     EXPECT_TRUE(
         is_error(got, errc::wrong_application, dir / "h", "rem upgrade --application mine " + (dir / "h").string()));
-    const auto done = txn::upgrade(os::posix_file_system(), dir / "h", "mine");
+    const auto done = recover::upgrade(os::posix_file_system(), dir / "h", "mine");
     ASSERT_TRUE(done) << done.why().message;
     heap h = heap::open(dir / "h", of("mine"));
     EXPECT_EQ(h.application(), "mine");
     EXPECT_TRUE(has_contents(h));
     h.close();
-    EXPECT_EQ(txn::upgrade(os::posix_file_system(), dir / "h", "yours").why().code, errc::wrong_application);
+    EXPECT_EQ(recover::upgrade(os::posix_file_system(), dir / "h", "yours").why().code, errc::wrong_application);
 }
 
 TEST(application, stays_over_commits_checkpoints_crashes_and_copies) {

@@ -2,7 +2,7 @@
 // under the thread sanitizer, too.
 
 #include "api/heap_impl.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
 #include "unit/api/fixture.hpp"
@@ -80,7 +80,7 @@ protected:
         EXPECT_TRUE(again.verify().clean());
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     failing_files files_{disk_};
     gate gate_;
     std::mutex reports_mutex_;

@@ -1,7 +1,7 @@
 // What a commit waits for: durable, lazy, none, chosen for the heap or for the commit; and what a dead process leaves.
 
 #include "api/heap_impl.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -136,7 +136,7 @@ protected:
         return changed_.wait_for(lock, 60s, [&] { return syncs_ >= n; });
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     failing_files files_{disk_};
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -234,7 +234,7 @@ TEST_F(durability_on_disk, a_failed_sync_of_lazy_commits_poisons) {
 // Else they would never reach the disk by themselves.
 TEST(durability_of_commits, lazy_ones_wait_for_the_disk_where_no_thread_can_be_started) {
     EXPECT_EQ(as_nobody([&]() -> std::string {
-                  os::simulated_disk disk;
+                  simulation::simulated_disk disk;
                   const detail::file_system_for_tests use(disk);
                   heap h = heap::open("/disk/h", committing(durability::lazy));
                   refuse_threads();

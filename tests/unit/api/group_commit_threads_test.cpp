@@ -2,7 +2,7 @@
 // sanitizer, too.
 
 #include "api/heap_impl.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
 #include "unit/api/fixture.hpp"
@@ -41,7 +41,7 @@ protected:
     }
 
     static constexpr std::size_t k_threads = 6;
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     failing_files files_{disk_};
     gate gate_;
     std::optional<heap> heap_;

@@ -4,8 +4,8 @@
 #include "unit/api/fixture.hpp"
 
 #include <remanence/file_backed.hpp>
-#include <remanence/fragile.hpp>
-#include <remanence/packed_map.hpp>
+#include <remanence/types/fragile.hpp>
+#include <remanence/containers/packed_map.hpp>
 
 #include <algorithm>
 #include <array>

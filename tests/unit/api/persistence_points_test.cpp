@@ -1,7 +1,7 @@
 // Persistence points, as seen by one thread of the program: what is refused, what a ticket says, what becomes durable.
 
 #include "api/heap_impl.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -301,7 +301,7 @@ protected:
         options.lazy_interval = 1h;
         return heap::open("/disk/h", options);
     }
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
 };
 
 TEST_F(persistence_points_on_disk, without_room_change_nothing_and_may_be_repeated) {

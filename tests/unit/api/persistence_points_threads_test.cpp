@@ -2,8 +2,8 @@
 // leaves. Run under the thread sanitizer, too.
 
 #include "api/heap_impl.hpp"
-#include "os/crash_walk.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/crash_walk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
 #include "unit/api/fixture.hpp"
@@ -52,7 +52,7 @@ protected:
     }
 
     static constexpr std::size_t k_values = 2000;
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     failing_files files_{disk_};
     gate gate_;
     std::optional<heap> heap_;
@@ -61,12 +61,12 @@ protected:
 
 /// Goes through the moments of the trace at which a marker says what was promised; a power loss then leaves what is durable
 /// and nothing else.
-void after_power_losses(const std::vector<os::disk_operation>& trace,
-                        const std::function<void(const os::disk_operation& marker, const numbers* found)>& expect) {
-    os::simulated_disk disk;
-    os::crash_walk walk(disk, trace);
+void after_power_losses(const std::vector<simulation::disk_operation>& trace,
+                        const std::function<void(const simulation::disk_operation& marker, const numbers* found)>& expect) {
+    simulation::simulated_disk disk;
+    simulation::crash_walk walk(disk, trace);
     for (std::uint32_t at = 0; at < trace.size(); ++at) {
-        if (trace[at].what != os::disk_operation::kind::marker)
+        if (trace[at].what != simulation::disk_operation::kind::marker)
             continue;
         walk.advance_to(at + 1);
         walk.build_synced();
@@ -98,7 +98,7 @@ TEST_F(persistence_points_threads, a_ready_ticket_is_the_state_at_the_call_whate
     disk_.marker("second", 3);
     heap_.reset(); // and what was not committed goes
     int seen = 0;
-    after_power_losses(disk_.take_trace(), [&](const os::disk_operation& marker, const numbers* found) {
+    after_power_losses(disk_.take_trace(), [&](const simulation::disk_operation& marker, const numbers* found) {
         ++seen;
         ASSERT_NE(found, nullptr);
         EXPECT_TRUE(found->front() == marker.bytes || found->front() == 3) << found->front();
@@ -268,7 +268,7 @@ TEST_F(persistence_points_threads, a_power_loss_leaves_all_that_was_known_to_be_
     heap_->close();
     std::size_t seen = 0;
     std::array<std::uint64_t, k_threads> known{};
-    after_power_losses(disk_.take_trace(), [&](const os::disk_operation& marker, const numbers* found) {
+    after_power_losses(disk_.take_trace(), [&](const simulation::disk_operation& marker, const numbers* found) {
         ++seen;
         ASSERT_NE(found, nullptr);
         const std::size_t t = marker.bytes >> 32;

@@ -2,9 +2,9 @@
 // list with the results.
 #include "unit/api/fixture.hpp"
 
-#include <remanence/btree_set.hpp>
-#include <remanence/hash_set.hpp>
-#include <remanence/vector_pi.hpp>
+#include <remanence/containers/btree_set.hpp>
+#include <remanence/containers/hash_set.hpp>
+#include <remanence/containers/vector_pi.hpp>
 
 #include <sys/time.h>
 

@@ -1,7 +1,7 @@
 // Chunks that are rewritten and move to their other home, on a real file, whose mappings are the kernel's.
 
 #include "api/heap_impl.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <random>
@@ -104,7 +104,7 @@ TEST_P(rewritten, a_file_takes_no_more_room_for_it_once_it_is_closed) {
 // Else a thread makes the checksums of so much while it is written.
 TEST(large_commits, are_sound_where_no_thread_can_be_started) {
     EXPECT_EQ(as_nobody([]() -> std::string {
-                  os::simulated_disk disk;
+                  simulation::simulated_disk disk;
                   const detail::file_system_for_tests use(disk);
                   heap h = heap::open("/disk/h", small_heap());
                   refuse_threads();

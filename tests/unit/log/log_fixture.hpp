@@ -2,7 +2,7 @@
 // torn and damaged at will.
 #pragma once
 
-#include "log/recovery.hpp"
+#include "recover/recovery.hpp"
 #include "log/redo_log.hpp"
 #include "unit/store/store_fixture.hpp"
 
@@ -146,7 +146,7 @@ protected:
         EXPECT_TRUE(file->read(0, bytes));
         return bytes;
     }
-    result<recovery_outcome> recover() { return log::recover(disk_, *store_, {}); }
+    result<recovery_outcome> recover() { return recover::recover(disk_, *store_, {}); }
     /// A heap whose file ends within the chunk that its last record placed, behind the only page of it that was written:
     /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
     void cut_off_behind(std::uint64_t bytes_of_the_chunk) {

@@ -1,6 +1,6 @@
 #include "log/redo_log.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace remanence::log {
 namespace {
 
 TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto log = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
     EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 64 * KiB);
     const page_aligned_bytes record(3 * MiB + 512, std::byte{1});
@@ -30,7 +30,7 @@ TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
 }
 
 TEST(redo_log, has_segments_as_long_as_all_before_up_to_a_limit) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto log = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
     std::vector<std::uint64_t> sizes; // in KiB, each time it has grown
     std::uint64_t size = *log->file().size();
@@ -60,7 +60,7 @@ TEST(redo_log, has_segments_as_long_as_all_before_up_to_a_limit) {
 }
 
 TEST(redo_log, that_cannot_grow_stays_as_it_was) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     test::failing_files files(disk);
     auto log = std::move(*redo_log::create(files, "dir/h", {}, {1, {}}, 1, 0600, 0));
     const std::uint64_t size = *log->file().size();
@@ -83,7 +83,7 @@ TEST(redo_log, that_cannot_grow_stays_as_it_was) {
 
 TEST(redo_log, that_cannot_be_made_leaves_nothing_behind) {
     for (std::uint64_t n = 0;; ++n) {
-        os::simulated_disk disk;
+        simulation::simulated_disk disk;
         disk.fail_at(n, errc::no_space);
         auto log = redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0);
         if (log) {
@@ -95,7 +95,7 @@ TEST(redo_log, that_cannot_be_made_leaves_nothing_behind) {
 }
 
 TEST(redo_log, is_made_over_no_file_with_anything_in_it_and_over_none_that_is_in_use) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     const std::string path = "dir/h-log";
     {
         auto first = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
@@ -109,7 +109,7 @@ TEST(redo_log, is_made_over_no_file_with_anything_in_it_and_over_none_that_is_in
 }
 
 TEST(redo_log, that_is_renamed_while_it_is_made_is_refused) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     test::failing_files files(disk);
     files.before_each([&](std::string_view call) {
         if (call == "sync_directory") {
@@ -144,7 +144,7 @@ protected:
     }
     using steps = std::vector<std::string>;
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(disk_, "dir/h", {}, {1, {}}, 1, 0600, 0));
     std::uint64_t submitted_ = 0;
     steps created_ = done();
@@ -248,7 +248,7 @@ TEST_F(submitted_records, that_nobody_waits_for_stay_in_memory_up_to_a_limit) {
 TEST_F(submitted_records, fail_all_together_and_for_good) {
     for (const durability first : {durability::none, durability::lazy, durability::durable}) {
         for (std::uint64_t n = 0; n < 2; ++n) {
-            os::simulated_disk disk;
+            simulation::simulated_disk disk;
             log_ = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
             submitted_ = 0;
             submit();

@@ -1,7 +1,7 @@
 // Threads that wait for one log: they share writes, and failures. Run under the thread sanitizer, too.
 #include "log/redo_log.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
 
@@ -65,7 +65,7 @@ protected:
         return outcomes;
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     test::failing_files files_{disk_};
     test::gate gate_;
     std::function<void()> ends_; // what the thread does that is at the gate

@@ -1,6 +1,6 @@
 #include "os/counting_files.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "os/memory_limit.hpp"
 
 #include "base/units.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "os/overlay_files.hpp"
 
-#include "unit/os/disk_script.hpp"
+#include "unit/testing/disk_script.hpp"
 
 #include <cstring>
 #include <random>

@@ -3,7 +3,7 @@
 #include "store/checksum_table.hpp"
 
 #include "base/units.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/store/store_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ protected:
     [[nodiscard]] format::region region(format::node_reference root = {}) const {
         return {0, GetParam(), 64 * KiB, 1 * TiB, root};
     }
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<os::file> file_ = std::move(*disk_.open_or_create("f", 0600));
 };
 

@@ -2,7 +2,7 @@
 
 #include "base/checksum.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ result<format::map_reference> write(chunk_map& map, os::file& file, format::map_
 }
 
 TEST(chunk_map, erasing_and_appending_agree_with_a_model) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -78,7 +78,7 @@ TEST(chunk_map, erasing_and_appending_agree_with_a_model) {
 }
 
 TEST(chunk_map, damage_and_nonsense_are_corrupt_with_the_place) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     chunk_map map;
     map.append_zero_run(3, 4, 1);
@@ -101,7 +101,7 @@ TEST(chunk_map, damage_and_nonsense_are_corrupt_with_the_place) {
 
 TEST(chunk_map, nonsense_under_a_fitting_checksum_is_corrupt_with_the_place) {
     using format::chunk_encoding;
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     const format::chunk_exception sound{3, 2, 0, 1, chunk_encoding::zero, 0, 0};
     const std::vector<format::chunk_exception> nonsense{
@@ -136,7 +136,7 @@ chunk_map full_map() {
 constexpr std::uint64_t k_full_chunks = 4 * chunk_map::k_exceptions_max;
 
 TEST(chunk_map, takes_exceptions_up_to_its_bound_and_is_read_back_so) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     chunk_map map = full_map();
     EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
@@ -150,7 +150,7 @@ TEST(chunk_map, takes_exceptions_up_to_its_bound_and_is_read_back_so) {
 }
 
 TEST(chunk_map, what_is_skipped_beyond_its_bound_counts_as_stored) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     chunk_map map = full_map();
     ASSERT_TRUE(write(map, *file, {8192, MiB, 0, 0, 0, 0}));
@@ -190,7 +190,7 @@ TEST(chunk_map, a_run_split_at_the_bound_keeps_its_longer_part) {
 TEST(chunk_map, moving_agrees_with_a_model) {
     constexpr std::uint64_t k_chunk_bytes = 64 * KiB;
     constexpr std::uint64_t k_second_home = 400 * MiB;
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));

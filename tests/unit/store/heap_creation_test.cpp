@@ -14,7 +14,7 @@ TEST_F(heap_file_creation, appears_whole_or_not_at_all_whichever_operation_fails
     store_.reset();
     for (errc code : {errc::io, errc::no_space}) {
         for (std::uint64_t n = 0;; ++n) {
-            os::simulated_disk disk;
+            simulation::simulated_disk disk;
             disk.fail_at(n, code);
             auto made = heap_file::create(disk, k_path, {k_chunk, 0x1100'0000'0000, "abi", 0600});
             if (made) {

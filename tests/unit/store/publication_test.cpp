@@ -3,7 +3,7 @@
 
 #include "unit/store/store_fixture.hpp"
 
-#include "os/crash_walk.hpp"
+#include "testing/crash_walk.hpp"
 
 #include <utility>
 
@@ -101,8 +101,8 @@ TEST_F(publication_of, pages_counts_for_nothing_until_all_that_it_names_is_durab
     finish(*begun);
     store_.reset();
     const auto operations = disk_.take_trace();
-    os::simulated_disk lost;
-    os::crash_walk walk(lost, operations);
+    simulation::simulated_disk lost;
+    simulation::crash_walk walk(lost, operations);
     bool was_found = false;
     for (std::uint32_t at = 0; at <= operations.size(); ++at) {
         walk.advance_to(at);

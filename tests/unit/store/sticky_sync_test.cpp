@@ -2,7 +2,7 @@
 
 #include "store/sticky_sync.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace remanence::store {
 namespace {
 
 TEST(sticky_sync, a_failure_is_heard_by_all_later_ones_and_the_device_is_not_asked_again) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     const auto file = std::move(*disk.open_or_create("f", 0600));
     sticky_sync syncs(*file);
     EXPECT_TRUE(syncs.sync("test: before"));

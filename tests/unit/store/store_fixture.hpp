@@ -3,7 +3,7 @@
 
 #include "base/checksum.hpp"
 #include "base/page_aligned.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
 
@@ -149,7 +149,7 @@ protected:
         });
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<heap_file> store_;
     std::uint64_t version_ = 0;
     std::map<std::uint64_t, std::uint64_t> model_; // page: seed of its contents

@@ -3,7 +3,7 @@
 
 #include "txn/engine.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ protected:
         EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
     std::uint64_t block_ = 0;
     std::uint64_t last_ = 0;

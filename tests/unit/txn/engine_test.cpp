@@ -3,7 +3,7 @@
 
 #include "txn/engine.hpp"
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ protected:
     static constexpr std::uint64_t k_block = 300 * KiB;
     static constexpr std::uint64_t k_home = 64 * KiB; // in the file, of the heap's first page
     static constexpr std::uint64_t k_allocator = k_home + offsetof(format::heap_header, allocator);
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
     std::uint64_t block_ = 0;
 };
@@ -226,7 +226,7 @@ TEST_F(freed_blocks, that_are_none_end_the_process_at_once_where_commits_are_che
 }
 
 TEST_F(freed_blocks, are_not_kept_where_writes_are_not_allowed) {
-    open({.tracker = os::tracker_choice::trap, .report_stray_write = [](const void*) {}});
+    open({.tracker = track::tracker_choice::trap, .report_stray_write = [](const void*) {}});
     const auto blocks = allocate_some();
     commit();
     const std::uint64_t before = bytes_in_state();
@@ -327,7 +327,7 @@ TEST_F(engine_on_disk, room_for_a_page_is_reserved_by_the_first_commit_that_chan
         put(page, value);
         disk_.take_trace();
         EXPECT_TRUE(engine_->commit());
-        return std::ranges::count_if(disk_.trace(), [](const os::disk_operation& each) {
+        return std::ranges::count_if(disk_.trace(), [](const simulation::disk_operation& each) {
             return each.where == std::string_view("store: reserve pages");
         });
     };
@@ -443,7 +443,7 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
     for (std::uint64_t limit = 16 * KiB; limit < 4 * MiB; limit += 92 * KiB) {
         SCOPED_TRACE(limit);
         engine_.reset();
-        os::simulated_disk small;
+        simulation::simulated_disk small;
         small.limit_space(limit);
         auto opened = engine::open(small, k_path, open_mode::open_or_create,
                                    {.reserve_bytes = 64 * MiB, .chunk_bytes = 64 * KiB}, "abi");
@@ -623,7 +623,7 @@ TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_siz
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     for (std::uint64_t log_limit : {std::uint64_t{1}, 8 * KiB, 64 * MiB}) {
-        os::simulated_disk disk;
+        simulation::simulated_disk disk;
         std::unique_ptr<engine> heap;
         auto reopen = [&] {
             heap.reset();

@@ -167,7 +167,7 @@ class failing_call : public testing::TestWithParam<std::tuple<scenario, errc>> {
 
 TEST_P(failing_call, is_reported_and_nothing_is_lost) {
     const auto& [tested, code] = GetParam();
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     std::uint64_t committed = 0;
     sample::make(disk, tested.before, [&](heap& h) { committed = h.version(); });
     const auto intact = disk.now();

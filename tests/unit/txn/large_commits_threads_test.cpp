@@ -1,6 +1,6 @@
 // Commits so large that a thread makes their checksums while they are written.
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "txn/engine.hpp"
 
@@ -49,7 +49,7 @@ protected:
         EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     test::failing_files files_{disk_};
     std::unique_ptr<engine> engine_;
     std::byte* block_ = nullptr;

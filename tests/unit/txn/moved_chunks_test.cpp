@@ -1,6 +1,6 @@
 // Chunks that a commit rewrote are written whole to their other home: when, what that costs, and that nothing is lost.
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "store/superblocks.hpp"
 #include "txn/engine.hpp"
 
@@ -23,7 +23,7 @@ constexpr const char* k_moved_path = "dir/heap";
 constexpr std::uint64_t k_moved_chunk_bytes = 64 * KiB;
 constexpr std::uint64_t k_block_bytes = 16 * k_moved_chunk_bytes;
 
-class moved_chunks : public testing::TestWithParam<os::tracker_choice> {
+class moved_chunks : public testing::TestWithParam<track::tracker_choice> {
 protected:
     void SetUp() override {
         disk_.limit_space(GiB); // so that it counts what is used
@@ -79,16 +79,16 @@ protected:
     }
 
     static constexpr std::size_t k_scattered_max = 12;
-    os::simulated_disk disk_;
-    os::simulated_disk::savepoint empty_{};
+    simulation::simulated_disk disk_;
+    simulation::simulated_disk::savepoint empty_{};
     std::unique_ptr<engine> engine_;
     bool begins_checkpoints_ = false;
     std::uint64_t log_limit_bytes_ = 256 * MiB;
 };
 
 INSTANTIATE_TEST_SUITE_P(trackers, moved_chunks,
-                         testing::Values(os::tracker_choice::automatic, os::tracker_choice::trap,
-                                         os::tracker_choice::fallback));
+                         testing::Values(track::tracker_choice::automatic, track::tracker_choice::trap,
+                                         track::tracker_choice::fallback));
 
 TEST_P(moved_chunks, a_block_that_is_rewritten_is_not_logged) {
     std::byte* const block = allocate(k_block_bytes, 1);

@@ -1,6 +1,6 @@
 // Two copies of one heap, each written to by a program of its own: their logs are never taken for each other's, wherever in
 // its session or its recovery the one whose file it is died.
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "store/heap_creation.hpp"
 #include "txn/engine.hpp"
 
@@ -60,13 +60,13 @@ result<void> work(os::file_system& files, unsigned char value, bool closes) {
 
 /// The heap that both are copies of.
 std::vector<std::byte> original() {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     EXPECT_TRUE(work(disk, 1, true));
     return bytes_of(disk, k_heap);
 }
 
 std::vector<std::byte> log_of_other_copy(const std::vector<std::byte>& heap) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     put(disk, k_heap, heap);
     EXPECT_TRUE(work(disk, 2, false));
     return bytes_of(disk, k_log);
@@ -77,7 +77,7 @@ TEST(copies_of_a_heap, never_take_each_others_logs_wherever_they_died) {
     const auto foreign = log_of_other_copy(heap);
     for (std::uint64_t n = 0;; ++n) {
         SCOPED_TRACE(n);
-        os::simulated_disk disk;
+        simulation::simulated_disk disk;
         put(disk, k_heap, heap);
         disk.die_at(n);
         bool died = !work(disk, 3, false);
@@ -103,9 +103,9 @@ TEST(copies_of_a_heap, never_take_each_others_logs_wherever_they_died) {
 
 // A copy of a heap and of its log is a heap like any other, and from its next session on a copy of its own.
 TEST(copies_of_a_heap, with_their_logs_open_and_go_their_own_ways) {
-    os::simulated_disk one;
+    simulation::simulated_disk one;
     ASSERT_TRUE(work(one, 1, false));
-    os::simulated_disk other;
+    simulation::simulated_disk other;
     put(other, k_heap, bytes_of(one, k_heap));
     put(other, k_log, bytes_of(one, k_log));
     ASSERT_TRUE(work(one, 2, false));

@@ -1,7 +1,7 @@
 // Space that no block needs goes back to the file system: when, and that nothing else does.
 
 #include "alloc/sections.hpp"
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr const char* k_space_path = "dir/heap";
 constexpr std::uint64_t k_space_chunk_bytes = 64 * KiB;
 
-class space_given_back : public testing::TestWithParam<os::tracker_choice> {
+class space_given_back : public testing::TestWithParam<track::tracker_choice> {
 protected:
     void SetUp() override {
         disk_.limit_space(GiB); // so that it counts what is used
@@ -56,13 +56,13 @@ protected:
     }
     [[nodiscard]] std::uint64_t file_bytes() const { return disk_.files().at(k_space_path); }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
 };
 
 INSTANTIATE_TEST_SUITE_P(trackers, space_given_back,
-                         testing::Values(os::tracker_choice::automatic, os::tracker_choice::trap,
-                                         os::tracker_choice::fallback));
+                         testing::Values(track::tracker_choice::automatic, track::tracker_choice::trap,
+                                         track::tracker_choice::fallback));
 
 TEST_P(space_given_back, by_a_checkpoint_and_used_again) {
     std::byte* const kept = allocate(100 * KiB, 1);
@@ -211,8 +211,8 @@ TEST_P(space_given_back, later_when_there_is_no_room_for_holes) {
             if (!done) {
                 EXPECT_EQ(done.why().code, errc::io) << "the heap is poisoned or closed, so nothing may be repeated";
             }
-            const bool no_hole = std::ranges::any_of(disk_.trace(), [](const os::disk_operation& each) {
-                return each.failed && each.what == os::disk_operation::kind::punch;
+            const bool no_hole = std::ranges::any_of(disk_.trace(), [](const simulation::disk_operation& each) {
+                return each.failed && each.what == simulation::disk_operation::kind::punch;
             });
             if (no_hole) {
                 ++without_room;

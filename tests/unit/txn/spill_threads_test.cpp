@@ -1,6 +1,6 @@
 // Threads write to memory while another one's allocations spill it: nothing that they write gets lost.
 
-#include "os/simulated_disk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "txn/engine.hpp"
 
@@ -22,7 +22,7 @@
 namespace remanence::txn {
 namespace {
 
-class spilling_threads : public testing::TestWithParam<os::tracker_choice> {
+class spilling_threads : public testing::TestWithParam<track::tracker_choice> {
 protected:
     void SetUp() override { open(); }
     void open() {
@@ -44,14 +44,14 @@ protected:
         return static_cast<std::uint64_t*>(engine_->allocate(bytes, 16, why));
     }
 
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     test::failing_files files_{disk_};
     std::unique_ptr<engine> engine_;
 };
 
 INSTANTIATE_TEST_SUITE_P(trackers, spilling_threads,
-                         testing::Values(os::tracker_choice::scan, os::tracker_choice::trap,
-                                         os::tracker_choice::fallback));
+                         testing::Values(track::tracker_choice::scan, track::tracker_choice::trap,
+                                         track::tracker_choice::fallback));
 
 /// A block that one thread writes to, and what it has written there.
 class written_block {

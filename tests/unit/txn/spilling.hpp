@@ -2,8 +2,8 @@
 // Depends on the engine.
 #pragma once
 
-#include "os/private_copies.hpp"
-#include "os/simulated_disk.hpp"
+#include "track/private_copies.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ inline constexpr const char* k_spill_path = "dir/heap";
 inline constexpr std::uint64_t k_spill_chunk_bytes = 64 * KiB;
 inline constexpr std::uint64_t k_budget = 8 * k_spill_chunk_bytes; // the least there is
 
-class spilling : public testing::TestWithParam<os::tracker_choice> {
+class spilling : public testing::TestWithParam<track::tracker_choice> {
 protected:
     void SetUp() override {
         disk_.limit_space(GiB); // so that it counts what is used
@@ -79,12 +79,12 @@ protected:
     }
     /// Of what the program wrote: what the kernel cannot take back.
     std::uint64_t bytes_in_memory(const std::byte* from, std::uint64_t bytes) {
-        auto copies = os::private_copies::create(engine_->base());
+        auto copies = track::private_copies::create(engine_->base());
         EXPECT_TRUE(copies);
-        std::vector<os::page_run> runs;
+        std::vector<track::page_run> runs;
         EXPECT_TRUE(copies->append_sparse({align_down(engine_->offset_of(from), k_page_bytes), bytes}, runs));
         std::uint64_t found = 0;
-        for (const os::page_run& run : runs)
+        for (const track::page_run& run : runs)
             found += run.bytes;
         return found;
     }
@@ -99,7 +99,7 @@ protected:
     }
 
     static constexpr std::uint64_t k_block_bytes = 40 * KiB;
-    os::simulated_disk disk_;
+    simulation::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
     std::uint64_t log_limit_bytes_ = 256 * MiB;
     std::uint64_t budget_ = k_budget;
@@ -109,6 +109,6 @@ protected:
 };
 
 inline const auto k_spill_trackers =
-    testing::Values(os::tracker_choice::scan, os::tracker_choice::trap, os::tracker_choice::fallback);
+    testing::Values(track::tracker_choice::scan, track::tracker_choice::trap, track::tracker_choice::fallback);
 
 } // namespace remanence::txn

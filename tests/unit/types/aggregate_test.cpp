@@ -1,4 +1,4 @@
-#include <remanence/detail/aggregate.hpp>
+#include <remanence/types/detail/aggregate.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <remanence/allocator.hpp>
-#include <remanence/containers.hpp>
+#include <remanence/containers/standard.hpp>
 #include <remanence/error.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tagged_allocator.hpp"
 
-#include <remanence/detail/construct.hpp>
+#include <remanence/types/detail/construct.hpp>
 
 #include <gtest/gtest.h>
 

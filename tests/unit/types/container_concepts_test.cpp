@@ -1,11 +1,11 @@
 // What a program may ask our containers at compile time, as it asks those of the standard library.
 
-#include <remanence/btree_map.hpp>
-#include <remanence/btree_set.hpp>
-#include <remanence/hash_map.hpp>
-#include <remanence/hash_set.hpp>
-#include <remanence/packed_map.hpp>
-#include <remanence/string_pi.hpp>
+#include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/btree_set.hpp>
+#include <remanence/containers/hash_map.hpp>
+#include <remanence/containers/hash_set.hpp>
+#include <remanence/containers/packed_map.hpp>
+#include <remanence/containers/string_pi.hpp>
 
 #include <compare>
 #include <concepts>

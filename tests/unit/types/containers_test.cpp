@@ -1,4 +1,4 @@
-#include <remanence/containers.hpp>
+#include <remanence/containers/standard.hpp>
 
 #include "tagged_allocator.hpp"
 

@@ -1,6 +1,6 @@
 // The concepts, and which reason a type is refused for; that a sentence says it is tested in tests/persistable.
 
-#include <remanence/persistable.hpp>
+#include <remanence/types/persistable.hpp>
 
 #include <remanence/remanence.hpp>
 

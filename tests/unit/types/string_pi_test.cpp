@@ -1,7 +1,7 @@
 // The position-independent string by itself; tests/conformance compares it with the standard's.
 
-#include <remanence/containers.hpp>
-#include <remanence/string_pi.hpp>
+#include <remanence/containers/standard.hpp>
+#include <remanence/containers/string_pi.hpp>
 
 #include "moving_arena.hpp"
 #include "tagged_allocator.hpp"

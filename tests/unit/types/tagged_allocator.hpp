@@ -2,7 +2,7 @@
 // object lives and fails when told to.
 #pragma once
 
-#include <remanence/detail/construct.hpp>
+#include <remanence/types/detail/construct.hpp>
 
 #include <cstddef>
 #include <map>

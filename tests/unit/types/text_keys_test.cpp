@@ -1,5 +1,5 @@
-#include <remanence/detail/text_keys.hpp>
-#include <remanence/string_pi.hpp>
+#include <remanence/containers/detail/text_keys.hpp>
+#include <remanence/containers/string_pi.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // The sentences that a program with another version of a type is told.
 #include "types/type_difference.hpp"
 
-#include <remanence/containers.hpp>
-#include <remanence/detail/fingerprint.hpp>
-#include <remanence/fragile.hpp>
+#include <remanence/containers/standard.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/fragile.hpp>
 
 #include <gtest/gtest.h>
 

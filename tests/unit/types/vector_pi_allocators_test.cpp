@@ -1,7 +1,7 @@
 // What vector_pi asks of its elements and of allocators other than a heap's: what std::vector asks, and no more.
 
-#include <remanence/string_pi.hpp>
-#include <remanence/vector_pi.hpp>
+#include <remanence/containers/string_pi.hpp>
+#include <remanence/containers/vector_pi.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The position-independent vector by itself; tests/conformance compares it with the standard's.
 
-#include <remanence/string_pi.hpp>
-#include <remanence/vector_pi.hpp>
+#include <remanence/containers/string_pi.hpp>
+#include <remanence/containers/vector_pi.hpp>
 
 #include "moving_arena.hpp"
 #include "tagged_allocator.hpp"

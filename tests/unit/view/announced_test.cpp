@@ -223,7 +223,7 @@ TEST(announced_pages, are_all_there_once_and_in_order) {
         }
         std::set<std::uint64_t> found;
         std::uint64_t last_end = 0;
-        for (const os::page_run& run : pages.runs()) {
+        for (const track::page_run& run : pages.runs()) {
             EXPECT_TRUE(found.empty() || run.offset > last_end) << "runs touch, or are out of order";
             last_end = run.end();
             for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page)
@@ -246,7 +246,7 @@ TEST(announced_pages, announced_over_and_over_take_no_more_room) {
 }
 
 TEST(announced_pages, what_is_left_without_some) {
-    using runs = std::vector<os::page_run>;
+    using runs = std::vector<track::page_run>;
     const runs all{{0, 4096}, {8192, 40960}, {61440, 4096}};
     EXPECT_EQ(without(all, {}), all);
     EXPECT_EQ(without({}, all), runs{});

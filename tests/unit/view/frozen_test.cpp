@@ -3,7 +3,7 @@
 
 #include "unit/view/view_fixture.hpp"
 
-#include "os/private_copies.hpp"
+#include "track/private_copies.hpp"
 
 #include <random>
 
@@ -118,12 +118,12 @@ TEST_P(frozen_twins, leave_no_private_copies_behind_once_settled) {
     thaw();
     ASSERT_TRUE(view_->settle_some(commit_scope::declared, 10 * k_chunk_pages));
     const auto committed = memory();
-    std::vector<os::page_run> copies;
-    auto all = os::private_copies::create(base());
+    std::vector<track::page_run> copies;
+    auto all = track::private_copies::create(base());
     ASSERT_TRUE(all);
     ASSERT_TRUE(all->append({k_chunk, 2 * k_chunk}, copies));
     std::uint64_t left = 0;
-    for (const os::page_run& run : copies)
+    for (const track::page_run& run : copies)
         left += run.bytes / k_page_bytes;
     EXPECT_LE(left, 2U); // one that the trap tracker writes for the sake of mappings
     EXPECT_EQ(memory(), committed);

@@ -396,7 +396,7 @@ TEST_P(memory_view_of_many_runs, nothing_is_to_be_spilled_to_where_it_cannot_mov
     ASSERT_TRUE(view_->find_spillable({}));
     auto pages = view_->pages_to_spill(1);
     ASSERT_TRUE(pages);
-    EXPECT_EQ(*pages, (std::vector<os::page_run>{{k_chunk, k_chunk}}));
+    EXPECT_EQ(*pages, (std::vector<track::page_run>{{k_chunk, k_chunk}}));
     ASSERT_TRUE(store_->hold_early(1));
     for (const std::uint64_t chunk : {std::uint64_t{5}, k_rotten}) {
         base()[chunk * k_chunk] = std::byte{1};

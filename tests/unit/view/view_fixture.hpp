@@ -14,7 +14,7 @@ namespace remanence::view {
 using store::k_chunk;
 using store::k_chunk_pages;
 
-class view_with_tracker : public store::store_on_disk, public testing::WithParamInterface<os::tracker_choice> {
+class view_with_tracker : public store::store_on_disk, public testing::WithParamInterface<track::tracker_choice> {
 protected:
     void SetUp() override {
         store_on_disk::SetUp();
@@ -81,13 +81,13 @@ protected:
     fresh_contents fresh_ = fresh_contents::at_home; // of collect()
 };
 
-inline std::string name_of_tracker(const testing::TestParamInfo<os::tracker_choice>& tier) {
-    return tier.param == os::tracker_choice::scan   ? "scan"
-           : tier.param == os::tracker_choice::trap ? "trap"
+inline std::string name_of_tracker(const testing::TestParamInfo<track::tracker_choice>& tier) {
+    return tier.param == track::tracker_choice::scan   ? "scan"
+           : tier.param == track::tracker_choice::trap ? "trap"
                                                     : "fallback";
 }
 
 inline const auto k_all_trackers =
-    testing::Values(os::tracker_choice::scan, os::tracker_choice::trap, os::tracker_choice::fallback);
+    testing::Values(track::tracker_choice::scan, track::tracker_choice::trap, track::tracker_choice::fallback);
 
 } // namespace remanence::view

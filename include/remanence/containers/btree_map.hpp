@@ -1,0 +1,188 @@
+// Ordered maps for pages and caches: B-trees with the interface of std::map and std::multimap. What holds for all of
+// them (complexity, invalidation, exceptions, allocators) is said in btree_set.hpp. Depends on the standard library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/containers/detail/btree_container.hpp>
+#include <remanence/containers/detail/btree_layout.hpp>
+#include <remanence/containers/detail/btree_structure.hpp>
+#include <remanence/containers/detail/deduction.hpp>
+#include <remanence/containers/detail/map_interface.hpp>
+#include <remanence/types/detail/position_independent.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace remanence {
+
+namespace detail {
+template <class Key, class Value, class Compare, class Alloc, std::size_t NodeBytes>
+using btree_map_base =
+    map_interface<Value,
+                  btree_container<btree_traits<Key, std::pair<const Key, Value>, Compare, Alloc, NodeBytes, true>>>;
+} // namespace detail
+
+/// As std::map. `NodeBytes`: size of a leaf, which holds at least four elements; 0: 512, or more for large elements.
+template <class Key, class Value, class Compare = std::less<>, class Allocator = allocator<std::pair<const Key, Value>>,
+          std::size_t NodeBytes = 0>
+class btree_map : public detail::btree_map_base<Key, Value, Compare, Allocator, NodeBytes> {
+    using base = detail::btree_map_base<Key, Value, Compare, Allocator, NodeBytes>;
+
+public:
+    using typename base::value_type;
+
+    /// Those of std::map, and with `sorted_unique` before a range: throws errc::invalid_argument when that is not so.
+    using base::base;
+    btree_map() = default;
+    btree_map(std::initializer_list<value_type> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
+    btree_map& operator=(std::initializer_list<value_type> all) {
+        base::operator=(all);
+        return *this;
+    }
+    friend void swap(btree_map& a, btree_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+};
+
+/// As std::multimap. Equivalent keys stay in the order of their insertion, but for hints.
+template <class Key, class Value, class Compare = std::less<>, class Allocator = allocator<std::pair<const Key, Value>>,
+          std::size_t NodeBytes = 0>
+class btree_multimap
+    : public detail::btree_container<
+          detail::btree_traits<Key, std::pair<const Key, Value>, Compare, Allocator, NodeBytes, false>> {
+    using base = detail::btree_container<
+        detail::btree_traits<Key, std::pair<const Key, Value>, Compare, Allocator, NodeBytes, false>>;
+
+public:
+    using mapped_type = Value;
+    using typename base::const_iterator;
+    using typename base::iterator;
+    using typename base::value_type;
+
+    /// Those of std::multimap, and with `sorted_equivalent` before a range: throws errc::invalid_argument when that is
+    /// not so.
+    using base::base;
+    btree_multimap() = default;
+    btree_multimap(std::initializer_list<value_type> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
+    btree_multimap& operator=(std::initializer_list<value_type> all) {
+        base::operator=(all);
+        return *this;
+    }
+    friend void swap(btree_multimap& a, btree_multimap& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+
+    using base::insert;
+    template <class Pair>
+        requires(std::is_constructible_v<value_type, Pair &&> && !std::same_as<std::remove_cvref_t<Pair>, value_type>)
+    iterator insert(Pair&& value) {
+        return this->emplace(std::forward<Pair>(value));
+    }
+    template <class Pair>
+        requires(std::is_constructible_v<value_type, Pair &&> && !std::same_as<std::remove_cvref_t<Pair>, value_type>)
+    iterator insert(const_iterator hint, Pair&& value) {
+        return this->emplace_hint(hint, std::forward<Pair>(value));
+    }
+};
+
+/// Erases all that `predicate` is true of; returns how many. O(n).
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes, class Predicate>
+std::size_t erase_if(btree_map<Key, Value, Compare, Allocator, NodeBytes>& from, Predicate predicate) {
+    return detail::erase_one_by_one(from, predicate);
+}
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes, class Predicate>
+std::size_t erase_if(btree_multimap<Key, Value, Compare, Allocator, NodeBytes>& from, Predicate predicate) {
+    return detail::erase_one_by_one(from, predicate);
+}
+
+template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
+btree_map(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
+    -> btree_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                 Compare, Allocator>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_allocator Allocator>
+btree_map(Iterator, Iterator, Allocator)
+    -> btree_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                 std::less<>, Allocator>;
+template <class Key, class Value, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::pair<const Key, Value>>>
+btree_map(std::initializer_list<std::pair<Key, Value>>, Compare = Compare(), Allocator = Allocator())
+    -> btree_map<std::remove_const_t<Key>, Value, Compare, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+btree_map(std::initializer_list<std::pair<Key, Value>>, Allocator)
+    -> btree_map<std::remove_const_t<Key>, Value, std::less<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::ranges::range_value_t<Range>>>
+btree_map(from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> btree_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                 detail::deduced_mapped<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+btree_map(from_range_t, Range&&, Allocator)
+    -> btree_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                 detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+btree_map(const btree_map<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
+    -> btree_map<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
+
+template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
+btree_multimap(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
+    -> btree_multimap<detail::deduced_key<std::iter_value_t<Iterator>>,
+                      detail::deduced_mapped<std::iter_value_t<Iterator>>, Compare, Allocator>;
+template <detail::input_iterator_of_std Iterator, detail::deduced_allocator Allocator>
+btree_multimap(Iterator, Iterator, Allocator)
+    -> btree_multimap<detail::deduced_key<std::iter_value_t<Iterator>>,
+                      detail::deduced_mapped<std::iter_value_t<Iterator>>, std::less<>, Allocator>;
+template <class Key, class Value, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = allocator<std::pair<const Key, Value>>>
+btree_multimap(std::initializer_list<std::pair<Key, Value>>, Compare = Compare(), Allocator = Allocator())
+    -> btree_multimap<std::remove_const_t<Key>, Value, Compare, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+btree_multimap(std::initializer_list<std::pair<Key, Value>>, Allocator)
+    -> btree_multimap<std::remove_const_t<Key>, Value, std::less<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_function Compare = std::less<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::ranges::range_value_t<Range>>>
+btree_multimap(from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> btree_multimap<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                      detail::deduced_mapped<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+btree_multimap(from_range_t, Range&&, Allocator)
+    -> btree_multimap<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                      detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+btree_multimap(const btree_multimap<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
+    -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
+
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::is_known_self_contained<btree_map<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::is_known_self_contained<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};
+
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : std::type_identity<detail::type_list<Key, Value, Compare>> {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : std::type_identity<detail::type_list<Key, Value, Compare>> {};
+
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::structure_of<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_structure<btree_map<Key, Value, Compare, Allocator, NodeBytes>> {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::structure_of<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_structure<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> {};
+
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::class_contents<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_fingerprint<std::pair<const Key, Value>, NodeBytes, Key, Value, Compare> {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::class_contents<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_fingerprint<std::pair<const Key, Value>, NodeBytes, Key, Value, Compare> {};
+
+} // namespace remanence

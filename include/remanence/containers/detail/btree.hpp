@@ -1,0 +1,569 @@
+// The tree behind the ordered containers: a B-tree with elements in all nodes. Depends on the standard library only.
+//
+//  T1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and only
+//      while it is taken apart; a tree without elements has no node.
+//  T2  A node that is full gives elements to a neighbour before it is split; one with fewer than half its slots in use is
+//      joined with a neighbour when an erasure leaves it so and both fit into one. Insertions at either end leave full
+//      nodes behind, so that what comes sorted is packed.
+//  T3  Whatever throws (comparator, constructor, allocator) does so before elements move: B3. A split that lacks memory
+//      for its next step leaves a tree with other nodes and the same elements.
+//  T4  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
+//      references. Nodes do not know which child they are, so that a split writes to few other nodes.
+#pragma once
+
+#include <remanence/detail/announcer.hpp>
+#include <remanence/containers/detail/btree_iterator.hpp>
+#include <remanence/containers/detail/btree_node.hpp>
+#include <remanence/containers/detail/kept_allocator.hpp>
+#include <remanence/containers/detail/text_keys.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace remanence::detail {
+
+/// Look into trees: heap::verify(), and tests, which define the second.
+template <class Container>
+struct btree_structure;
+struct btree_inspector;
+
+template <class Key, class Value, class Compare, class Alloc, std::size_t NodeBytes>
+class btree {
+public:
+    using nodes = btree_nodes<Value, NodeBytes>;
+    using steps = btree_steps<nodes>;
+    using node = btree_node;
+    using place = btree_place;
+    using announce_to = announcer<Alloc>;
+
+    using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_btree_inline_bytes>>;
+
+    btree(const Compare& compare, const Alloc& alloc) : compare_(compare), alloc_(alloc) {}
+    btree(const btree&) = delete;
+    btree& operator=(const btree&) = delete;
+    ~btree() { destroy_all(); }
+
+    [[nodiscard]] static const Key& key_of(const Value& value) noexcept { return key_of_element<Key>(value); }
+    [[nodiscard]] static const Key& key_at(const place& at) noexcept { return key_of(nodes::value(at.node, at.index)); }
+
+    [[nodiscard]] const Compare& compare() const noexcept { return compare_; }
+    [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Tells `read` of the nodes, a level at a time from that below the root on, sorted by address. It may read those before.
+    template <class Read>
+    void for_each_level(const Read& read) const {
+        std::vector<node*> level;
+        if (node* const root = root_.get())
+            level.push_back(root);
+        while (!level.empty() && level.front()->height != 0) { // T1
+            std::vector<node*> below;
+            for (node* const n : level) {
+                for (std::size_t i = 0; i <= n->count; ++i)
+                    below.push_back(nodes::child(n, i));
+            }
+            std::sort(below.begin(), below.end());
+            read(below);
+            level = std::move(below);
+        }
+    }
+    [[nodiscard]] place first() const noexcept { return {first_.get(), 0}; }
+    [[nodiscard]] place end() const noexcept {
+        node* const last = last_.get();
+        return {last, last == nullptr ? std::size_t{0} : last->count};
+    }
+
+    /// What the comparator says of two keys.
+    template <class A, class B>
+    [[nodiscard]] bool is_less(const A& a, const B& b) const {
+        return less_keys(compare_, a, b);
+    }
+
+    /// Where a descent ended: in a leaf, where such a key would be inserted, and at the element that is there or next.
+    struct search {
+        place leaf;
+        place found; ///< or the end
+    };
+    /// At the first element that is not less than `key`.
+    template <class K>
+    [[nodiscard]] search lower(const K& key) const {
+        return descend([&](const Key& other) { return is_less(other, key); });
+    }
+    /// At the first element that is greater than `key`.
+    template <class K>
+    [[nodiscard]] search upper(const K& key) const {
+        return descend([&](const Key& other) { return !is_less(key, other); });
+    }
+
+    /// Inserts where a search, or leaf_before(), said. Returns where the element is. std::bad_alloc: nothing happened.
+    place put(place leaf, detached& element) {
+        return put_slot(leaf, [&] { return element.release(); });
+    }
+    /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
+    template <class Release>
+    place put_slot(place leaf, Release&& release) {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        if (leaf.node == nullptr) {
+            leaf = {new_node(0, nodes::k_capacity_first), 0};
+            root_.set(leaf.node);
+            first_.set(leaf.node);
+            last_.set(leaf.node);
+        } else if (leaf.node->count == leaf.node->capacity) {
+            leaf = make_room(leaf, announce);
+        }
+        node* const n = leaf.node;
+        announce_node(n, announce);
+        nodes::move(n, leaf.index, n, leaf.index + 1, n->count - leaf.index);
+        nodes::move(release(), nodes::slot(n, leaf.index));
+        ++n->count;
+        ++size_;
+        return leaf;
+    }
+
+    /// Destroys an element; returns the place of the next.
+    place erase(place at) noexcept {
+        Alloc where = alloc();
+        return remove(at, [&](void* slot) { nodes::destroy(where, slot); });
+    }
+    /// Moves an element into a raw slot; returns the place of the next.
+    place take(place at, void* into) noexcept {
+        return remove(at, [&](void* slot) { nodes::move(slot, into); });
+    }
+
+    /// Whether this is an address in one of the nodes. O(nodes).
+    [[nodiscard]] bool has_in_nodes(const void* address) const noexcept {
+        return root_.get() != nullptr && is_below(root_.get(), address);
+    }
+
+    void clear() noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        destroy_all();
+        forget();
+    }
+
+    /// Takes everything from a tree whose allocator is equal, and leaves that empty. This one must be empty.
+    void steal(btree& other) noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce(&other, sizeof other);
+        root_.set(other.root_.get());
+        first_.set(other.first_.get());
+        last_.set(other.last_.get());
+        size_ = other.size_;
+        other.forget();
+    }
+    /// All but comparators and allocators, which are equal.
+    void swap_elements(btree& other) noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce(&other, sizeof other);
+        swap_links(root_, other.root_);
+        swap_links(first_, other.first_);
+        swap_links(last_, other.last_);
+        std::swap(size_, other.size_);
+    }
+    void set_compare(const Compare& compare) {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        compare_ = compare;
+    }
+    void swap_compare(btree& other) {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce(&other, sizeof other);
+        using std::swap;
+        swap(compare_, other.compare_);
+    }
+    /// With an empty tree only.
+    void set_alloc(const Alloc& alloc) noexcept { alloc_.set(alloc); }
+    void swap_alloc(btree& other) noexcept {
+        const Alloc kept = alloc();
+        alloc_.set(other.alloc());
+        other.alloc_.set(kept);
+    }
+
+private:
+    template <class Container>
+    friend struct btree_structure;
+    friend btree_inspector;
+    template <class Nodes> // a template, since Value may still be incomplete here
+    using node_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Nodes::unit>;
+
+    /// Closes a slot that `empty` makes raw; returns the place of the next element.
+    template <class Empty>
+    place remove(place at, const Empty& empty) noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce_node(at.node, announce);
+        empty(nodes::slot(at.node, at.index));
+        const bool is_inner = at.node->height != 0;
+        if (is_inner) { // the one before, which is in a leaf, takes its slot
+            place before = steps::behind(nodes::child(at.node, at.index));
+            --before.index;
+            announce_node(before.node, announce);
+            nodes::move(nodes::slot(before.node, before.index), nodes::slot(at.node, at.index));
+            at = before;
+        }
+        nodes::move(at.node, at.index + 1, at.node, at.index, at.node->count - at.index - 1);
+        --at.node->count;
+        --size_;
+        at = steps::settled(fill(at, announce));
+        return is_inner ? steps::next(at) : at;
+    }
+
+    static void swap_links(link<node>& a, link<node>& b) noexcept {
+        node* const kept = a.get();
+        a.set(b.get());
+        b.set(kept);
+    }
+    void forget() noexcept {
+        root_.set(nullptr);
+        first_.set(nullptr);
+        last_.set(nullptr);
+        size_ = 0;
+    }
+
+    [[nodiscard]] node* new_node(std::size_t height, std::size_t capacity = nodes::k_capacity) {
+        node_alloc<nodes> where(alloc());
+        const std::size_t units = height == 0 ? nodes::leaf_units(capacity) : nodes::k_inner_units;
+        node* const n = ::new (static_cast<void*>(where.allocate(units))) node;
+        n->capacity = static_cast<std::uint16_t>(capacity);
+        n->height = static_cast<std::uint16_t>(height);
+        return n;
+    }
+    void free_node(node* n) noexcept {
+        node_alloc<nodes> where(alloc());
+        where.deallocate(reinterpret_cast<typename nodes::unit*>(n), nodes::units_of(n));
+    }
+    static void announce_node(const node* n, const announce_to& announce) noexcept { announce(n, nodes::bytes_of(n)); }
+    static void adopt(node* parent, std::size_t index, node* child, const announce_to& announce) noexcept {
+        announce(child, sizeof *child);
+        nodes::set_child(parent, index, child);
+    }
+
+    [[nodiscard]] static bool is_below(node* n, const void* address) noexcept { // NOLINT(misc-no-recursion): likewise
+        const std::less<> before;
+        const auto* const begin = reinterpret_cast<const std::byte*>(n);
+        if (!before(address, begin) && before(address, begin + nodes::bytes_of(n)))
+            return true;
+        for (std::size_t i = 0; n->height != 0 && i <= n->count; ++i) {
+            if (is_below(nodes::child(n, i), address))
+                return true;
+        }
+        return false;
+    }
+
+    void destroy_all() noexcept {
+        if (node* const root = root_.get())
+            destroy(root);
+    }
+    void destroy(node* n) noexcept { // NOLINT(misc-no-recursion): as deep as the tree is high
+        if constexpr (nodes::template is_destroyed_v<Alloc>) {
+            Alloc where = alloc();
+            for (std::size_t i = 0; i != n->count; ++i)
+                nodes::destroy(where, nodes::slot(n, i));
+        }
+        for (std::size_t i = 0; n->height != 0 && i <= n->count; ++i)
+            destroy(nodes::child(n, i));
+        free_node(n);
+    }
+
+    /// The first slot of `n` of which `is_before` is not true; it is true of all before that one.
+    template <class Before>
+    [[nodiscard]] static std::size_t first_not(node* n, const Before& is_before) {
+        std::size_t from = 0;
+        std::size_t left = n->count;
+        if constexpr (std::is_arithmetic_v<Key>) { // without a branch that depends on the outcome
+            constexpr std::size_t k_counted = 8;
+            while (left > k_counted) {
+                const std::size_t half = left / 2;
+                from = is_before(key_at({n, from + half - 1})) ? from + half : from;
+                left -= half;
+            }
+            if (n->count < k_counted) {
+                while (from != n->count && is_before(key_at({n, from})))
+                    ++from;
+                return from;
+            }
+            from = std::min(from, n->count - k_counted); // the last ones are counted without waiting for each other
+            std::size_t before = from;
+            for (std::size_t i = 0; i != k_counted; ++i)
+                before += is_before(key_at({n, from + i})) ? 1U : 0U;
+            return before;
+        } else { // with the fewest comparisons, the next of which the processor begins ahead
+            while (left != 0) {
+                const std::size_t half = left / 2;
+                if (is_before(key_at({n, from + half}))) {
+                    from += half + 1;
+                    left -= half + 1;
+                } else {
+                    left = half;
+                }
+            }
+            return from;
+        }
+    }
+    template <class Before>
+    [[nodiscard]] search descend(const Before& is_before) const {
+        search result{{root_.get(), 0}, end()};
+        place& at = result.leaf;
+        while (at.node != nullptr) {
+            at.index = first_not(at.node, is_before);
+            if (at.index != at.node->count)
+                result.found = at;
+            if (at.node->height == 0)
+                break;
+            at.node = nodes::child(at.node, at.index);
+        }
+        return result;
+    }
+
+    /// Makes a full node not full. Returns where the place is now; with an inner node, whose child there is to be split,
+    /// that child may be below another one afterwards.
+    place make_room(place at, const announce_to& announce) { // NOLINT(misc-no-recursion): to the root
+        node* const n = at.node;
+        announce_node(n, announce);
+        if (n->parent.get() == nullptr)
+            return n->capacity < nodes::k_capacity ? grow(at) : split(at, nullptr, announce);
+        if (give_left(at, announce) || give_right(at, announce))
+            return at;
+        node* const parent = n->parent.get();
+        if (parent->count == nodes::k_capacity)
+            make_room({parent, nodes::index_of(parent, n)}, announce);
+        return split(at, n->parent.get(), announce);
+    }
+
+    /// A root that is a leaf gets a larger one.
+    place grow(place at) {
+        node* const small = at.node;
+        node* const large = new_node(0, std::min<std::size_t>(std::size_t{2} * small->capacity, nodes::k_capacity));
+        nodes::move(small, 0, large, 0, small->count);
+        large->count = small->count;
+        root_.set(large);
+        first_.set(large);
+        last_.set(large);
+        free_node(small);
+        return {large, at.index};
+    }
+
+    /// How many of `room` free slots to fill: all, when the insertion is at the far end (T2).
+    static std::size_t share(std::size_t room, bool is_far) noexcept {
+        return std::max<std::size_t>(is_far ? room : room / 2, 1);
+    }
+    bool give_left(place& at, const announce_to& announce) noexcept {
+        node* const n = at.node;
+        node* const parent = n->parent.get();
+        const std::size_t index = nodes::index_of(parent, n);
+        if (index == 0)
+            return false;
+        node* const left = nodes::child(parent, index - 1);
+        const std::size_t room = nodes::k_capacity - left->count;
+        if (room == 0)
+            return false;
+        // With the last one an inner node would be left without elements.
+        const std::size_t given = std::min<std::size_t>(share(room, at.index == n->count), n->count - 1U);
+        if (at.index < given && left->count + given == nodes::k_capacity)
+            return false;
+        move_left(parent, index - 1, given, announce);
+        at = at.index >= given ? place{n, at.index - given} : place{left, left->count + at.index + 1 - given};
+        return true;
+    }
+    bool give_right(place& at, const announce_to& announce) noexcept {
+        node* const n = at.node;
+        node* const parent = n->parent.get();
+        const std::size_t index = nodes::index_of(parent, n);
+        if (index == parent->count)
+            return false;
+        node* const right = nodes::child(parent, index + 1);
+        const std::size_t room = nodes::k_capacity - right->count;
+        if (room == 0)
+            return false;
+        const std::size_t given = std::min<std::size_t>(share(room, at.index == 0), n->count - 1U);
+        if (at.index > n->count - given && right->count + given == nodes::k_capacity)
+            return false;
+        move_right(parent, index, given, announce);
+        if (at.index > n->count)
+            at = {right, at.index - n->count - 1};
+        return true;
+    }
+
+    /// Moves the first `count` elements of the child behind the separator `index` to the one before it: the separator
+    /// goes along, and the last of them takes its slot.
+    void move_left(node* parent, std::size_t index, std::size_t count, const announce_to& announce) noexcept {
+        node* const left = nodes::child(parent, index);
+        node* const right = nodes::child(parent, index + 1);
+        announce_three(left, parent, right, announce);
+        nodes::move(nodes::slot(parent, index), nodes::slot(left, left->count));
+        nodes::move(right, 0, left, left->count + 1U, count - 1);
+        nodes::move(nodes::slot(right, count - 1), nodes::slot(parent, index));
+        nodes::move(right, count, right, 0, right->count - count);
+        if (left->height != 0) {
+            for (std::size_t i = 0; i != count; ++i)
+                adopt(left, left->count + 1U + i, nodes::child(right, i), announce);
+            std::int64_t* const all = nodes::children(right);
+            std::copy(all + count, all + right->count + 1, all);
+        }
+        left->count = static_cast<std::uint16_t>(left->count + count);
+        right->count = static_cast<std::uint16_t>(right->count - count);
+    }
+    /// The last `count` the other way.
+    void move_right(node* parent, std::size_t index, std::size_t count, const announce_to& announce) noexcept {
+        node* const left = nodes::child(parent, index);
+        node* const right = nodes::child(parent, index + 1);
+        announce_three(left, parent, right, announce);
+        const std::size_t kept = left->count - count;
+        nodes::move(right, 0, right, count, right->count);
+        nodes::move(nodes::slot(parent, index), nodes::slot(right, count - 1));
+        nodes::move(left, kept + 1, right, 0, count - 1);
+        nodes::move(nodes::slot(left, kept), nodes::slot(parent, index));
+        if (left->height != 0) {
+            std::int64_t* const all = nodes::children(right);
+            std::copy_backward(all, all + right->count + 1, all + right->count + 1 + count);
+            for (std::size_t i = 0; i != count; ++i)
+                adopt(right, i, nodes::child(left, kept + 1 + i), announce);
+        }
+        left->count = static_cast<std::uint16_t>(kept);
+        right->count = static_cast<std::uint16_t>(right->count + count);
+    }
+    static void announce_three(node* left, node* parent, node* right, const announce_to& announce) noexcept {
+        announce_node(left, announce);
+        announce_node(parent, announce);
+        announce_node(right, announce);
+    }
+
+    /// In two, with a separator into the parent, which has room; the root (null: no parent) gets one.
+    place split(place at, node* parent, const announce_to& announce) {
+        node* const n = at.node;
+        node* above = nullptr;
+        if (parent == nullptr)
+            above = new_node(n->height + 1U);
+        node* right = nullptr;
+        try {
+            right = new_node(n->height);
+        } catch (...) {
+            if (above != nullptr)
+                free_node(above);
+            throw;
+        }
+        if (above != nullptr) {
+            nodes::set_child(above, 0, n);
+            root_.set(above);
+            parent = above;
+        }
+        announce_node(parent, announce);
+        if (last_.get() == n)
+            last_.set(right);
+
+        // Left keeps so many, the next is the separator. T2; an inner node is never without elements.
+        const std::size_t least = n->height == 0 ? 0 : 1;
+        const std::size_t kept = at.index == n->count ? n->count - 1 - least : at.index == 0 ? least : n->count / 2U;
+        const std::size_t moved = n->count - kept - 1;
+        const std::size_t index = nodes::index_of(parent, n);
+        nodes::move(parent, index, parent, index + 1, parent->count - index);
+        std::int64_t* const all = nodes::children(parent);
+        std::copy_backward(all + index + 1, all + parent->count + 1, all + parent->count + 2);
+        nodes::set_child(parent, index + 1, right);
+        ++parent->count;
+        nodes::move(nodes::slot(n, kept), nodes::slot(parent, index));
+        nodes::move(n, kept + 1, right, 0, moved);
+        for (std::size_t i = 0; n->height != 0 && i <= moved; ++i)
+            adopt(right, i, nodes::child(n, kept + 1 + i), announce);
+        n->count = static_cast<std::uint16_t>(kept);
+        right->count = static_cast<std::uint16_t>(moved);
+        return at.index <= kept ? at : place{right, at.index - kept - 1};
+    }
+
+    /// After a removal in the leaf: joins nodes that are too empty, up to the root. Returns where the place is now.
+    place fill(place at, const announce_to& announce) noexcept {
+        for (node* n = at.node;;) {
+            node* const parent = n->parent.get();
+            if (parent == nullptr) {
+                if (n->count == 0)
+                    return shrink(at, announce);
+                return at;
+            }
+            if (n->count >= nodes::k_count_least || !join(n, at, announce))
+                return at;
+            n = parent;
+        }
+    }
+    /// The root has no element any more.
+    place shrink(place at, const announce_to& announce) noexcept {
+        node* const old = root_.get();
+        if (old->height == 0) {
+            free_node(old);
+            forget();
+            return {};
+        }
+        node* const child = nodes::child(old, 0);
+        announce(child, sizeof *child);
+        child->parent.set(nullptr);
+        root_.set(child);
+        free_node(old);
+        return at;
+    }
+    /// Whether `n` is one with a neighbour now, so that the parent has one element less. Else it may have got some.
+    bool join(node* n, place& at, const announce_to& announce) noexcept {
+        node* const parent = n->parent.get();
+        const std::size_t index = nodes::index_of(parent, n);
+        node* const left = index != 0 ? nodes::child(parent, index - 1) : nullptr;
+        node* const right = index != parent->count ? nodes::child(parent, index + 1) : nullptr;
+        if (left != nullptr && left->count + 1U + n->count <= nodes::k_capacity) {
+            if (at.node == n)
+                at = {left, left->count + 1U + at.index};
+            append(parent, index - 1, announce);
+            return true;
+        }
+        if (right != nullptr && right->count + 1U + n->count <= nodes::k_capacity) {
+            append(parent, index, announce);
+            return true;
+        }
+        // A queue loses elements at one end: there a node waits until it can be joined.
+        const bool is_leaf = at.node == n;
+        if (right != nullptr && right->count > nodes::k_count_least && (n->count == 0 || !is_leaf || at.index != 0)) {
+            move_left(parent, index, (right->count - n->count + 1U) / 2, announce);
+        } else if (left != nullptr && left->count > nodes::k_count_least &&
+                   (n->count == 0 || !is_leaf || at.index != n->count)) {
+            const std::size_t moved = (left->count - n->count + 1U) / 2;
+            move_right(parent, index - 1, moved, announce);
+            if (is_leaf)
+                at.index += moved;
+        }
+        return false;
+    }
+    /// Appends a separator, and all of the child behind it, to the child before it.
+    void append(node* parent, std::size_t index, const announce_to& announce) noexcept {
+        node* const left = nodes::child(parent, index);
+        node* const right = nodes::child(parent, index + 1);
+        announce_node(left, announce);
+        announce_node(parent, announce);
+        nodes::move(nodes::slot(parent, index), nodes::slot(left, left->count));
+        nodes::move(right, 0, left, left->count + 1U, right->count);
+        for (std::size_t i = 0; left->height != 0 && i <= right->count; ++i)
+            adopt(left, left->count + 1U + i, nodes::child(right, i), announce);
+        left->count = static_cast<std::uint16_t>(left->count + 1U + right->count);
+        nodes::move(parent, index + 1, parent, index, parent->count - index - 1U);
+        std::int64_t* const all = nodes::children(parent);
+        std::copy(all + index + 2, all + parent->count + 1, all + index + 1);
+        --parent->count;
+        if (last_.get() == right)
+            last_.set(left);
+        free_node(right);
+    }
+
+    link<node> root_;
+    link<node> first_; // leaf
+    link<node> last_;  // leaf
+    std::size_t size_ = 0;
+    [[no_unique_address]] Compare compare_;
+    [[no_unique_address]] kept_allocator<Alloc> alloc_;
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,23 @@
+// What the fingerprint of a type says of the B-trees in it: what would make another program read their nodes wrongly.
+// Depends on the standard library only.
+#pragma once
+
+#include <remanence/containers/detail/btree_node.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace remanence::detail {
+
+template <class Value, std::size_t NodeBytes, class... Arguments>
+struct btree_fingerprint {
+    static void write(structure_writer& out) {
+        using nodes = btree_nodes<Value, NodeBytes>;
+        write_list<Arguments...>(out, " <", ">");
+        out.text(" b-tree " + std::to_string(k_btree_layout) + ": " + std::to_string(nodes::k_capacity) +
+                 (nodes::k_is_inline ? " slots" : " links"));
+    }
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,36 @@
+// What the deduction guides of our own containers ask of arguments, as those of the standard do: an allocator is not taken for a
+// comparator, nor a number for a hash. Depends on the standard library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/containers/detail/ranges.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::detail {
+
+template <class T>
+concept deduced_allocator = requires(T& alloc) {
+    typename T::value_type;
+    alloc.allocate(std::size_t{1});
+};
+/// Of a comparator or an equality.
+template <class T>
+concept deduced_function = !deduced_allocator<T>;
+template <class T>
+concept deduced_hash = deduced_function<T> && !std::integral<T>;
+
+/// The arguments of a map of such pairs.
+template <class Pair>
+using deduced_key = std::remove_const_t<typename Pair::first_type>;
+template <class Pair>
+using deduced_mapped = typename Pair::second_type;
+template <class Pair>
+using deduced_map_allocator = allocator<std::pair<const deduced_key<Pair>, deduced_mapped<Pair>>>;
+
+} // namespace remanence::detail

@@ -1,0 +1,22 @@
+// What the fingerprint of a type says of the hash tables in it: what would make another program read them wrongly. Depends
+// on the standard library only.
+#pragma once
+
+#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/containers/detail/hash_table.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace remanence::detail {
+
+template <class Value, class... Arguments>
+struct hash_fingerprint {
+    static void write(structure_writer& out) {
+        write_list<Arguments...>(out, " <", ">");
+        out.text(" hash table " + std::to_string(k_hash_layout) +
+                 (hash_block<Value>::slot::k_is_inline ? " slots" : " links"));
+    }
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,632 @@
+// The table behind hash_map and hash_set: open addressing, its slots in groups of 15, each with a control byte that
+// lies apart. After boost::unordered_flat_map (J. M. López Muñoz), which took control bytes from SwissTable (M. Kulukundis
+// and others). Part of the layout of what programs store. Depends on the standard library only.
+//
+//  H1  There are no buckets and no block, or a power of two of them, at least 4, of which 16 are a group. A block is a byte
+//      for each bucket, 16 or more, then the slots. The first 15 bytes of a group are control bytes of a slot each, the last
+//      is about elements that the group had no room for. The last control byte of all, and what fills up a group, say
+//      "end". Nothing in it depends on the address it lies at: slots are those of element_slot.hpp, the container knows
+//      the block by a distance.
+//  H2  The hash of an element, with the seed that the container stores, chooses its group by all but the last 8 bits;
+//      those give its control byte. An element lies in the first group, of the sequence that begins there (1, then 2,
+//      then 3 … groups further), that was not full when it came, and those before it say so by the bit of the last 3 bits of
+//      its hash. So a look-up ends at a group where that bit is not set, or after the last.
+//  H3  Those bits stay until the elements move to another block. Elements and `room` are thirteen sixteenths of all buckets,
+//      less one for each erasure of an element whose bit its group has: so the bits are renewed before look-ups are long.
+//  H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
+//  H5  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
+//      references.
+#pragma once
+
+#include <remanence/detail/announcer.hpp>
+#include <remanence/containers/detail/element_slot.hpp>
+#include <remanence/containers/detail/fetch_ahead.hpp>
+#include <remanence/containers/detail/hash_bytes.hpp>
+#include <remanence/containers/detail/hash_group.hpp>
+#include <remanence/containers/detail/kept_allocator.hpp>
+#include <remanence/containers/detail/link.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace remanence::detail {
+
+/// The number of this layout and of the hashes; in the fingerprint of each type that has such a container.
+inline constexpr unsigned k_hash_layout = 2;
+
+inline constexpr std::size_t k_hash_inline_bytes = 128;
+inline constexpr std::size_t k_hash_buckets_least = 4;
+
+/// Look into tables: heap::verify(), and tests, which define the second.
+template <class Container>
+struct hash_structure;
+struct hash_inspector;
+
+/// A number that no program can know before. Any thread.
+[[nodiscard]] std::uint64_t random_seed() noexcept;
+
+/// Where an element is; the end of every table is {null, null}.
+struct hash_place {
+    unsigned char* control = nullptr;
+    std::byte* slot = nullptr;
+
+    friend bool operator==(const hash_place& a, const hash_place& b) noexcept { return a.control == b.control; }
+};
+
+/// Everything about a block that depends on the element.
+template <class Value>
+struct hash_block {
+    using slot = element_slot<Value, k_hash_inline_bytes>;
+    static constexpr std::size_t k_slot_alignment = alignof(typename slot::slot_type);
+    static constexpr std::size_t k_alignment = std::max(k_hash_group, k_slot_alignment);
+    /// Moving an element to another slot writes to the first, too.
+    static constexpr bool k_moves_write = slot::k_is_inline && !slot_value<Value>::k_is_bytes;
+
+    /// What blocks are allocated in. No group straddles a cache line.
+    struct alignas(k_alignment) unit {
+        std::byte bytes[k_alignment];
+    };
+    /// Of so many buckets.
+    [[nodiscard]] static std::size_t slots(std::size_t buckets) noexcept {
+        return buckets - buckets / k_hash_group - 1;
+    }
+    [[nodiscard]] static std::size_t slots_offset(std::size_t buckets) noexcept {
+        const std::size_t bytes = ((buckets - 1) / k_hash_group + 1) * k_hash_group;
+        if constexpr (k_slot_alignment <= k_hash_group)
+            return bytes;
+        else
+            return (bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
+    }
+    [[nodiscard]] static std::size_t units(std::size_t buckets) noexcept {
+        return (slots_offset(buckets) + slots(buckets) * slot::k_slot_bytes + sizeof(unit) - 1) / sizeof(unit);
+    }
+    /// Buckets in the address space, a power of two.
+    static constexpr std::size_t k_buckets_max = std::bit_floor((std::size_t{1} << 62) / (slot::k_slot_bytes + 1));
+
+    [[nodiscard]] static Value& value(const hash_place& at) noexcept { return *slot::at(at.slot); }
+    /// Within a group.
+    [[nodiscard]] static hash_place behind(const hash_place& at, std::size_t count) noexcept {
+        return {at.control + count, at.slot + count * slot::k_slot_bytes};
+    }
+    [[nodiscard]] static unsigned char* group_of(const hash_place& at) noexcept {
+        return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
+    }
+
+    static constexpr std::size_t k_line_bytes = 64;
+    /// Lets the slots of a group come, unless they are too much. Where its control bytes are still waited for, the processor
+    /// runs ahead to here if it expects that one of them is needed.
+    static void prefetch(const hash_place& group) noexcept {
+        constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
+        if constexpr (k_bytes <= 4 * k_line_bytes) {
+            for (std::size_t i = 0; i < k_bytes; i += k_line_bytes)
+                __builtin_prefetch(group.slot + i);
+        }
+    }
+
+    /// Where an iterator is and, once it has been incremented, which slots of a few groups had elements then: since no processor
+    /// foresees the end of a group, it is met once in so many.
+    class cursor {
+    public:
+        cursor() = default; // the end
+        explicit cursor(hash_place at, bool is_large = false) noexcept : window_(at), is_large_(is_large) {}
+        /// At the first element from the slot `from` of a group on, or the end.
+        [[nodiscard, gnu::always_inline]] static cursor first(hash_place group, std::size_t from,
+                                                              bool is_large) noexcept {
+            return is_large ? find<true>(group, from) : find<false>(group, from);
+        }
+
+        [[nodiscard]] hash_place place() const noexcept {
+            const auto index = static_cast<std::size_t>(__builtin_ctzll(taken_)); // never 0
+            return {window_.control + index, window_.slot + (index - index / k_hash_group) * slot::k_slot_bytes};
+        }
+        void next() noexcept {
+            do {
+                const std::uint64_t left = taken_ & (taken_ - 1);
+                if (left == 0) {
+                    *this = further(place(), is_large_);
+                    return;
+                }
+                taken_ = left;
+            } while (*place().control == k_slot_empty); // erased meanwhile
+        }
+        /// At the first element behind this one, which may be erased, or the end.
+        [[nodiscard]] cursor following() const noexcept { return cursor(place_further(place()), is_large_); }
+
+    private:
+        static constexpr std::size_t k_group_bytes = k_hash_group_slots * slot::k_slot_bytes;
+
+        cursor(hash_place window, std::uint64_t taken, bool is_large) noexcept
+            : window_(window), taken_(taken), is_large_(is_large) {}
+
+        [[nodiscard, gnu::noinline]] static cursor further(hash_place at, bool is_large) noexcept {
+            const std::size_t index = index_of(at);
+            return first({at.control - index, at.slot - index * slot::k_slot_bytes}, index + 1, is_large);
+        }
+        /// Pure, so that whoever has no use for it does not compute it.
+        [[nodiscard, gnu::pure, gnu::noinline]] static hash_place place_further(hash_place at) noexcept {
+            return further(at, false).place();
+        }
+        [[nodiscard]] static std::size_t index_of(const hash_place& at) noexcept {
+            return static_cast<std::size_t>(at.control - group_of(at));
+        }
+
+        template <bool IsLarge>
+        [[nodiscard, gnu::always_inline]] static cursor find(hash_place group, std::size_t from) noexcept {
+            // In a window. In large tables two, since a processor cannot wait for the lines of more at once.
+            constexpr std::size_t k_groups = IsLarge ? 2 : 4;
+            std::uint64_t wanted = ~std::uint64_t{0} << from;
+            bool ends = false;
+            // An index, since g++ 12 would pack two pointers into a vector, through memory.
+            for (std::size_t passed = 0; !ends; passed += k_groups) {
+                const hash_place window = {group.control + passed * k_hash_group, group.slot + passed * k_group_bytes};
+                if constexpr (IsLarge) {
+                    // The slots of the next window, and the control bytes by which those of later ones will be found.
+                    __builtin_prefetch(window.control + 2 * k_groups * k_hash_group);
+                    for (std::size_t i = k_groups * k_group_bytes; i < 2 * k_groups * k_group_bytes; i += k_line_bytes)
+                        __builtin_prefetch(window.slot + i);
+                }
+                std::uint64_t taken = 0;
+                for (std::size_t i = 0; i != k_groups && !ends; ++i) {
+                    const unsigned char* const one = window.control + i * k_hash_group;
+                    const std::uint32_t end = hash_group::end(one);
+                    taken |= std::uint64_t{(hash_group::empty(one) | end) ^ k_hash_slots_mask} << (i * k_hash_group);
+                    ends = end != 0;
+                }
+                if ((taken & wanted) != 0)
+                    return {window, taken & wanted, IsLarge};
+                wanted = ~std::uint64_t{0};
+            }
+            return {};
+        }
+
+        hash_place window_;       // of the first bit
+        std::uint64_t taken_ = 1; // a bit for a control byte; the lowest that is set is where it is
+        bool is_large_ = false;   // the table: more than a processor keeps at hand, so that memory is asked for early
+    };
+};
+
+/// Forward. Has native pointers: not to be stored in a heap that may move.
+template <class Value, bool IsConst>
+class hash_iterator {
+    using cursor = typename hash_block<Value>::cursor;
+
+public:
+    using iterator_category = std::forward_iterator_tag;
+    using iterator_concept = std::forward_iterator_tag;
+    using value_type = Value;
+    using difference_type = std::ptrdiff_t;
+    using reference = std::conditional_t<IsConst, const Value&, Value&>;
+    using pointer = std::conditional_t<IsConst, const Value*, Value*>;
+
+    hash_iterator() = default;
+    explicit hash_iterator(const cursor& at) noexcept : at_(at) {}
+    explicit hash_iterator(hash_place at) noexcept : at_(at) {}
+    template <bool IsOtherConst>
+        requires(IsConst && !IsOtherConst)
+    hash_iterator(const hash_iterator<Value, IsOtherConst>& other) noexcept // NOLINT(google-explicit-constructor)
+        : at_(other.at_) {}
+
+    [[nodiscard]] reference operator*() const noexcept { return hash_block<Value>::value(place()); }
+    [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }
+    hash_iterator& operator++() noexcept {
+        at_.next();
+        return *this;
+    }
+    hash_iterator operator++(int) noexcept {
+        const hash_iterator before = *this;
+        ++*this;
+        return before;
+    }
+    friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept { return a.place() == b.place(); }
+
+    /// For the container.
+    [[nodiscard]] hash_place place() const noexcept { return at_.place(); }
+    [[nodiscard]] cursor following() const noexcept { return at_.following(); }
+
+private:
+    friend class hash_iterator<Value, !IsConst>;
+
+    cursor at_;
+};
+
+template <class Key, class Value, class Hash, class Equal, class Alloc>
+class hash_table {
+public:
+    using block = hash_block<Value>;
+    using place = hash_place;
+    using cursor = typename block::cursor;
+    using announce_to = announcer<Alloc>;
+    using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_hash_inline_bytes>>;
+
+    hash_table(const Hash& hash, const Equal& equal, const Alloc& alloc) : hash_(hash), equal_(equal), alloc_(alloc) {}
+    hash_table(const hash_table&) = delete;
+    hash_table& operator=(const hash_table&) = delete;
+    ~hash_table() { destroy_all(); }
+
+    [[nodiscard]] static const Key& key_of(const Value& value) noexcept { return key_of_element<Key>(value); }
+
+    [[nodiscard]] const Hash& hash() const noexcept { return hash_; }
+    [[nodiscard]] const Equal& equal() const noexcept { return equal_; }
+    [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
+    [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
+    /// Not a window from the beginning: an iterator that was never incremented knows of no element but its own, and an insertion cannot
+    /// make that untrue.
+    [[nodiscard]] cursor first() const noexcept {
+        const bool is_large = size_ * 4 > buckets_ && buckets_ * block::slot::k_slot_bytes > k_cached_bytes;
+        return size_ == 0 ? cursor() : cursor(cursor::first(at(0), 0, false).place(), is_large);
+    }
+    [[nodiscard]] static place end() noexcept { return {}; }
+    /// How many elements so many buckets take.
+    [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
+        return buckets / 16 * 13 + buckets % 16 * 13 / 16;
+    }
+    /// The least number of buckets that a table may have, and not less than this, or 0. Throws std::length_error.
+    [[nodiscard]] static std::size_t buckets_at_least(std::size_t buckets) {
+        if (buckets > block::k_buckets_max)
+            throw std::length_error("too many buckets for a hash table");
+        return buckets == 0 ? 0 : std::max(std::bit_ceil(buckets), k_hash_buckets_least);
+    }
+    /// The least number of buckets for so many elements. Throws std::length_error.
+    [[nodiscard]] static std::size_t buckets_for(std::size_t elements) {
+        if (elements > elements_max(block::k_buckets_max))
+            throw std::length_error("too many elements for a hash table");
+        const std::size_t buckets = buckets_at_least(std::max(elements, std::size_t{1}));
+        return elements_max(buckets) >= elements ? buckets : 2 * buckets;
+    }
+
+    template <class K>
+    [[nodiscard]] std::uint64_t hash_of(const K& key) const noexcept(is_nothrow_hash_v<K>) {
+        if constexpr (std::invocable<const Hash&, const K&, std::uint64_t>)
+            return hash_(key, seed_);
+        else
+            return hash_number(hash_(key), seed_);
+    }
+    template <class K>
+    [[nodiscard]] place find(const K& key) const {
+        return size_ == 0 ? end() : find(key, hash_of(key));
+    }
+    template <class K>
+    [[nodiscard]] place find(const K& key, std::uint64_t hash) const {
+        if (size_ == 0)
+            return end();
+        place found;
+        return is_decided(at(probe(*this, hash).group()), key, hash, found) ? found : find_further(key, hash);
+    }
+
+    // What a look-up of a hash is going to read, in three steps, each of which reads what the one before has fetched: the control bytes
+    // of its first group; the first slot that is likely to have the element; what that has outside itself.
+
+    [[gnu::always_inline]] void fetch_group(std::uint64_t hash) const noexcept {
+        if (size_ != 0)
+            __builtin_prefetch(at(probe(*this, hash).group()).control);
+    }
+    [[gnu::always_inline]] void fetch_slot(std::uint64_t hash) const noexcept {
+        place likely;
+        if (find_likely(hash, likely))
+            fetch_ahead(likely.slot, block::slot::k_slot_bytes);
+    }
+    [[gnu::always_inline]] void fetch_outside(std::uint64_t hash) const noexcept {
+        place likely;
+        if (!find_likely(hash, likely))
+            return;
+        if constexpr (block::slot::k_is_inline)
+            memory_outside<Value>::fetch(block::value(likely));
+        else
+            fetch_ahead(std::addressof(block::value(likely)), sizeof(Value));
+    }
+
+    /// Inserts an element that is not there. Returns where it is. When it throws, nothing happened.
+    place put(std::uint64_t hash, detached& element) {
+        return put_slot(hash, [&] { return element.release(); });
+    }
+    /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
+    template <class Release>
+    place put_slot(std::uint64_t hash, Release&& release) {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        if (room_ == 0)
+            grow();
+        const place to = claim(hash, announce);
+        announce(to.slot, block::slot::k_slot_bytes);
+        block::slot::move(release(), to.slot);
+        --room_;
+        ++size_;
+        return to;
+    }
+
+    /// Destroys an element.
+    void erase(place at) noexcept {
+        const announce_to announce(alloc());
+        if constexpr (block::slot::template is_destroyed_v<Alloc>) {
+            announce(at.slot, block::slot::k_slot_bytes);
+            Alloc where = alloc();
+            block::slot::destroy(where, at.slot);
+        }
+        leave(at, announce);
+    }
+    /// Moves an element into a raw slot.
+    void take(place at, void* into) noexcept {
+        const announce_to announce(alloc());
+        if constexpr (block::k_moves_write)
+            announce(at.slot, block::slot::k_slot_bytes);
+        block::slot::move(at.slot, into);
+        leave(at, announce);
+    }
+    /// Whether this is an address in the block.
+    [[nodiscard]] bool has_in_block(const void* address) const noexcept {
+        const std::less<> before;
+        const std::byte* const begin = block_.get();
+        return begin != nullptr && !before(address, begin) &&
+               before(address, begin + block::units(buckets()) * sizeof(typename block::unit));
+    }
+    void clear() noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        destroy_all();
+        forget();
+    }
+
+    /// Room for so many elements in all: unless any are erased, no insertion moves elements before there are more. When
+    /// it throws, nothing happened.
+    void reserve(std::size_t elements) {
+        if (elements > size() && elements - size() > room_)
+            rehash_for(std::max(elements, elements_max(buckets())));
+    }
+    /// The least number of buckets for so many elements, and for those that are there, with all their room (H3). When it
+    /// throws, nothing happened.
+    void rehash_for(std::size_t elements) {
+        const std::size_t buckets = elements == 0 && size_ == 0 ? 0 : buckets_for(std::max(elements, size()));
+        if (buckets == buckets_ && size() + room_ == elements_max(buckets))
+            return;
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        if (buckets == 0)
+            clear();
+        else
+            move_to(buckets);
+    }
+
+    /// Takes everything from a table whose allocator is equal, and leaves that empty. This one must be empty.
+    void steal(hash_table& other) noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce(&other, sizeof other);
+        block_.set(other.block_.get());
+        buckets_ = other.buckets_;
+        size_ = other.size_;
+        room_ = other.room_;
+        seed_ = other.seed_;
+        other.forget();
+        other.seed_ = random_seed();
+    }
+    /// All but hashes, equalities and allocators, which are equal.
+    void swap_elements(hash_table& other) noexcept {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce(&other, sizeof other);
+        std::byte* const kept = block_.get();
+        block_.set(other.block_.get());
+        other.block_.set(kept);
+        std::swap(buckets_, other.buckets_);
+        std::swap(size_, other.size_);
+        std::swap(room_, other.room_);
+        std::swap(seed_, other.seed_);
+    }
+    void set_functions(const Hash& hash, const Equal& equal) {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        hash_ = hash;
+        equal_ = equal;
+    }
+    void swap_functions(hash_table& other) {
+        const announce_to announce(alloc());
+        announce(this, sizeof *this);
+        announce(&other, sizeof other);
+        using std::swap;
+        swap(hash_, other.hash_);
+        swap(equal_, other.equal_);
+    }
+    /// With an empty table only.
+    void set_alloc(const Alloc& alloc) noexcept { alloc_.set(alloc); }
+    void swap_alloc(hash_table& other) noexcept {
+        const Alloc kept = alloc();
+        alloc_.set(other.alloc());
+        other.alloc_.set(kept);
+    }
+
+private:
+    template <class Container>
+    friend struct hash_structure;
+    friend hash_inspector;
+    /// What a processor keeps at hand. Iterations over larger tables ask for memory early, unless most of it is empty slots.
+    static constexpr std::size_t k_cached_bytes = std::size_t{1} << 20;
+    using iterator = hash_iterator<Value, false>;
+    template <class Block> // a template, since Value may still be incomplete here
+    using block_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Block::unit>;
+
+    template <class K>
+    static constexpr bool is_nothrow_hash_v = std::invocable<const Hash&, const K&, std::uint64_t>
+                                                  ? std::is_nothrow_invocable_v<const Hash&, const K&, std::uint64_t>
+                                                  : std::is_nothrow_invocable_v<const Hash&, const K&>;
+
+    /// The groups in the order of H2, each once. Only where there are buckets.
+    class probe {
+    public:
+        probe(const hash_table& table, std::uint64_t hash) noexcept
+            : mask_((table.buckets_ - 1) / k_hash_group), group_((hash >> 8) & mask_) {}
+        [[nodiscard]] std::size_t group() const noexcept { return static_cast<std::size_t>(group_); }
+        [[nodiscard]] bool is_last() const noexcept { return step_ == mask_; }
+        void next() noexcept { group_ = (group_ + ++step_) & mask_; }
+
+    private:
+        std::uint64_t mask_;
+        std::uint64_t group_;
+        std::uint64_t step_ = 0;
+    };
+
+    /// The first of a group, where there are any.
+    [[nodiscard]] place at(std::size_t group) const noexcept {
+        std::byte* const begin = &*block_;
+        return {reinterpret_cast<unsigned char*>(begin) + group * k_hash_group,
+                begin + block::slots_offset(buckets()) + group * (k_hash_group_slots * block::slot::k_slot_bytes)};
+    }
+    /// Whether the first group for a hash has an element whose control byte says that it may be the one, and the first such.
+    [[nodiscard]] bool find_likely(std::uint64_t hash, place& found) const noexcept {
+        if (size_ == 0)
+            return false;
+        const place group = at(probe(*this, hash).group());
+        const std::uint32_t alike = hash_group::alike(group.control, hash);
+        if (alike == 0)
+            return false;
+        found = block::behind(group, first_in(alike));
+        return true;
+    }
+    /// Whether a group says where a key is, or that it is not there.
+    template <class K>
+    [[nodiscard]] bool is_decided(const place& group, const K& key, std::uint64_t hash, place& found) const {
+        if (std::uint32_t alike = hash_group::alike(group.control, hash)) {
+            block::prefetch(group);
+            do {
+                const place one = block::behind(group, first_in(alike));
+                if (equal_(key_of(block::value(one)), key)) [[likely]] {
+                    found = one;
+                    return true;
+                }
+                alike &= alike - 1;
+            } while (alike != 0);
+        }
+        return !hash_overflow::has(group.control, hash);
+    }
+    /// Behind the first group. Apart, so that the look into that one has the registers for itself.
+    template <class K>
+    [[nodiscard, gnu::noinline]] place find_further(const K& key, std::uint64_t hash) const {
+        place found;
+        for (probe each(*this, hash); !each.is_last();) {
+            each.next();
+            if (is_decided(at(each.group()), key, hash, found))
+                break;
+        }
+        return found;
+    }
+    /// A free slot gets an element with such a hash (H2): there is one.
+    template <class Announce>
+    [[nodiscard]] place claim(std::uint64_t hash, const Announce& announce) noexcept {
+        for (probe each(*this, hash);; each.next()) {
+            const place group = at(each.group());
+            block::prefetch(group);
+            if (const std::uint32_t empty = hash_group::empty(group.control)) {
+                const place to = block::behind(group, first_in(empty));
+                announce(to.control, 1);
+                *to.control = control_of(hash);
+                return to;
+            }
+            hash_overflow::add(group.control, hash, announce);
+        }
+    }
+    /// A slot has become raw.
+    void leave(const place& from, const announce_to& announce) noexcept {
+        announce(this, sizeof *this);
+        announce(from.control, 1);
+        if (!hash_overflow::has(block::group_of(from), *from.control)) [[likely]]
+            ++room_; // H3
+        --size_;
+        *from.control = k_slot_empty;
+    }
+    void forget() noexcept {
+        block_.set(nullptr);
+        buckets_ = 0;
+        size_ = 0;
+        room_ = 0;
+    }
+
+    /// Announced by the caller. To twice the size, or to the same if much of the room was lost (H3).
+    void grow() {
+        const bool is_full = size() >= elements_max(buckets()) / 4 * 3;
+        move_to(buckets_ == 0 ? k_hash_buckets_least : is_full ? buckets_for(elements_max(buckets()) + 1) : buckets());
+    }
+    void move_to(std::size_t count) {
+        block_alloc<block> where(alloc());
+        std::vector<std::uint64_t> hashes; // not in the heap
+        if constexpr (!is_nothrow_hash_v<Key>) {
+            hashes.reserve(size());
+            for_each([&](const place& each) { hashes.push_back(hash_of(key_of(block::value(each)))); });
+        }
+        auto* const begin = reinterpret_cast<std::byte*>(where.allocate(block::units(count)));
+        std::memset(begin, k_slot_empty, std::max(count, k_hash_group));
+        if (count < k_hash_group)
+            std::memset(begin + count - 1, k_slot_end, k_hash_group_slots - (count - 1));
+        else
+            begin[count - 2] = std::byte{k_slot_end};
+        for (std::size_t i = k_hash_group_slots; i < std::max(count, k_hash_group); i += k_hash_group)
+            begin[i] = std::byte{0};
+
+        // Nothing throws any more. H4
+        const announce_to announce(alloc());
+        if constexpr (block::k_moves_write) {
+            if (buckets_ != 0)
+                announce(block_.get(), block::units(buckets()) * sizeof(typename block::unit));
+        }
+        std::byte* const old_begin = block_.get();
+        const std::size_t old_count = buckets();
+        const iterator old(first());
+        block_.set(begin);
+        buckets_ = count;
+        room_ = elements_max(count) - size();
+        std::size_t index = 0;
+        for_each_from(old, [&](const place& each) {
+            std::uint64_t hash = 0;
+            if constexpr (is_nothrow_hash_v<Key>)
+                hash = hash_of(key_of(block::value(each)));
+            else
+                hash = hashes[index++];
+            block::slot::move(each.slot, claim(hash, [](const void*, std::size_t) {}).slot);
+        });
+        if (old_begin != nullptr)
+            where.deallocate(reinterpret_cast<typename block::unit*>(old_begin), block::units(old_count));
+    }
+
+    template <class Do>
+    void for_each(Do&& act) const {
+        for_each_from(iterator(first()), std::forward<Do>(act));
+    }
+    template <class Do>
+    static void for_each_from(iterator each, Do&& act) {
+        for (; each != iterator(); ++each)
+            act(each.place());
+    }
+    void destroy_all() noexcept {
+        std::byte* const begin = block_.get();
+        if (begin == nullptr)
+            return;
+        if constexpr (block::slot::template is_destroyed_v<Alloc>) {
+            Alloc one = alloc();
+            for_each([&](const place& each) { block::slot::destroy(one, each.slot); });
+        }
+        block_alloc<block> where(alloc());
+        where.deallocate(reinterpret_cast<typename block::unit*>(begin), block::units(buckets()));
+    }
+
+    link<std::byte> block_; // null: there are no buckets
+    std::uint64_t buckets_ = 0;
+    std::uint64_t size_ = 0;
+    std::uint64_t room_ = 0; // H3
+    std::uint64_t seed_ = random_seed();
+    [[no_unique_address]] Hash hash_;
+    [[no_unique_address]] Equal equal_;
+    [[no_unique_address]] kept_allocator<Alloc> alloc_;
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,75 @@
+// The allocator of a container whose bytes may be found at another address: that of a heap is kept as the distance to
+// the heap's header, which lies in the same memory. Depends on the standard library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/containers/detail/link.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::detail {
+
+/// Whether the allocator itself makes or destroys elements when they move from one place to another. That of a heap need not: it
+/// would do no more than their constructors.
+template <class Alloc, class T>
+inline constexpr bool constructs_elements_v = requires(Alloc& alloc, T* where) {
+    alloc.construct(where, std::move(*where));
+} || requires(Alloc& alloc, T* where) { alloc.destroy(where); };
+template <class U, class T>
+inline constexpr bool constructs_elements_v<allocator<U>, T> = false;
+/// Whether that cannot throw, unless the element's own constructor does.
+template <class Alloc, class T>
+inline constexpr bool moves_without_throwing_v = [] {
+    if constexpr (constructs_elements_v<Alloc, T> &&
+                  requires(Alloc& alloc, T* where) { alloc.construct(where, std::move(*where)); })
+        return noexcept(std::declval<Alloc&>().construct(std::declval<T*>(), std::declval<T&&>()));
+    else
+        return true;
+}();
+
+/// Allocators of other kinds are kept as they are.
+template <class Alloc>
+class kept_allocator {
+public:
+    explicit kept_allocator(const Alloc& alloc) noexcept : alloc_(alloc) {}
+    kept_allocator(const kept_allocator&) = delete;
+    kept_allocator& operator=(const kept_allocator&) = delete;
+    ~kept_allocator() = default;
+
+    [[nodiscard]] Alloc get() const noexcept { return alloc_; }
+    void set(const Alloc& alloc) noexcept { alloc_ = alloc; }
+    void swap(kept_allocator& other) noexcept {
+        using std::swap;
+        swap(alloc_, other.alloc_);
+    }
+
+private:
+    [[no_unique_address]] Alloc alloc_;
+};
+
+template <class T>
+class kept_allocator<allocator<T>> {
+public:
+    explicit kept_allocator(const allocator<T>& alloc) noexcept { set(alloc); }
+    kept_allocator(const kept_allocator&) = delete;
+    kept_allocator& operator=(const kept_allocator&) = delete;
+    ~kept_allocator() = default;
+
+    [[nodiscard]] allocator<T> get() const noexcept {
+        if (heap_.get() == nullptr)
+            note_allocator_of_no_heap(this); // it may have been stored by an earlier process
+        return allocator<T>(heap_.get());
+    }
+    void set(const allocator<T>& alloc) noexcept {
+        heap_.set(alloc.heap());
+        if (alloc.heap() == nullptr)
+            note_allocator_of_no_heap(this);
+    }
+
+private:
+    link<heap_header> heap_; // null: none
+};
+
+} // namespace remanence::detail

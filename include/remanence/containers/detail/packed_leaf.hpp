@@ -1,0 +1,244 @@
+// The leaves of packed maps: the bytes of keys and values side by side in one block, found by an array of marks in the
+// order of keys. Depends on the standard library only.
+//
+// Layout, part of the file format (k_packed_layout), little-endian, aligned to nothing:
+//   0                 header: u32 bytes of records, u16 of them dead, u16 count
+//   8                 records in the order in which they came: length of key, length of value (LEB128), key, value
+//   …                 free
+//   end - 4 * count   marks, that of the first key last: u16 place of the record behind the header, u16 of the key's hash
+//
+// Invariants
+// L1. A leaf has a record at least. One with several has none that is_large(), and is no larger than k_packed_leaf_bytes:
+//     so 16 bits suffice for each place.
+// L2. A block has a multiple of 8 bytes, and the upper half of a mark is not 0, nor is a count: so none of its words but those
+//     of the program's own bytes looks like an address.
+#pragma once
+
+#include <remanence/containers/detail/hash_bytes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace remanence::detail {
+
+inline constexpr unsigned k_packed_layout = 1;
+inline constexpr std::size_t k_packed_leaf_bytes = 4096;
+inline constexpr std::size_t k_packed_record_bytes_max = 0xffff0000; // a leaf counts by 32 bits
+
+struct packed_record {
+    std::string_view key, value;
+
+    /// Without its mark; wrong where that does not fit 64 bits.
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return length_bytes(key.size()) + length_bytes(value.size()) + key.size() + value.size();
+    }
+    [[nodiscard]] bool is_large() const noexcept { return bytes() > k_packed_leaf_bytes / 4; }
+
+    /// Behind it.
+    std::byte* write(std::byte* to) const noexcept {
+        to = write_length(write_length(to, key.size()), value.size());
+        return write_text(write_text(to, key), value);
+    }
+    [[nodiscard]] static packed_record read(const std::byte* from) noexcept {
+        const std::size_t key_bytes = read_length(from);
+        const std::size_t value_bytes = read_length(from);
+        const auto* const first = reinterpret_cast<const char*>(from);
+        return {{first, key_bytes}, {first + key_bytes, value_bytes}};
+    }
+
+private:
+    static constexpr std::size_t k_digit = 0x80;
+    [[nodiscard]] static std::size_t length_bytes(std::size_t length) noexcept {
+        std::size_t bytes = 1;
+        for (; length >= k_digit; length /= k_digit)
+            ++bytes;
+        return bytes;
+    }
+    static std::byte* write_length(std::byte* to, std::size_t length) noexcept {
+        for (; length >= k_digit; length /= k_digit)
+            *to++ = static_cast<std::byte>(length % k_digit + k_digit);
+        *to++ = static_cast<std::byte>(length);
+        return to;
+    }
+    /// Moves behind it. Of damaged bytes it takes ten at most.
+    [[nodiscard]] static std::size_t read_length(const std::byte*& from) noexcept {
+        auto digit = static_cast<std::size_t>(*from++);
+        std::size_t length = digit % k_digit;
+        for (unsigned bits = 7; digit >= k_digit && bits < 64; bits += 7) {
+            digit = static_cast<std::size_t>(*from++);
+            length |= (digit % k_digit) << bits;
+        }
+        return length;
+    }
+    static std::byte* write_text(std::byte* to, std::string_view text) noexcept {
+        if (!text.empty())
+            std::memcpy(to, text.data(), text.size());
+        return to + text.size();
+    }
+};
+
+/// The upper half of the mark of a key.
+[[nodiscard]] inline std::uint32_t packed_mark_of(std::string_view key) noexcept {
+    return static_cast<std::uint32_t>(hash_bytes(key.data(), key.size(), 0) | 1) << 16; // L2
+}
+
+/// A leaf, for reading.
+class packed_leaf {
+public:
+    static constexpr std::size_t k_header_bytes = 8;
+    static constexpr std::size_t k_mark_bytes = 4;
+    struct header {
+        std::uint32_t record_bytes = 0;
+        std::uint16_t dead_bytes = 0;
+        std::uint16_t count = 0;
+    };
+    static_assert(sizeof(header) == k_header_bytes);
+
+    packed_leaf() = default;
+    /// The block of a leaf.
+    packed_leaf(const std::byte* first, std::size_t bytes) noexcept : begin_(first), end_(first + bytes) {}
+
+    [[nodiscard]] header head() const noexcept {
+        header read;
+        std::memcpy(&read, begin_, sizeof read);
+        return read;
+    }
+    [[nodiscard]] const std::byte* begin() const noexcept { return begin_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+    [[nodiscard]] std::size_t count() const noexcept { return head().count; }
+    [[nodiscard]] std::size_t free_bytes() const noexcept {
+        const header now = head();
+        return bytes() - k_header_bytes - now.record_bytes - k_mark_bytes * now.count;
+    }
+    /// Of its records and their marks.
+    [[nodiscard]] std::size_t live_bytes() const noexcept {
+        const header now = head();
+        return now.record_bytes - now.dead_bytes + k_mark_bytes * now.count;
+    }
+
+    [[nodiscard]] std::uint32_t mark(std::size_t index) const noexcept {
+        std::uint32_t read = 0;
+        std::memcpy(&read, end_ - k_mark_bytes * (index + 1), sizeof read);
+        return read;
+    }
+    /// As packed_mark_of().
+    [[nodiscard]] std::uint32_t mark_of_key(std::size_t index) const noexcept { return mark(index) & 0xffff0000U; }
+    [[nodiscard]] const std::byte* place(std::size_t index) const noexcept {
+        return begin_ + k_header_bytes + (mark(index) & 0xffff);
+    }
+    [[nodiscard]] packed_record record(std::size_t index) const noexcept { return packed_record::read(place(index)); }
+    [[nodiscard]] std::string_view key(std::size_t index) const noexcept { return record(index).key; }
+    /// From place() on.
+    [[nodiscard]] std::size_t record_bytes(std::size_t index) const noexcept {
+        const std::string_view value = record(index).value;
+        return static_cast<std::size_t>(value.data() + value.size() - reinterpret_cast<const char*>(place(index)));
+    }
+
+    /// The first whose key is not before `key`, or count().
+    [[nodiscard]] std::size_t lower(std::string_view key) const noexcept {
+        return first_that([&](std::string_view each) { return each >= key; });
+    }
+    /// The first whose key is behind `key`, or count().
+    [[nodiscard]] std::size_t upper(std::string_view key) const noexcept {
+        return first_that([&](std::string_view each) { return each > key; });
+    }
+    /// The first with that key, or count(). By the marks, so that it reads hardly any record but that one.
+    [[nodiscard]] std::size_t find(std::string_view wanted, std::uint32_t mark_wanted) const noexcept {
+        const std::size_t behind = count();
+        for (std::size_t i = 0; i != behind; ++i) {
+            if (mark_of_key(i) == mark_wanted && key(i) == wanted)
+                return i;
+        }
+        return behind;
+    }
+
+private:
+    template <class Is>
+    [[nodiscard]] std::size_t first_that(const Is& is) const noexcept {
+        std::size_t first = 0;
+        for (std::size_t many = count(); many != 0;) {
+            const std::size_t half = many / 2;
+            if (is(key(first + half))) {
+                many = half;
+            } else {
+                first += half + 1;
+                many -= half + 1;
+            }
+        }
+        return first;
+    }
+
+    const std::byte* begin_ = nullptr;
+    const std::byte* end_ = nullptr;
+};
+
+/// Writes a leaf into a block that is not yet a leaf, or into one that is, which then gets a record more.
+class packed_leaf_writer {
+public:
+    packed_leaf_writer(std::byte* first, std::size_t bytes) noexcept : begin_(first), end_(first + bytes) {}
+
+    /// Behind all keys, of a block that is not yet a leaf.
+    void add(const packed_record& record, std::uint32_t mark) noexcept {
+        put_mark(head_.count++, mark | head_.record_bytes);
+        std::byte* const to = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
+        head_.record_bytes += static_cast<std::uint32_t>(record.write(to) - to);
+    }
+    /// The same of records [from, to) of a leaf.
+    void add(const packed_leaf& of, std::size_t from, std::size_t to) noexcept {
+        std::byte* behind = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
+        for (; from != to; ++from) {
+            const std::size_t bytes = of.record_bytes(from);
+            put_mark(head_.count++, of.mark_of_key(from) | head_.record_bytes);
+            std::memcpy(behind, of.place(from), bytes);
+            behind += bytes;
+            head_.record_bytes += static_cast<std::uint32_t>(bytes);
+        }
+    }
+    /// Now it is a leaf.
+    void finish() noexcept { std::memcpy(begin_, &head_, sizeof head_); }
+
+    // Changes of a leaf. `announce` is told of each place before it is written.
+
+    /// There is room for it.
+    template <class Announce>
+    void insert(std::size_t index, const packed_record& record, std::uint32_t mark, const Announce& announce) noexcept {
+        head_ = leaf().head();
+        announce(begin_, sizeof head_);
+        const std::size_t marks = head_.count - index; // behind it
+        std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
+        announce(last - packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * (marks + 1));
+        std::memmove(last - packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
+        put_mark(index, mark | head_.record_bytes);
+        std::byte* const to = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
+        announce(to, record.bytes());
+        head_.record_bytes += static_cast<std::uint32_t>(record.write(to) - to);
+        ++head_.count;
+        finish();
+    }
+    template <class Announce>
+    void erase(std::size_t index, const Announce& announce) noexcept {
+        head_ = leaf().head();
+        announce(begin_, sizeof head_);
+        const std::size_t marks = head_.count - index - 1; // behind it
+        std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
+        head_.dead_bytes = static_cast<std::uint16_t>(head_.dead_bytes + leaf().record_bytes(index));
+        announce(last + packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * marks);
+        std::memmove(last + packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
+        --head_.count;
+        finish();
+    }
+
+private:
+    [[nodiscard]] packed_leaf leaf() const noexcept { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
+    void put_mark(std::size_t index, std::uint32_t mark) noexcept {
+        std::memcpy(end_ - packed_leaf::k_mark_bytes * (index + 1), &mark, sizeof mark);
+    }
+
+    std::byte* begin_;
+    std::byte* end_;
+    packed_leaf::header head_;
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,53 @@
+// The tree above the leaves of packed maps, whose keys separate them (P1 in packed_container.hpp). Depends on the standard library
+// only.
+#pragma once
+
+#include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/detail/packed_leaf.hpp>
+#include <remanence/containers/detail/text_keys.hpp>
+#include <remanence/containers/string_pi.hpp>
+#include <remanence/containers/vector_pi.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace remanence::detail {
+
+inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
+
+/// A key of the tree above the leaves, and what it is searched by.
+template <class Text>
+struct packed_separator {
+    std::uint64_t head = 0; ///< of the text
+    Text text;
+};
+struct packed_key {
+    explicit packed_key(std::string_view key) noexcept : head(text_head(key)), text(key) {}
+    std::uint64_t head;
+    std::string_view text;
+};
+struct packed_order {
+    using is_transparent = void;
+    template <class A, class B>
+    [[nodiscard]] bool operator()(const A& a, const B& b) const noexcept {
+        return a.head != b.head ? a.head < b.head : std::string_view(a.text) < std::string_view(b.text);
+    }
+};
+
+template <class Alloc>
+struct packed_tree {
+    template <class T>
+    using rebound = typename std::allocator_traits<Alloc>::template rebind_alloc<T>;
+    using separator = packed_separator<basic_string_pi<rebound<char>>>;
+    using block = vector_pi<std::byte, rebound<std::byte>>;
+    using type =
+        btree_multimap<separator, block, packed_order, rebound<std::pair<const separator, block>>, k_packed_node_bytes>;
+
+    [[nodiscard]] static packed_leaf leaf(const block& of) noexcept { return {of.data(), of.size()}; }
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,129 @@
+// Hash maps that hold no address and no static: open addressing, with the interface of std::unordered_map. What holds for
+// them (complexity, order, invalidation, exceptions, hashes) is said in hash_set.hpp. Depends on the standard library only.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/containers/detail/deduction.hpp>
+#include <remanence/containers/detail/hash_container.hpp>
+#include <remanence/containers/detail/hash_layout.hpp>
+#include <remanence/containers/detail/hash_structure.hpp>
+#include <remanence/containers/detail/map_interface.hpp>
+#include <remanence/types/detail/position_independent.hpp>
+#include <remanence/containers/seeded_hash.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace remanence {
+
+namespace detail {
+template <class Key, class Value, class Hash, class Equal, class Alloc>
+using hash_map_base =
+    map_interface<Value, hash_container<hash_traits<Key, std::pair<const Key, Value>, Hash, Equal, Alloc>>>;
+} // namespace detail
+
+/// As std::unordered_map, without access to buckets.
+template <class Key, class Value, class Hash = seeded_hash<Key>, class KeyEqual = std::equal_to<>,
+          class Allocator = allocator<std::pair<const Key, Value>>>
+class hash_map : public detail::hash_map_base<Key, Value, Hash, KeyEqual, Allocator> {
+    using base = detail::hash_map_base<Key, Value, Hash, KeyEqual, Allocator>;
+
+public:
+    using typename base::value_type;
+
+    /// Those of std::unordered_map; the number is one of elements.
+    using base::base;
+    hash_map() = default;
+    hash_map(std::initializer_list<value_type> all)
+        : base(all) {} // not inherited, for the deduction of arguments by g++
+    hash_map& operator=(std::initializer_list<value_type> all) {
+        base::operator=(all);
+        return *this;
+    }
+    friend void swap(hash_map& a, hash_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+};
+
+/// Erases all that `predicate` is true of; returns how many. O(bucket_count()).
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator, class Predicate>
+std::size_t erase_if(hash_map<Key, Value, Hash, KeyEqual, Allocator>& from, Predicate predicate) {
+    return detail::erase_one_by_one(from, predicate);
+}
+
+template <std::input_iterator Iterator,
+          detail::deduced_hash Hash = seeded_hash<detail::deduced_key<std::iter_value_t<Iterator>>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
+hash_map(Iterator, Iterator, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                Hash, KeyEqual, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_allocator Allocator>
+hash_map(Iterator, Iterator, std::size_t, Allocator)
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                seeded_hash<detail::deduced_key<std::iter_value_t<Iterator>>>, std::equal_to<>, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_allocator Allocator>
+hash_map(Iterator, Iterator, Allocator)
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                seeded_hash<detail::deduced_key<std::iter_value_t<Iterator>>>, std::equal_to<>, Allocator>;
+template <std::input_iterator Iterator, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_map(Iterator, Iterator, std::size_t, Hash, Allocator)
+    -> hash_map<detail::deduced_key<std::iter_value_t<Iterator>>, detail::deduced_mapped<std::iter_value_t<Iterator>>,
+                Hash, std::equal_to<>, Allocator>;
+template <class Key, class Value, detail::deduced_hash Hash = seeded_hash<std::remove_const_t<Key>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = allocator<std::pair<const Key, Value>>>
+hash_map(std::initializer_list<std::pair<Key, Value>>, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(),
+         Allocator = Allocator()) -> hash_map<std::remove_const_t<Key>, Value, Hash, KeyEqual, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+hash_map(std::initializer_list<std::pair<Key, Value>>, std::size_t, Allocator)
+    -> hash_map<std::remove_const_t<Key>, Value, seeded_hash<std::remove_const_t<Key>>, std::equal_to<>, Allocator>;
+template <class Key, class Value, detail::deduced_allocator Allocator>
+hash_map(std::initializer_list<std::pair<Key, Value>>, Allocator)
+    -> hash_map<std::remove_const_t<Key>, Value, seeded_hash<std::remove_const_t<Key>>, std::equal_to<>, Allocator>;
+template <class Key, class Value, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_map(std::initializer_list<std::pair<Key, Value>>, std::size_t, Hash, Allocator)
+    -> hash_map<std::remove_const_t<Key>, Value, Hash, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range,
+          detail::deduced_hash Hash = seeded_hash<detail::deduced_key<std::ranges::range_value_t<Range>>>,
+          detail::deduced_function KeyEqual = std::equal_to<>,
+          detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::ranges::range_value_t<Range>>>
+hash_map(from_range_t, Range&&, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>, Hash, KeyEqual, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+hash_map(from_range_t, Range&&, std::size_t, Allocator)
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>,
+                seeded_hash<detail::deduced_key<std::ranges::range_value_t<Range>>>, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
+hash_map(from_range_t, Range&&, Allocator)
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>,
+                seeded_hash<detail::deduced_key<std::ranges::range_value_t<Range>>>, std::equal_to<>, Allocator>;
+template <std::ranges::input_range Range, detail::deduced_hash Hash, detail::deduced_allocator Allocator>
+hash_map(from_range_t, Range&&, std::size_t, Hash, Allocator)
+    -> hash_map<detail::deduced_key<std::ranges::range_value_t<Range>>,
+                detail::deduced_mapped<std::ranges::range_value_t<Range>>, Hash, std::equal_to<>, Allocator>;
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+hash_map(const hash_map<Key, Value, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
+    -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // of a copy or a move
+
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+struct detail::is_known_self_contained<hash_map<Key, Value, Hash, KeyEqual, Allocator>> : std::true_type {};
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : std::type_identity<detail::type_list<Key, Value, Hash, KeyEqual>> {};
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+struct detail::structure_of<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : detail::hash_structure<hash_map<Key, Value, Hash, KeyEqual, Allocator>> {};
+
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+struct detail::class_contents<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : detail::hash_fingerprint<std::pair<const Key, Value>, Key, Value, Hash, KeyEqual> {};
+
+} // namespace remanence

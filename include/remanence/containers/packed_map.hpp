@@ -1,0 +1,142 @@
+// Ordered maps of byte strings to byte strings, packed as in a database's pages: keys and values lie side by side without headers or
+// blocks of their own. Depends on the standard library only.
+//
+// What holds for both; docs/containers.md has the rest:
+//
+// Elements. A key and a value are any bytes, of up to 4 GiB - 64 KiB together; keys are ordered as std::string_view's. An
+// element is read as a pair of views into the container. It is changed by assign() and insert_or_assign(), never through an
+// iterator.
+//
+// Memory. An element takes its bytes, 6 more (8 from 128 bytes on), and about an eighth of that: leaves of up to 4 KiB grow by
+// an eighth, are divided when they are full, and are united with the next when both have become small. One of more than a KiB
+// has a leaf of its own.
+//
+// Complexity. Look-up, insertion and erasure: O(log n) comparisons, and moving up to 4 KiB. An iteration reads memory in
+// order.
+//
+// Invalidation. A change invalidates all iterators and views; use the iterators that it returns. What is given to a change
+// may be views into the container itself.
+//
+// Exceptions. An insertion and assign() have no effect if there is no memory (std::bad_alloc), or if a key with its value is
+// too long (std::length_error). Erasures never throw.
+//
+// Sections. They announce what they write. They hold no address. Threads: as a container of the standard library.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/containers/detail/packed_container.hpp>
+#include <remanence/containers/detail/packed_structure.hpp>
+#include <remanence/types/detail/position_independent.hpp>
+#include <remanence/types/detail/self_contained.hpp>
+#include <remanence/types/persistable.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace remanence {
+
+/// One value for each key.
+template <class Allocator>
+class basic_packed_map : public detail::packed_container<Allocator, true> {
+    using base = detail::packed_container<Allocator, true>;
+
+public:
+    using base::base;
+    using typename base::iterator;
+    using typename base::value_type;
+    basic_packed_map() = default;
+    basic_packed_map& operator=(std::initializer_list<value_type> all) {
+        base::operator=(all);
+        return *this;
+    }
+
+    /// Throws std::out_of_range.
+    [[nodiscard]] std::string_view at(std::string_view key) const {
+        const iterator found = this->find(key);
+        if (found == this->end())
+            throw std::out_of_range("packed_map::at");
+        return found->second;
+    }
+    std::pair<iterator, bool> insert_or_assign(std::string_view key, std::string_view value) {
+        const auto [at, is_new] = this->emplace(key, value);
+        return {is_new ? at : this->assign(at, value), is_new};
+    }
+    friend void swap(basic_packed_map& a, basic_packed_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+};
+
+/// Any number of values for each key, in the order of their insertion.
+template <class Allocator>
+class basic_packed_multimap : public detail::packed_container<Allocator, false> {
+    using base = detail::packed_container<Allocator, false>;
+
+public:
+    using base::base;
+    using typename base::value_type;
+    basic_packed_multimap() = default;
+    basic_packed_multimap& operator=(std::initializer_list<value_type> all) {
+        base::operator=(all);
+        return *this;
+    }
+    friend void swap(basic_packed_multimap& a, basic_packed_multimap& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+};
+
+using packed_map = basic_packed_map<allocator<char>>;
+using packed_multimap = basic_packed_multimap<allocator<char>>;
+
+/// Erases all that `predicate` is true of; returns how many. O(n).
+template <class Allocator, class Predicate>
+std::size_t erase_if(basic_packed_map<Allocator>& from, Predicate predicate) {
+    return detail::erase_one_by_one(from, predicate);
+}
+template <class Allocator, class Predicate>
+std::size_t erase_if(basic_packed_multimap<Allocator>& from, Predicate predicate) {
+    return detail::erase_one_by_one(from, predicate);
+}
+
+template <class Allocator>
+struct detail::known_class<basic_packed_map<Allocator>> {
+    using parts = type_list<typename packed_tree<Allocator>::type>;
+};
+template <class Allocator>
+struct detail::known_class<basic_packed_multimap<Allocator>> {
+    using parts = type_list<typename packed_tree<Allocator>::type>;
+};
+template <class Allocator>
+struct detail::is_known_self_contained<basic_packed_map<Allocator>> : std::true_type {};
+template <class Allocator>
+struct detail::is_known_self_contained<basic_packed_multimap<Allocator>> : std::true_type {};
+template <class Allocator>
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<basic_packed_map<Allocator>> : std::type_identity<detail::type_list<>> {};
+template <class Allocator>
+    requires detail::is_kept_by_distance_v<Allocator>
+struct detail::position_independent_parts<basic_packed_multimap<Allocator>> : std::type_identity<detail::type_list<>> {
+};
+template <class Allocator>
+struct detail::structure_of<basic_packed_map<Allocator>> : detail::packed_structure<basic_packed_map<Allocator>> {};
+template <class Allocator>
+struct detail::structure_of<basic_packed_multimap<Allocator>>
+    : detail::packed_structure<basic_packed_multimap<Allocator>> {};
+
+namespace detail {
+/// Its leaves' layout, and that of the tree above them.
+template <class Allocator>
+struct packed_fingerprint {
+    static void write(structure_writer& out) {
+        out.text(" packed " + std::to_string(k_packed_layout));
+        write_list<typename packed_tree<Allocator>::type>(out, " <", ">");
+    }
+};
+} // namespace detail
+template <class Allocator>
+struct detail::class_contents<basic_packed_map<Allocator>> : detail::packed_fingerprint<Allocator> {};
+template <class Allocator>
+struct detail::class_contents<basic_packed_multimap<Allocator>> : detail::packed_fingerprint<Allocator> {};
+
+} // namespace remanence

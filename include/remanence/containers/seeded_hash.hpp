@@ -1,0 +1,83 @@
+// The hash of hash_map and hash_set, which give it the seed that each of them stores. Depends on the standard library
+// only.
+#pragma once
+
+#include <remanence/containers/detail/hash_bytes.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace remanence {
+
+template <class Allocator>
+class basic_string_pi; // <remanence/string_pi.hpp>
+
+/// Equal keys have equal hashes in every program, at every address. Strong for numbers and strings, and for pairs and
+/// tuples of these. Of other types, those with a std::hash, it is as strong and as stable as that (of pointers it is
+/// their address). Specialise it for your own types, with a second argument for the seed.
+template <class Key>
+struct seeded_hash {
+    static_assert(
+        requires(const Key& key) { std::hash<Key>()(key); },
+        "no hash for this type: specialise remanence::seeded_hash or std::hash, or name a hash of yours");
+    [[nodiscard]] std::uint64_t operator()(const Key& key, std::uint64_t seed = 0) const
+        noexcept(noexcept(std::hash<Key>()(key))) {
+        return detail::hash_number(std::hash<Key>()(key), seed);
+    }
+};
+
+template <class Key>
+    requires(std::integral<Key> || std::is_enum_v<Key>)
+struct seeded_hash<Key> {
+    [[nodiscard]] std::uint64_t operator()(Key key, std::uint64_t seed = 0) const noexcept {
+        return detail::hash_number(static_cast<std::uint64_t>(key), seed);
+    }
+};
+
+template <class Key>
+    requires(std::same_as<Key, float> || std::same_as<Key, double>)
+struct seeded_hash<Key> {
+    [[nodiscard]] std::uint64_t operator()(Key key, std::uint64_t seed = 0) const noexcept {
+        const double number = key == Key{0} ? 0.0 : static_cast<double>(key); // -0 equals 0
+        return detail::hash_number(std::bit_cast<std::uint64_t>(number), seed);
+    }
+};
+
+/// Of every kind of string, so that look-up by any of them makes no other.
+struct seeded_string_hash {
+    using is_transparent = void;
+    [[nodiscard]] std::uint64_t operator()(std::string_view text, std::uint64_t seed = 0) const noexcept {
+        return detail::hash_bytes(text.data(), text.size(), seed);
+    }
+};
+template <class Allocator>
+struct seeded_hash<std::basic_string<char, std::char_traits<char>, Allocator>> : seeded_string_hash {};
+template <class Allocator>
+struct seeded_hash<basic_string_pi<Allocator>> : seeded_string_hash {};
+template <>
+struct seeded_hash<std::string_view> : seeded_string_hash {};
+
+template <class... Parts>
+struct seeded_hash<std::tuple<Parts...>> {
+    [[nodiscard]] std::uint64_t operator()(const std::tuple<Parts...>& key, std::uint64_t seed = 0) const {
+        std::apply([&](const Parts&... parts) { ((seed = seeded_hash<Parts>()(parts, seed)), ...); }, key);
+        return seed;
+    }
+};
+template <class A, class B>
+struct seeded_hash<std::pair<A, B>> {
+    [[nodiscard]] std::uint64_t operator()(const std::pair<A, B>& key, std::uint64_t seed = 0) const {
+        return seeded_hash<std::remove_const_t<B>>()(key.second,
+                                                     seeded_hash<std::remove_const_t<A>>()(key.first, seed));
+    }
+};
+
+} // namespace remanence

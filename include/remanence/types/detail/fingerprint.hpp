@@ -1,0 +1,302 @@
+// What a stored type looked like: its name, a hash over its structure as far as that can be seen, and a description of the
+// same. A root found with another fingerprint than the one asked for is refused, since its bytes would be read wrongly.
+// Depends on the standard library only; names and hashes are made by src/types/fingerprint.cpp.
+//
+// Structure: size and alignment of every type that can be reached through members of aggregates, elements of arrays,
+// arguments of class templates (so keys and values of containers) and plain pointers, and names and places of those members;
+// each class once. A class with constructors of its own shows its name, size, alignment and layout number only. The same program gives the same hash with g++ and
+// clang, with and without NDEBUG and _GLIBCXX_ASSERTIONS.
+#pragma once
+
+#include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/member_names.hpp>
+#include <remanence/types/detail/position_independent.hpp>
+#include <remanence/types/layout_number.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace remanence::types {
+struct type_row; // src/types/type_description.hpp
+}
+
+namespace remanence::detail {
+
+/// The version of what is hashed, and how. Stored with every hash; a new algorithm gets a new number. Heaps with hashes of
+/// algorithm 1 are read, too: type_fingerprint::hash_1.
+inline constexpr std::uint32_t k_fingerprint_algorithm = 2;
+
+struct type_fingerprint {
+    std::string name;            ///< readable, for example "rem::multimap<rem::string, address>"
+    std::uint64_t hash = 0;      ///< over the structure
+    std::uint64_t size = 0;      ///< in bytes
+    std::uint64_t alignment = 0; ///< in bytes
+    std::uint32_t algorithm = k_fingerprint_algorithm;
+    /// False for types that other programs cannot name: local and unnamed ones, closures, those of anonymous
+    /// namespaces, and templates over them.
+    bool nameable = false;
+    /// Not part of the hash.
+    bool position_independent = false;
+    /// By algorithm 1, which knew neither names and places of members nor layout numbers.
+    std::uint64_t hash_1 = 0;
+    /// A class in it that has a layout number, by its readable name; empty when there is none. And that number.
+    std::string numbered;
+    std::uint64_t layout_number = 0;
+    /// The structure, so that another program can say what differs: types::type_description, encoded.
+    std::string description;
+};
+
+/// `mangled` as a programmer would write it, with Remanence's own aliases. Never fails: at worst it is `mangled`.
+[[nodiscard]] std::string readable_name(const char* mangled);
+/// See type_fingerprint::nameable.
+[[nodiscard]] bool is_nameable(const char* mangled);
+
+class structure_writer;
+/// Writes the structure of one type: a plain function, since tables of these compile faster than templates that call each
+/// other with lists of types.
+using write_type = void (*)(structure_writer&);
+
+/// What class T says of its members.
+struct member_table {
+    const write_type* types; // as many as there are members
+    const char* names;       // one behind the other
+    const std::uint32_t* ends;
+    /// Puts the members' addresses, in an object at `place`, into `into`; null for bit-fields. Reads no object.
+    void (*locate)(std::uintptr_t place, const volatile void** into);
+    std::size_t count;
+};
+
+/// Notes a structure down as a table, each type once. From that the hash, which has the mangled names (the ABI fixes these,
+/// and demanglers change their spelling over time), and the description, with readable ones. Writes the text that algorithm
+/// 1 hashed beside it.
+class structure_writer {
+public:
+    structure_writer();
+    structure_writer(const structure_writer&) = delete;
+    structure_writer& operator=(const structure_writer&) = delete;
+    ~structure_writer();
+
+    // One of these is what a write_type calls.
+    /// A type of which the name says everything.
+    void plain(const std::type_info& type);
+    void reference(const std::type_info& type);
+    void pointer(write_type pointee);
+    /// `extent`: 0 when it is not known.
+    void array(std::size_t extent, write_type element);
+    /// `contents` says what it consists of, if it was not written before; may be null.
+    void object(const std::type_info& type, std::size_t size, std::size_t alignment, std::uint32_t layout_number,
+                write_type contents);
+    /// A class of which the values of the members are stored, serialised one after the other.
+    void serialised(const std::type_info& type, const member_table& members);
+
+    // And these are what `contents` calls.
+    void members(const member_table& members);
+    /// Types in their order, as those of a template's arguments; null pointers are left out. `open` and `close` are for
+    /// algorithm 1, which wrote them if there was a type.
+    void list(std::string_view open, const write_type* types, std::size_t count, std::string_view close);
+    /// What else distinguishes its layout, for example " b-tree 2: 15 slots".
+    void text(std::string_view text);
+
+    [[nodiscard]] type_fingerprint finish(const std::type_info& type, std::size_t size, std::size_t alignment) &&;
+
+private:
+    std::uint32_t write(write_type type);
+    std::uint32_t intern(types::type_row row);
+    void take(const member_table& members, std::string_view open, std::string_view next, types::type_row& into);
+
+    std::vector<types::type_row> rows_; // with mangled names
+    std::uint32_t last_ = 0;            // the row of the type that was written last
+    std::uint32_t open_ = 0;            // the row whose contents are being written
+    std::string text_1_;                // what algorithm 1 hashes
+};
+
+template <class T>
+concept complete = requires { sizeof(T); };
+
+template <class T>
+void write_structure(structure_writer& out);
+
+/// Containers over an allocator repeat their value type there: left out.
+template <class T>
+inline constexpr bool is_allocator_v = false;
+template <class T>
+inline constexpr bool is_allocator_v<allocator<T>> = true;
+template <class T>
+inline constexpr bool is_allocator_v<std::allocator<T>> = true;
+
+template <class T>
+consteval write_type writer_of() {
+    if constexpr (is_allocator_v<T>)
+        return nullptr;
+    else
+        return &write_structure<T>;
+}
+
+template <class... Ts>
+void write_list(structure_writer& out, std::string_view open, std::string_view close) {
+    if constexpr (sizeof...(Ts) != 0) {
+        static constexpr write_type k_types[] = {writer_of<Ts>()...};
+        out.list(open, k_types, sizeof...(Ts), close);
+    }
+}
+
+template <class T>
+void locate_members(std::uintptr_t place, const volatile void** into) {
+    const auto addresses = member_addresses<T>(*reinterpret_cast<const T*>(place));
+    std::copy(std::begin(addresses.at), std::end(addresses.at), into);
+}
+
+/// References have no address of their own, so nothing is known of the members beside them but their types.
+template <class... Ts>
+consteval bool have_references(type_list<Ts...>) {
+    return (std::is_reference_v<Ts> || ...);
+}
+
+/// `Writer<M>` writes the structure of a member.
+template <class T, template <class> class Writer, class Members = member_types<T>>
+struct members_of;
+template <class T, template <class> class Writer, class... Ms>
+struct members_of<T, Writer, type_list<Ms...>> {
+    static constexpr write_type k_types[] = {Writer<Ms>::k_write..., nullptr}; // an array may not be empty
+    static consteval member_table table() {
+        if constexpr (sizeof...(Ms) == 0 || have_references(type_list<Ms...>()))
+            return {k_types, nullptr, nullptr, nullptr, sizeof...(Ms)};
+        else
+            return {k_types, names_of_members<T>::k_names.text, names_of_members<T>::k_names.ends, &locate_members<T>,
+                    sizeof...(Ms)};
+    }
+    static constexpr member_table k_table = table();
+};
+
+template <class M>
+struct structure_of_member {
+    static constexpr write_type k_write = writer_of<M>();
+};
+
+template <class T>
+void write_members(structure_writer& out) {
+    out.members(members_of<T, structure_of_member>::k_table);
+}
+
+/// What follows a class's name, size and alignment.
+template <class T>
+struct class_contents {
+    static void write(structure_writer& out) {
+        if constexpr (requires { typename T::value_type; }) {
+            // Some class template with arguments that are no types.
+            if constexpr (!std::is_same_v<typename T::value_type, T>)
+                write_list<typename T::value_type>(out, " <", ">");
+        }
+    }
+};
+template <template <class...> class Template, class... Args>
+struct class_contents<Template<Args...>> {
+    static void write(structure_writer& out) { write_list<Args...>(out, " <", ">"); }
+};
+template <class Element, std::size_t N>
+struct class_contents<std::array<Element, N>> {
+    static void write(structure_writer& out) { write_list<Element>(out, " <", ">"); }
+};
+template <class Char, class Traits, class Alloc> // its name says everything
+struct class_contents<std::basic_string<Char, Traits, Alloc>> {
+    static void write(structure_writer&) {}
+};
+
+template <class T>
+inline constexpr bool is_std_array_v = false;
+template <class Element, std::size_t N>
+inline constexpr bool is_std_array_v<std::array<Element, N>> = true;
+
+template <class T>
+consteval write_type contents_of_class() {
+    if constexpr (std::is_empty_v<T>) {
+        return nullptr;
+    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !is_std_array_v<T>) {
+        constexpr aggregate_obstacle obstacle = aggregate_shape_v<T>.obstacle;
+        static_assert(obstacle != aggregate_obstacle::too_many,
+                      "Remanence looks into aggregates up to 32 members (and 1024 elements of C arrays): group "
+                      "some of this one's members into structs, use std::array, or give it a constructor.");
+        if constexpr (obstacle == aggregate_obstacle::none)
+            return &write_members<T>;
+        else
+            return nullptr;
+    } else {
+        return &class_contents<T>::write;
+    }
+}
+
+template <class T>
+void write_class(structure_writer& out) {
+    static_assert(!std::is_polymorphic_v<T>,
+                  "Remanence cannot store objects with virtual functions yet: they point into the running program.");
+    out.object(typeid(T), sizeof(T), alignof(T), layout_number<T>, contents_of_class<T>());
+}
+
+/// The type that an enumeration is stored as.
+template <class T>
+void write_underlying(structure_writer& out) {
+    write_list<std::underlying_type_t<T>>(out, " : ", "");
+}
+
+template <class T>
+void write_structure(structure_writer& out) {
+    using type = std::remove_cv_t<T>;
+    if constexpr (std::is_void_v<type> || std::is_function_v<type> || std::is_member_pointer_v<type>) {
+        out.plain(typeid(type));
+    } else if constexpr (std::is_reference_v<type>) {
+        out.reference(typeid(type));
+    } else if constexpr (std::is_array_v<type>) {
+        out.array(std::extent_v<type>, &write_structure<std::remove_extent_t<type>>);
+    } else if constexpr (std::is_pointer_v<type>) {
+        using pointee = std::remove_pointer_t<type>;
+        static_assert(complete<pointee> || !std::is_class_v<pointee>,
+                      "Remanence must see the definition of what a stored pointer points at: include its header.");
+        out.pointer(&write_structure<pointee>);
+    } else if constexpr (!complete<type>) { // a template argument that is a mere tag
+        out.plain(typeid(std::type_identity<type>));
+    } else if constexpr (std::is_enum_v<type>) {
+        out.object(typeid(type), sizeof(type), alignof(type), 0, &write_underlying<type>);
+    } else if constexpr (std::is_scalar_v<type>) {
+        out.object(typeid(type), sizeof(type), alignof(type), 0, nullptr);
+    } else {
+        write_class<type>(out);
+    }
+}
+
+template <class T>
+type_fingerprint make_fingerprint() {
+    structure_writer out;
+    write_structure<T>(out);
+    type_fingerprint made =
+        std::move(out).finish(typeid(T), sizeof(T), alignof(T)); // NOLINT(bugprone-sizeof-expression)
+    made.position_independent = is_position_independent_v<T>;
+    return made;
+}
+
+/// The fingerprint of T; computed at the first call. Thread-safe.
+template <class T>
+const type_fingerprint& fingerprint_of() {
+    static_assert(std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>>);
+    // Two threads may make one at the same time; none waits for the other, which a forked child might not have.
+    static std::atomic<const type_fingerprint*> known = nullptr;
+    const type_fingerprint* found = known.load(std::memory_order_acquire);
+    if (found == nullptr) {
+        auto made = std::make_unique<const type_fingerprint>(make_fingerprint<T>());
+        if (known.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel, std::memory_order_acquire))
+            found = made.release(); // for as long as the process lives
+    }
+    return *found;
+}
+
+} // namespace remanence::detail

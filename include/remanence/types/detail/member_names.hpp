@@ -1,0 +1,95 @@
+// The names of an aggregate's members, as its programmer wrote them, without macros. Depends on the standard library only.
+//
+// The compiler is asked how it spells a template argument that is the address of a member, as in
+// "... P = (& place<T>.holder<T>::value.T::street)]": the last identifier is the member's name. That is so with g++ 12 and clang 19,
+// and their names are alike. The technique is that of Boost.PFR (Antony Polukhin) and of reflect-cpp.
+//
+// What is known so does not depend on whether T can be constructed: no object is made. Bit-fields have no address and so no name;
+// an aggregate with references has none at all.
+#pragma once
+
+#include <remanence/types/detail/aggregate.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace remanence::detail {
+
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
+
+template <class T>
+struct holder_of_members {
+    T value;
+};
+/// Never defined, and never read: only addresses in it are named, at compile time.
+template <class T>
+extern const holder_of_members<T> place_of_members; // NOLINT(misc-definitions-in-headers)
+
+/// No std::string_view: g++ would say at the end of the spelling what that is.
+template <const volatile void* Address>
+consteval const char* spelling_of() {
+    return __PRETTY_FUNCTION__;
+}
+
+/// The last identifier; bytes from 128 on belong to letters in UTF-8.
+consteval std::string_view last_identifier(std::string_view spelling) {
+    const auto is_letter = [](char c) {
+        return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               static_cast<unsigned char>(c) >= 128;
+    };
+    std::size_t end = spelling.size();
+    while (end != 0 && !is_letter(spelling[end - 1]))
+        --end;
+    std::size_t begin = end;
+    while (begin != 0 && is_letter(spelling[begin - 1]))
+        --begin;
+    return spelling.substr(begin, end - begin);
+}
+
+template <const volatile void* Address>
+consteval std::string_view name_at() {
+    if constexpr (Address == nullptr)
+        return {};
+    else
+        return last_identifier(spelling_of<Address>());
+}
+
+/// Names, one behind the other: only these, and not the compiler's spellings, become part of the program.
+template <std::size_t Count, std::size_t Bytes>
+struct packed_names {
+    char text[Bytes + 1] = {};
+    std::uint32_t ends[Count] = {};
+};
+
+template <class T, class Indices = std::make_index_sequence<member_count_v<T>>>
+struct names_of_members;
+template <class T, std::size_t... I>
+struct names_of_members<T, std::index_sequence<I...>> {
+    static consteval auto pack() {
+        // Local: g++ emits a variable of namespace scope, without optimisation, and the linker asks for the place.
+        constexpr auto addresses = member_addresses<T>(place_of_members<T>.value);
+        constexpr std::string_view names[] = {name_at<addresses.at[I]>()...};
+        packed_names<sizeof...(I), (names[I].size() + ...)> packed;
+        std::size_t bytes = 0;
+        std::size_t count = 0;
+        for (const std::string_view name : names) {
+            for (const char c : name)
+                packed.text[bytes++] = c;
+            packed.ends[count++] = static_cast<std::uint32_t>(bytes);
+        }
+        return packed;
+    }
+    static constexpr auto k_names = pack();
+};
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+} // namespace remanence::detail

@@ -1,0 +1,86 @@
+// Which types mean the same at any address, so that a heap of them can be mapped anywhere. Depends on the standard
+// library only.
+#pragma once
+
+#include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/parts.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <type_traits>
+
+namespace remanence {
+
+template <class T>
+class allocator;
+
+/// Specialise it as true for a class of yours that hides its members, or has plain pointers, and yet means the same at any
+/// address. It is not looked into then.
+template <class T>
+inline constexpr bool enable_position_independent = false;
+
+namespace detail {
+
+/// Classes that are what their parts are, and have nothing else that could be an address: `type` lists these.
+template <class T>
+struct position_independent_parts {};
+template <class T>
+    requires has_known_parts_v<T>
+struct position_independent_parts<T> : parts_of<T> {};
+template <class T>
+struct position_independent_parts<std::atomic<T>> : std::type_identity<type_list<T>> {};
+template <class Rep, class Period>
+struct position_independent_parts<std::chrono::duration<Rep, Period>> : std::type_identity<type_list<Rep>> {};
+template <class Clock, class Duration>
+struct position_independent_parts<std::chrono::time_point<Clock, Duration>> : std::type_identity<type_list<Duration>> {
+};
+
+/// Allocators that position-independent containers keep as a distance, or that have nothing to keep.
+template <class Alloc>
+inline constexpr bool is_kept_by_distance_v = std::is_empty_v<Alloc>;
+template <class T>
+inline constexpr bool is_kept_by_distance_v<allocator<T>> = true;
+
+template <class T, class... Open>
+consteval bool is_position_independent();
+
+template <class... Parts, class... Open>
+consteval bool are_position_independent(type_list<Parts...>, type_list<Open...>) {
+    return (is_position_independent<Parts, Open...>() && ...);
+}
+
+/// `Open`: the classes whose parts are being asked. One that contains itself, by way of a container, is what its other
+/// parts are.
+template <class T, class... Open>
+consteval bool is_position_independent() {
+    using type = std::remove_cv_t<T>;
+    using element = typename element_of_arrays<type>::type;
+    if constexpr ((std::is_same_v<type, Open> || ...) || enable_position_independent<type>) {
+        return true;
+    } else if constexpr (!std::is_same_v<element, type>) {
+        return is_position_independent<element, Open...>();
+    } else if constexpr (std::is_arithmetic_v<type> || std::is_enum_v<type> || std::is_empty_v<type>) {
+        return true;
+    } else if constexpr (requires { typename position_independent_parts<type>::type; }) {
+        return are_position_independent(typename position_independent_parts<type>::type{}, type_list<type, Open...>{});
+    } else if constexpr (std::is_class_v<type> && std::is_aggregate_v<type>) {
+        if constexpr (aggregate_shape_v<type>.obstacle == aggregate_obstacle::none)
+            return are_position_independent(member_types<type>{}, type_list<type, Open...>{});
+        else
+            return false;
+    } else {
+        return false;
+    }
+}
+
+} // namespace detail
+
+/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, the ordered, hash and packed
+/// containers of such; arrays, pairs, tuples, optionals, variants and aggregates of such; std::atomic, durations and time
+/// points of such; and what enable_position_independent says. False for all others, pointers and std containers among them.
+template <class T>
+inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
+template <class T>
+concept position_independent = is_position_independent_v<T>;
+
+} // namespace remanence

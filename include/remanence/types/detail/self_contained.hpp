@@ -1,0 +1,94 @@
+// Which types may be moved about in memory by a container that promises to announce what it writes: those whose move
+// cannot throw, and writes to the two objects only. The move of a std::list, for instance, also writes to its first and
+// last node. Depends on the standard library only.
+#pragma once
+
+#include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/parts.hpp>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace remanence::detail {
+
+/// Copying the bytes moves it, and destroying what is left does nothing.
+template <class T>
+inline constexpr bool is_plain_bytes_v =
+    std::is_trivially_move_constructible_v<T> && std::is_trivially_destructible_v<T>;
+
+template <class T>
+consteval bool is_self_contained();
+
+/// Templates that are known to be. No others with constructors of their own.
+template <class T>
+struct is_known_self_contained : std::false_type {};
+template <class Char, class Traits, class Alloc>
+struct is_known_self_contained<std::basic_string<Char, Traits, Alloc>> : std::true_type {};
+template <class T, class Alloc>
+struct is_known_self_contained<std::vector<T, Alloc>> : std::true_type {};
+template <class T>
+struct is_known_self_contained<std::unique_ptr<T>> : std::true_type {};
+
+template <class... Members>
+consteval bool are_self_contained(type_list<Members...>) {
+    return (is_self_contained<Members>() && ...);
+}
+template <class... Members>
+consteval bool are_destroyed_by_nothing(type_list<Members...>) {
+    return (std::is_trivially_destructible_v<Members> && ...);
+}
+/// Whether it has a destructor of its own: then what moves it is a copy, both are destroyed, and what it owns with them.
+/// Beside a member with one the copy may throw, or there is none.
+template <class Aggregate>
+inline constexpr bool has_own_destructor_v =
+    !std::is_trivially_destructible_v<Aggregate> && are_destroyed_by_nothing(member_types<Aggregate>{});
+
+template <class T>
+consteval bool is_self_contained() {
+    using element = typename element_of_arrays<T>::type;
+    if constexpr (!std::is_same_v<element, T>) {
+        return is_self_contained<element>();
+    } else if constexpr (is_plain_bytes_v<T>) {
+        return true;
+    } else if constexpr (!std::is_nothrow_move_constructible_v<T>) {
+        return false;
+    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
+        if constexpr (aggregate_shape_v<T>.obstacle == aggregate_obstacle::none)
+            return are_self_contained(member_types<T>{}) && !has_own_destructor_v<T>;
+        else
+            return false;
+    } else if constexpr (has_known_parts_v<T>) {
+        return are_self_contained(known_parts<T>{});
+    } else {
+        return is_known_self_contained<T>::value;
+    }
+}
+
+/// Whether an object of such a type has a Part in its own bytes, not only in memory that it owns.
+template <class T, class Part>
+consteval bool contains_in_itself();
+
+template <class Part, class... Members>
+consteval bool any_contains_in_itself(type_list<Members...>) {
+    return (contains_in_itself<std::remove_cv_t<Members>, Part>() || ...);
+}
+/// `T`: self-contained.
+template <class T, class Part>
+consteval bool contains_in_itself() {
+    using element = typename element_of_arrays<T>::type;
+    if constexpr (!std::is_same_v<element, T>) {
+        return contains_in_itself<std::remove_cv_t<element>, Part>();
+    } else if constexpr (is_plain_bytes_v<T>) {
+        return false;
+    } else if constexpr (is_known_self_contained<T>::value) {
+        return std::is_base_of_v<Part, T>;
+    } else if constexpr (has_known_parts_v<T>) {
+        return any_contains_in_itself<Part>(known_parts<T>{});
+    } else {
+        return any_contains_in_itself<Part>(member_types<T>{});
+    }
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,151 @@
+// What heap::verify() says of objects whose types the program has named: whether the links of our containers in them lead to
+// live blocks, and agree with each other. A link is followed only when it leads to the beginning of a block that is large
+// enough, so that damage is found and does no harm. Depends on the standard library only.
+#pragma once
+
+#include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/parts.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace remanence::detail {
+
+/// What a check asks about the heap.
+class block_survey {
+public:
+    block_survey(const block_survey&) = delete;
+    block_survey& operator=(const block_survey&) = delete;
+    /// Whether an allocated block begins at `first` that has at least so many bytes. O(log of its size).
+    [[nodiscard]] virtual bool is_block(const void* first, std::size_t bytes) const = 0;
+
+    /// Containers that lie in containers, so many deep.
+    static constexpr unsigned k_depth_max = 200;
+    unsigned depth = 0;
+
+protected:
+    block_survey() = default;
+    ~block_survey() = default;
+};
+
+struct structure_fault {
+    const void* where = nullptr;
+    std::string what; ///< "a node that …"
+};
+using structure_result = std::optional<structure_fault>;
+
+/// Our containers specialise it: a constant k_exists, and check(), which finds the first fault, in elements, too.
+template <class T>
+struct structure_of {
+    static constexpr bool k_exists = false;
+};
+
+template <class T>
+consteval bool has_structure();
+
+template <class... Parts>
+consteval bool any_has_structure(type_list<Parts...>) {
+    return (has_structure<Parts>() || ...);
+}
+
+/// Whether there is anything to check. std:: containers are not looked into.
+template <class T>
+consteval bool has_structure() {
+    using type = std::remove_cv_t<T>;
+    using element = typename element_of_arrays<type>::type;
+    if constexpr (structure_of<type>::k_exists) {
+        return true;
+    } else if constexpr (!std::is_same_v<element, type>) {
+        return has_structure<element>();
+    } else if constexpr (has_known_parts_v<type>) {
+        return any_has_structure(known_parts<type>{});
+    } else if constexpr (std::is_class_v<type> && std::is_aggregate_v<type>) {
+        if constexpr (aggregate_shape_v<type>.obstacle == aggregate_obstacle::none)
+            return any_has_structure(member_types<type>{});
+    }
+    return false;
+}
+
+template <class T>
+structure_result check_structure(const T& object, block_survey& survey);
+
+struct structure_visitor {
+    block_survey& survey;
+    structure_result found{};
+
+    template <class... Parts>
+    void operator()(const Parts&... parts) {
+        static_cast<void>((is_sound(parts) && ...));
+    }
+    template <class T>
+    bool is_sound(const T& part) {
+        found = check_structure(part, survey);
+        return !found;
+    }
+};
+
+template <class T>
+structure_result check_structure(const T& object, block_survey& survey) {
+    if constexpr (structure_of<T>::k_exists) {
+        if (survey.depth == block_survey::k_depth_max)
+            return structure_fault{&object,
+                                   "containers within containers that are in a circle, or too many to look into"};
+        ++survey.depth;
+        structure_result found = structure_of<T>::check(object, survey);
+        --survey.depth;
+        return found;
+    } else if constexpr (has_structure<T>()) {
+        structure_visitor visitor{survey};
+        if constexpr (!std::is_same_v<typename element_of_arrays<T>::type, T>) {
+            for (const auto& element : object) {
+                if (!visitor.is_sound(element))
+                    break;
+            }
+        } else if constexpr (!has_known_parts_v<T>) {
+            visit_members(object, visitor);
+        } else if constexpr (requires { object.valueless_by_exception(); }) {
+            if (!object.valueless_by_exception())
+                std::visit(visitor, object);
+        } else if constexpr (requires { object.has_value(); }) {
+            if (object.has_value())
+                visitor(*object);
+        } else {
+            std::apply(visitor, object);
+        }
+        return std::move(visitor.found);
+    } else {
+        return {};
+    }
+}
+
+/// Whether comparing or hashing a key that is sound itself reads nothing but the key.
+template <class Key>
+inline constexpr bool is_plain_key_v = std::is_arithmetic_v<Key>;
+template <class Key, class Compare>
+inline constexpr bool is_plain_order_v =
+    is_plain_key_v<Key> && (std::same_as<Compare, std::less<>> || std::same_as<Compare, std::less<Key>> ||
+                            std::same_as<Compare, std::greater<>> || std::same_as<Compare, std::greater<Key>>);
+
+/// As heap::verify() keeps it for a root.
+template <class T>
+structure_result check_root(const void* object, block_survey& survey) {
+    return check_structure(*static_cast<const T*>(object), survey);
+}
+using root_check = structure_result (*)(const void* object, block_survey& survey);
+/// Null when there is nothing to check.
+template <class T>
+constexpr root_check check_of_root() {
+    if constexpr (has_structure<T>())
+        return check_root<T>;
+    else
+        return nullptr;
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,540 @@
+// Which types may be stored in a heap, told when the program is compiled. Depends on the standard library only.
+//
+// What lies in a heap is found by another process, perhaps of another program: so nothing in it may lead out of it, to
+// malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
+// templates of the standard library, with all that they are made of. A container is judged by its allocator and its elements,
+// and if that is one of the standard library, of Boost or of ours, that is all. Other classes hide their members; they are
+// taken when their bytes are all there is to them (trivially copyable, and assignable), and else refused until you vouch for
+// them. Aggregates that cannot be taken apart (bases with members, unions, more than 32 members) are such classes, but what
+// each initialiser of theirs stands for is judged, if there are no more than 256: so bases and members are, but of a union
+// the first member only.
+//
+//
+//     template <>
+//     inline constexpr bool remanence::enable_persistable<my::account> = true;
+//
+// Plain pointers are taken: they lead to objects in the same heap, which make() gives. Whether they really do,
+// heap::check_pointers() says.
+#pragma once
+
+#include <remanence/allocator.hpp>
+#include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/parts.hpp>
+
+#include <algorithm>
+#include <any>
+#include <array>
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+
+#if defined(_GLIBCXX_DEBUG)
+#include <vector> // and with it the bases of what is checked
+#endif
+
+namespace remanence {
+
+/// Specialise it as true for a class of yours that hides its members, and is made of nothing but what may be stored; or
+/// for one that is refused although it does no harm. It is not looked into then. Before its first use with a heap.
+template <class T>
+inline constexpr bool enable_persistable = false;
+
+namespace detail {
+
+/// Why a type cannot be stored; k_refusals has the sentences.
+enum class unfit : std::uint8_t {
+    nothing, // it can be
+    reference,
+    code,
+    virtual_functions,
+    lock,
+    thread,
+    result_of_thread,
+    stream,
+    type_erased,
+    shared_ownership,
+    deleted_by_malloc,
+    view,
+    static_object,
+    memory_resource,
+    other_memory,
+    empty_is_static,
+    mixes_heaps,
+    linked_by_iterators,
+    hidden,
+};
+
+/// `Part` is the type that is to blame.
+template <unfit Why, class Part>
+struct verdict {
+    static constexpr unfit k_why = Why;
+    using part = Part;
+};
+using fit = verdict<unfit::nothing, void>;
+
+template <unfit Why>
+struct refused {
+    static constexpr unfit k_why = Why;
+};
+
+/// Classes that are known by name. Members k_why or parts, or neither.
+template <class T>
+struct known_class {};
+template <class T>
+    requires has_known_parts_v<T>
+struct known_class<T> {
+    using parts = known_parts<T>;
+};
+template <class T>
+struct known_class<std::atomic<T>> {
+    using parts = type_list<T>;
+};
+template <class T>
+struct known_class<allocator<T>> {
+    using parts = type_list<>;
+};
+template <class T, class Deleter>
+struct known_class<std::unique_ptr<T, Deleter>> {
+    using parts = type_list<typename std::unique_ptr<T, Deleter>::pointer, Deleter>;
+};
+template <class T>
+struct known_class<std::default_delete<T>> : refused<unfit::deleted_by_malloc> {};
+template <class T>
+struct known_class<std::shared_ptr<T>> : refused<unfit::shared_ownership> {};
+template <class T>
+struct known_class<std::weak_ptr<T>> : refused<unfit::shared_ownership> {};
+template <class Signature>
+struct known_class<std::function<Signature>> : refused<unfit::type_erased> {};
+template <>
+struct known_class<std::atomic_flag> {
+    using parts = type_list<>;
+};
+template <>
+struct known_class<std::any> : refused<unfit::type_erased> {};
+template <class T>
+struct known_class<std::reference_wrapper<T>> : refused<unfit::reference> {};
+template <class Char, class Traits>
+struct known_class<std::basic_string_view<Char, Traits>> : refused<unfit::view> {};
+template <class T, std::size_t Extent>
+struct known_class<std::span<T, Extent>> : refused<unfit::view> {};
+template <class T>
+struct known_class<std::initializer_list<T>> : refused<unfit::view> {};
+template <class Promise>
+struct known_class<std::coroutine_handle<Promise>> : refused<unfit::type_erased> {};
+template <>
+struct known_class<std::type_index> : refused<unfit::static_object> {};
+template <>
+struct known_class<std::source_location> : refused<unfit::static_object> {};
+template <>
+struct known_class<std::error_code> : refused<unfit::static_object> {};
+template <>
+struct known_class<std::error_condition> : refused<unfit::static_object> {};
+
+// Classes that are known by what they can do, so that their headers need not be included.
+
+template <class T>
+concept can_lock = requires(T& t) {
+    t.lock();
+    t.unlock();
+};
+template <class T>
+concept can_notify = requires(T& t) {
+    t.notify_one();
+    t.notify_all();
+};
+template <class T>
+concept can_release = requires(T& t) {
+    t.release();
+    { t.try_acquire() } -> std::same_as<bool>;
+};
+template <class T>
+concept can_count_down = requires(T& t) { t.arrive_and_wait(); };
+template <class T>
+concept can_join = requires(T& t) {
+    { t.joinable() } -> std::same_as<bool>;
+    t.join();
+};
+template <class T>
+concept has_future_result = requires(T& t) { t.get_future(); } || requires(const T& t) {
+    { t.valid() } -> std::same_as<bool>;
+    t.wait();
+};
+/// boost::any, boost::function and the like.
+template <class T>
+concept tells_type_it_holds = requires(const T& t) {
+    { t.type() } -> std::same_as<const std::type_info&>;
+} || requires(const T& t) {
+    { t.target_type() } -> std::same_as<const std::type_info&>;
+};
+
+// Classes that are known by name.
+
+/// Without arguments.
+template <class T>
+constexpr std::string_view name_of_class() {
+    const std::string_view signature = __PRETTY_FUNCTION__;
+    const std::string_view name = signature.substr(signature.find("T = ") + 4);
+    return name.substr(0, name.find_first_of("<;]"));
+}
+
+/// Those of POSIX and C, which are unions.
+template <class T>
+constexpr bool is_lock_of_c() {
+    constexpr std::string_view k_names[] = {
+        "pthread_mutex_t", "pthread_cond_t", "pthread_rwlock_t", "pthread_barrier_t", "sem_t", "mtx_t", "cnd_t"};
+    for (const std::string_view each : k_names) {
+        if (name_of_class<T>() == each)
+            return true;
+    }
+    return false;
+}
+
+/// Whether its members are what its interface says: of a standard or Boost container, or one of ours, and not of a class that
+/// only has their names, by inheritance for instance.
+template <class T>
+constexpr bool is_of_known_library() {
+    constexpr std::string_view k_ours = "remanence::";
+    const std::string_view name = name_of_class<T>();
+    return name.starts_with("std::") || name.starts_with("boost::") ||
+           (name.starts_with(k_ours) && name.find("::", k_ours.size()) == name.npos &&
+            requires { typename T::allocator_type; });
+}
+
+/// Containers that point at a static of the program when they are empty.
+template <class T>
+constexpr bool is_empty_a_static() {
+    const std::string_view name = name_of_class<T>();
+    const std::size_t scope = name.rfind("::");
+    const std::string_view last = scope == std::string_view::npos ? name : name.substr(scope + 2);
+    if (name.starts_with("boost::"))
+        return last.starts_with("unordered_flat_") || last.starts_with("unordered_node_");
+    if (name.starts_with("absl::"))
+        return last.ends_with("hash_map") || last.ends_with("hash_set") || last.starts_with("btree_");
+    if (name.starts_with("folly::"))
+        return last.starts_with("F14");
+    return name.starts_with("phmap::") || name.starts_with("tsl::");
+}
+
+/// Whether it is a boost::multi_index_container with an index that keeps an array: assignment by move, and copies, give the
+/// arrays of one heap to a container of another.
+template <class T>
+constexpr bool is_mixing_heaps() {
+    const std::string_view signature = __PRETTY_FUNCTION__;
+    const std::string_view name = signature.substr(signature.find("T = ") + 4);
+    return name.starts_with("boost::multi_index::multi_index_container<") &&
+           (name.find("boost::multi_index::hashed_") != name.npos ||
+            name.find("boost::multi_index::random_access<") != name.npos);
+}
+
+/// Containers and iterators of the debug mode of libstdc++.
+template <class T>
+constexpr bool is_linked_by_iterators() {
+#if defined(_GLIBCXX_DEBUG)
+    return std::is_base_of_v<__gnu_debug::_Safe_sequence_base, T> ||
+           std::is_base_of_v<__gnu_debug::_Safe_iterator_base, T>;
+#else
+    return false;
+#endif
+}
+
+/// Remanence's, or one with a base of that (std::scoped_allocator_adaptor), or one that somebody vouches for.
+template <class Alloc>
+concept heap_allocator = enable_persistable<Alloc> || std::is_base_of_v<allocator<typename Alloc::value_type>, Alloc>;
+
+template <class T, class... Open>
+auto judge();
+
+template <class... Open>
+fit judge_all(type_list<>, type_list<Open...>);
+/// The first of them that is not fit.
+template <class First, class... Rest, class... Open>
+auto judge_all(type_list<First, Rest...>, type_list<Open...> open) {
+    using found = decltype(judge<First, Open...>());
+    if constexpr (found::k_why != unfit::nothing)
+        return found();
+    else
+        return decltype(judge_all(type_list<Rest...>(), open))();
+}
+
+template <class T, class... Open>
+auto judge_container() {
+    using value = decltype(judge<typename T::value_type, Open...>());
+    if constexpr (is_empty_a_static<T>())
+        return verdict<unfit::empty_is_static, T>();
+    else if constexpr (requires(const typename T::allocator_type& alloc) { alloc.resource(); })
+        return verdict<unfit::memory_resource, T>();
+    else if constexpr (!heap_allocator<typename T::allocator_type>)
+        return verdict<unfit::other_memory, T>();
+    else if constexpr (is_mixing_heaps<T>())
+        return verdict<unfit::mixes_heaps, T>();
+    else if constexpr (value::k_why != unfit::nothing)
+        return value();
+    else if constexpr (requires { typename T::key_compare; })
+        return decltype(judge<typename T::key_compare, Open...>())();
+    else if constexpr (requires {
+                           typename T::hasher;
+                           typename T::key_equal;
+                       })
+        return decltype(judge_all(type_list<typename T::hasher, typename T::key_equal>(), type_list<Open...>()))();
+    else
+        return fit();
+}
+
+template <class T>
+concept has_container_interface = requires {
+    typename T::allocator_type;
+    typename T::value_type;
+} || requires { typename T::container_type; }; // std::stack and its kin
+
+/// By what such an interface says; unfit::hidden if there is none.
+template <class T, class... Open>
+auto judge_interface() {
+    if constexpr (requires { typename T::container_type; })
+        return decltype(judge<typename T::container_type, Open...>())();
+    else if constexpr (has_container_interface<T>)
+        return decltype(judge_container<T, Open...>())();
+    else
+        return verdict<unfit::hidden, T>();
+}
+
+/// Members of a class that can be looked into.
+template <class T>
+consteval bool is_open_aggregate() {
+    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
+        return aggregate_shape_v<T>.obstacle == aggregate_obstacle::none;
+    else
+        return false;
+}
+
+// Aggregates that cannot be taken apart.
+
+inline constexpr std::size_t k_slots_judged_max = 256; // bounds the time it takes to compile
+
+/// Converts to what may not be stored, for this reason; for any, if it is `nothing`.
+template <class Owner, unfit Why, class... Open>
+struct any_unfit {
+    template <class M>
+    static consteval bool is_meant() {
+        constexpr unfit k_found = decltype(judge<M, Open...>())::k_why;
+        return Why == unfit::nothing ? k_found != unfit::nothing : k_found == Why;
+    }
+    template <class M>
+        requires(!std::same_as<M, Owner>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    operator M() const
+        requires(is_meant<M>())
+    {
+        std::terminate();
+    }
+};
+
+/// Where the first of T's bases or members lies that cannot be stored; how many there are if all can. Not by recursion: clang
+/// keeps the whole stack of instantiations, by their long names, for each initialiser that does not fit.
+template <class T, class... Open, std::size_t... Positions>
+consteval std::size_t first_unfit_slot(type_list<Open...> /*open*/, std::index_sequence<Positions...> /*all*/) {
+    constexpr std::array<bool, sizeof...(Positions)> unfit_slots{
+        is_of_kind_v<T, sizeof...(Positions), Positions, any_unfit<T, unfit::nothing, Open...>>...};
+    return static_cast<std::size_t>(std::ranges::find(unfit_slots, true) - unfit_slots.begin());
+}
+
+/// The reason for what lies there.
+template <class T, std::size_t Slots, std::size_t Position, unfit Why, class... Open>
+consteval unfit why_of_slot(type_list<Open...> open) {
+    if constexpr (Why == unfit::hidden || is_of_kind_v<T, Slots, Position, any_unfit<T, Why, Open...>>)
+        return Why;
+    else
+        return why_of_slot<T, Slots, Position, static_cast<unfit>(static_cast<std::uint8_t>(Why) + 1)>(open);
+}
+
+/// The reason why the first of T's bases and members that cannot be stored cannot.
+template <class T, class... Open>
+consteval unfit why_of_slots() {
+    if constexpr (std::is_aggregate_v<T>) {
+        constexpr std::size_t slots = count_slots<T>();
+        if constexpr (slots <= k_slots_judged_max) {
+            constexpr auto open = type_list<Open...>();
+            constexpr std::size_t position = first_unfit_slot<T>(open, std::make_index_sequence<slots>());
+            if constexpr (position < slots)
+                return why_of_slot<T, slots, position, unfit::reference>(open);
+        }
+    }
+    return unfit::nothing;
+}
+
+template <class Owner>
+struct any_lvalue {
+    template <class M>
+        requires(!std::same_as<std::remove_cv_t<M>, Owner>)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    operator M&() const {
+        std::terminate();
+    }
+};
+/// Whether there are members that only something that stays can initialise.
+template <class T>
+consteval bool has_references() {
+    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
+        if constexpr (count_slots<T>() > k_slots_max) {
+            return []<std::size_t... N>(std::index_sequence<N...>) {
+                return (accepts_v<T, any_lvalue<T>, std::make_index_sequence<N>, std::index_sequence<>> || ...);
+            }(std::make_index_sequence<k_members_max + 1>());
+        }
+    }
+    return false;
+}
+
+template <class T, class... Open>
+auto judge_class() {
+    if constexpr (is_linked_by_iterators<T>())
+        return verdict<unfit::linked_by_iterators, T>();
+    else if constexpr (requires { known_class<T>::k_why; })
+        return verdict<known_class<T>::k_why, T>();
+    else if constexpr (requires { typename known_class<T>::parts; })
+        return decltype(judge_all(typename known_class<T>::parts(), type_list<Open...>()))();
+    else if constexpr (std::is_base_of_v<std::ios_base, T>)
+        return verdict<unfit::stream, T>();
+    else if constexpr (std::is_polymorphic_v<T>)
+        return verdict<unfit::virtual_functions, T>();
+    else if constexpr (has_container_interface<T> &&
+                       (is_of_known_library<T>() || decltype(judge_interface<T, Open...>())::k_why != unfit::nothing))
+        return decltype(judge_interface<T, Open...>())();
+    else if constexpr (can_lock<T> || can_notify<T> || can_release<T> || can_count_down<T> || is_lock_of_c<T>())
+        return verdict<unfit::lock, T>();
+    else if constexpr (can_join<T>)
+        return verdict<unfit::thread, T>();
+    else if constexpr (has_future_result<T>)
+        return verdict<unfit::result_of_thread, T>();
+    else if constexpr (tells_type_it_holds<T>)
+        return verdict<unfit::type_erased, T>();
+    else if constexpr (std::is_empty_v<T>)
+        return fit();
+    else if constexpr (is_open_aggregate<T>())
+        return decltype(judge_all(member_types<T>(), type_list<Open...>()))();
+    // Not assignable with a reference among its members; unnamed unions have none, and are not, either, says g++.
+    else if constexpr (std::is_trivially_copyable_v<T> &&
+                       (std::is_union_v<T> || (std::is_move_constructible_v<T> && std::is_move_assignable_v<T>)))
+        return verdict<why_of_slots<T, Open...>(), T>();
+    else if constexpr (has_references<T>())
+        return verdict<unfit::reference, T>();
+    else
+        return verdict<unfit::hidden, T>();
+}
+
+/// `Open`: the classes that are being looked into, since they may lead to themselves.
+template <class T, class... Open>
+auto judge() {
+    using type = std::remove_cv_t<T>;
+    using element = typename element_of_arrays<type>::type;
+    if constexpr (enable_persistable<type> || (std::is_same_v<type, Open> || ...))
+        return fit();
+    else if constexpr (std::is_reference_v<type>)
+        return verdict<unfit::reference, T>();
+    else if constexpr (!std::is_same_v<element, type>)
+        return decltype(judge<element, Open...>())();
+    else if constexpr (std::is_same_v<type, std::FILE*>)
+        return verdict<unfit::stream, T>();
+    else if constexpr (std::is_function_v<std::remove_pointer_t<type>> || std::is_member_function_pointer_v<type>)
+        return verdict<unfit::code, T>();
+    else if constexpr (std::is_scalar_v<type>)
+        return fit();
+    else if constexpr (std::is_class_v<type> || std::is_union_v<type>)
+        return decltype(judge_class<type, type, Open...>())();
+    else
+        return verdict<unfit::hidden, T>();
+}
+
+} // namespace detail
+
+/// Whether objects of this type may be stored. heap::root() and heap::make() ask it, and say why not.
+template <class T>
+concept persistable = decltype(detail::judge<T>())::k_why == detail::unfit::nothing;
+
+namespace detail {
+
+/// Does not compile unless Part may be stored, for the sake of Stored.
+template <class Stored, class Part, unfit Why>
+consteval void refuse_to_store() {
+    static_assert(Why != unfit::reference, "Remanence cannot store references: use a plain pointer to an object that "
+                                           "heap::make() made.");
+    static_assert(Why != unfit::code, "Remanence cannot store pointers to functions: the program's code lies elsewhere "
+                                      "in the next process. Store a number or a name that tells which one is meant.");
+    static_assert(Why != unfit::virtual_functions,
+                  "Remanence cannot store objects with virtual functions yet: they point into the running program.");
+    static_assert(Why != unfit::lock, "Remanence cannot store locks, condition variables, semaphores or barriers: they "
+                                      "belong to the threads of a process. Keep them outside the heap, or use "
+                                      "heap::write() and heap::read(), which lock.");
+    static_assert(Why != unfit::thread, "Remanence cannot store threads: they end with the process.");
+    static_assert(Why != unfit::result_of_thread,
+                  "Remanence cannot store futures, promises or tasks: they share malloc "
+                  "memory with threads, which end with the process.");
+    static_assert(Why != unfit::stream,
+                  "Remanence cannot store streams: an open file belongs to the process. Store its "
+                  "name.");
+    static_assert(Why != unfit::type_erased,
+                  "Remanence cannot store std::function, std::any, coroutines and their like: they point "
+                  "at code of the running program, and at malloc memory. Use std::variant, or "
+                  "a number that tells what is meant.");
+    static_assert(Why != unfit::shared_ownership,
+                  "Remanence cannot store std::shared_ptr or std::weak_ptr: they count "
+                  "owners in malloc memory, by virtual functions. Use a plain pointer to "
+                  "an object that heap::make() made.");
+    static_assert(Why != unfit::deleted_by_malloc,
+                  "Remanence cannot store a std::unique_ptr with std::default_delete, which gives heap memory to the "
+                  "operator delete of malloc. Use std::optional or a plain pointer and heap::destroy(), or a deleter "
+                  "that frees in the heap.");
+    static_assert(Why != unfit::view,
+                  "Remanence cannot store std::string_view, std::span or std::initializer_list: what "
+                  "they show may lie anywhere. Use rem::string or rem::vector, which own it.");
+    static_assert(Why != unfit::static_object,
+                  "Remanence cannot store std::error_code, std::error_condition, std::type_index or "
+                  "std::source_location: they point at static objects of the program. Store a number or a name.");
+    static_assert(Why != unfit::memory_resource,
+                  "Remanence cannot store std::pmr containers: they point at a memory "
+                  "resource outside the heap. Use the container of namespace remanence.");
+    static_assert(Why != unfit::other_memory,
+                  "Remanence cannot store a container that takes its memory from elsewhere, "
+                  "by std::allocator for instance (std::string, std::vector<T>). Use that of "
+                  "namespace remanence (rem::string, rem::vector<T>), or rem::allocator; or rem::fragile, which "
+                  "stores it serialised.");
+    static_assert(Why != unfit::empty_is_static,
+                  "Remanence cannot store this container: an empty one points at a static "
+                  "object of the program, which lies elsewhere in the next process. Use "
+                  "rem::hash_map, rem::btree_map or boost::unordered_map.");
+    static_assert(
+        Why != unfit::mixes_heaps,
+        "Remanence cannot store a boost::multi_index_container with a hashed or random-access index: moved "
+        "or copied between heaps, it frees the array of one in the other. Use an ordered or sequenced index.");
+    static_assert(
+        Why != unfit::linked_by_iterators,
+        "Remanence cannot store containers or iterators of the debug mode of libstdc++: iterators that are in use are "
+        "linked to their container, which would be stored with pointers to the stack. Compile without "
+        "_GLIBCXX_DEBUG (_GLIBCXX_ASSERTIONS does no harm), or use Remanence's own containers, rem::btree_map, "
+        "rem::hash_map or rem::vector_pi for instance.");
+    static_assert(Why != unfit::hidden,
+                  "Remanence cannot see what this class is made of. If nothing in it leads out of "
+                  "the heap (no std::string, no container with std::allocator, no reference, no lock), vouch for "
+                  "it: template <> inline constexpr bool remanence::enable_persistable<T> = true;");
+}
+
+template <class T>
+consteval void require_persistable() {
+    using found = decltype(judge<T>());
+    refuse_to_store<T, typename found::part, found::k_why>();
+}
+
+} // namespace detail
+} // namespace remanence

@@ -1,0 +1,106 @@
+#include "inspect/inspected_pointers.hpp"
+
+#include "base/units.hpp"
+#include "inspect/root_walk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace remanence::inspect {
+
+namespace {
+
+struct address_range {
+    std::uint64_t begin;
+    std::uint64_t end;
+    const char* what;
+    bool has_objects_at_pages; // P4 of pointer_check.hpp
+};
+
+constexpr std::array<address_range, 3> k_elsewhere = {{
+    {0x1000'8000'0000, 0x2000'0000'0000, "where other heaps lie", true},
+    {0x5500'0000'0000, 0x5700'0000'0000, "where programs, their static objects and malloc's memory lie", false},
+    {0x7e00'0000'0000, 0x8000'0000'0000, "where libraries, stacks and malloc's memory lie", false},
+}};
+
+/// Null: the word is no address out of this heap.
+const char* elsewhere(std::uint64_t value, std::uint64_t base, std::uint64_t heap_bytes) {
+    if (value - base <= heap_bytes) // one past the end is ours
+        return nullptr;
+    for (const address_range& range : k_elsewhere) {
+        if (range.begin <= value && value < range.end)
+            return range.has_objects_at_pages || !is_aligned(value, k_page_bytes) ? range.what : nullptr;
+    }
+    return nullptr;
+}
+
+struct suspect {
+    std::uint64_t at;
+    std::uint64_t value;
+    const char* where;
+    byte_range block;
+    const surveyed_root* root = nullptr;
+};
+
+std::string sentence_of(const suspect& found) {
+    char value[2 + 16 + 1];
+    std::snprintf(value, sizeof value, "0x%" PRIx64, found.value);
+    const std::string root = found.root != nullptr
+                                 ? "below the root \"" + found.root->name + "\" of type " + found.root->type
+                                 : std::string("which no root reaches");
+    return "the word at byte " + std::to_string(found.at - found.block.offset) + " of the block of " +
+           std::to_string(found.block.bytes) + " bytes at heap offset " + std::to_string(found.block.offset) + ", " +
+           root + ", is " + value + ", " + found.where;
+}
+
+} // namespace
+
+result<types::pointer_survey> survey_pointers(inspect::inspection& heap, const std::vector<surveyed_root>& roots,
+                                       const inspect::inspection_progress& progress) {
+    types::pointer_survey all;
+    std::vector<suspect> suspects;
+    const std::uint64_t end = heap.heap_bytes_end();
+    for (std::uint64_t page = 0; page < end; page += k_page_bytes) {
+        auto done = heap.read(
+            {page, std::min(k_page_bytes, end - page)}, [&](std::uint64_t at, std::span<const std::byte> bytes) {
+                for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
+                    std::uint64_t value = 0;
+                    std::memcpy(&value, bytes.data() + i, sizeof value);
+                    const char* where = elsewhere(value, heap.super().base, end);
+                    const auto block = where != nullptr ? heap.block_of(at + i) : std::nullopt;
+                    if (block && all.found++ < types::k_pointers_listed_max)
+                        suspects.push_back({at + i, value, where, *block});
+                }
+            });
+        if (!done && !is_damage(done.why().code))
+            return done.error();
+        if (progress)
+            progress(page, end);
+    }
+    for (const links followed : {links::addresses, links::addresses_and_distances}) { // the surer ones first
+        for (const surveyed_root& root : roots) {
+            if (std::all_of(suspects.begin(), suspects.end(), [](const suspect& each) { return each.root != nullptr; }))
+                break;
+            root_walk walk(heap, followed);
+            if (auto done = walk.run(root.object); !done)
+                return done.error();
+            for (suspect& each : suspects) {
+                if (each.root == nullptr && walk.has_reached(each.block.offset))
+                    each.root = &root;
+            }
+        }
+    }
+    for (const suspect& each : suspects) {
+        all.first.push_back({each.root != nullptr ? each.root->name : "", each.root != nullptr ? each.root->type : "",
+                             each.at, sentence_of(each)});
+    }
+    return all;
+}
+
+} // namespace remanence::inspect

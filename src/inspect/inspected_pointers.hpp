@@ -1,0 +1,22 @@
+// Words of an inspected heap that look like pointers out of it. May use: base, format, txn.
+//
+// No process is there whose memory could be asked, as pointer_check.hpp does. So the value decides: an address in the places
+// where Linux on x86-64 puts programs, libraries and stacks, or this library heaps, and not in this heap. Where these words
+// come from a sanitizer's memory they are not found; now and then one is a number.
+#pragma once
+
+#include "base/result.hpp"
+#include "inspect/inspection.hpp"
+#include "types/pointer_check.hpp"
+#include "inspect/root_survey.hpp"
+
+#include <vector>
+
+namespace remanence::inspect {
+
+/// After check_all(), and if that could check the allocator (inspection::knows_blocks()). Pages that cannot be read are left
+/// out. `found.blocks` is not counted. O(heap), and O(roots · heap) if there is something to tell.
+result<types::pointer_survey> survey_pointers(inspect::inspection& heap, const std::vector<surveyed_root>& roots,
+                                       const inspect::inspection_progress& progress);
+
+} // namespace remanence::inspect

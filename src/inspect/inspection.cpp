@@ -1,0 +1,346 @@
+#include "inspect/inspection.hpp"
+
+#include "alloc/sections.hpp"
+#include "recover/salvage.hpp"
+#include "store/heap_verification.hpp"
+#include "store/superblocks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::inspect {
+
+namespace {
+
+constexpr std::uint64_t k_read_bytes = 1 * MiB;
+constexpr std::uint64_t k_reserved_bytes = 16 * MiB; // at a time
+
+} // namespace
+
+result<std::unique_ptr<inspection>> inspection::open(os::file_system& files, const std::string& path,
+                                                     const inspection_progress& progress) {
+    return open_unchanged(files, path, store::heap_file::locking::none_if_free, progress);
+}
+
+result<std::unique_ptr<inspection>> inspection::open_live(os::file_system& files, const std::string& path,
+                                                          const inspection_progress& progress) {
+    return open_unchanged(files, path, store::heap_file::locking::no, progress);
+}
+
+// The superblock is read before the log and is the same after it. So no other one was written in between, the log did
+// not begin anew, and holds every commit that was acknowledged before.
+result<std::unique_ptr<inspection>> inspection::open_unchanged(os::file_system& files, const std::string& path,
+                                                               store::heap_file::locking lock,
+                                                               const inspection_progress& progress) {
+    auto opened = open_with(files, path, lock, progress);
+    if (!opened)
+        return opened.error();
+    REM_TRY((*opened)->expect_unchanged(files));
+    return opened;
+}
+
+result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files, const std::string& path,
+                                                          store::heap_file::locking lock,
+                                                          const inspection_progress& progress) {
+    std::unique_ptr<inspection> opened(new inspection(files));
+    auto note = [&](const failure& damage) { opened->note_misfit(damage); };
+    auto store = store::heap_file::open_damaged(opened->files_, path, note, lock);
+    if (!store)
+        return store.error();
+    opened->store_ = std::move(*store);
+    auto size = opened->store_->file().size();
+    if (!size)
+        return size.error();
+    opened->file_bytes_ = *size;
+    opened->super_ = opened->store_->super();
+    opened->live_ = lock == store::heap_file::locking::no;
+    opened->other_superblock_damage_ = opened->store_->other_superblock_damage();
+    const std::string log_path = store::log_path(path);
+    auto present = opened->files_.exists(log_path);
+    if (!present)
+        return present.error();
+    opened->log_.present = *present;
+    if (*present) {
+        auto log = opened->files_.open(log_path, os::access::read_only);
+        if (!log)
+            return log.error();
+        auto log_bytes = (*log)->size();
+        if (!log_bytes)
+            return log_bytes.error();
+        opened->log_.file_bytes = *log_bytes;
+    }
+    if (auto damaged = opened->other_superblock_damage_) {
+        if (opened->log_.present || !opened->store_->is_clean()) {
+            opened->torn_superblock_ = damaged;
+        } else {
+            const bool is_all = opened->problems().empty();
+            note({errc::corrupt,
+                  "the superblock of " + path + " at byte " + std::to_string(*damaged) +
+                      " is damaged; the other one rules" +
+                      (is_all ? ", so nothing is lost, and the next commit or close mends it." : "."),
+                  path, 0, *damaged});
+        }
+    }
+    if (opened->live_) {
+        if (auto taken = opened->store_->take_over_structure(); !taken) {
+            if (!is_damage(taken.why().code))
+                return taken.error();
+            note(taken.why());
+        }
+    }
+    auto recovered = recover::salvage(opened->files_, *opened->store_, note, progress);
+    if (!recovered)
+        return recovered.error();
+    opened->log_.commits = recovered->commits;
+    opened->log_.record_bytes = recovered->bytes;
+    opened->log_.totals = recovered->totals;
+    opened->changes_ = std::move(recovered->changes);
+    opened->births_ = std::move(recovered->births);
+    if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
+        const format::superblock& super = opened->store_->super();
+        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, opened->store_->session(), true,
+                                        format::k_log_header_bytes));
+    }
+    REM_TRY(opened->make_memory(opened->store_->image_bytes()));
+    opened->read_.resize(static_cast<std::size_t>(opened->store_->image_bytes() / k_page_bytes));
+    return opened;
+}
+
+result<bool> inspection::is_unchanged(os::file_system& files) {
+    auto file = files.open(path(), os::access::read_only);
+    if (!file)
+        return file.why().code == errc::not_found ? result<bool>(false) : file.error();
+    auto size = (*file)->size();
+    if (!size)
+        return size.error();
+    auto now = store::read_superblocks(**file, *size);
+    if (!now) {
+        const errc code = now.why().code;
+        const bool is_other = is_damage(code) || code == errc::not_a_heap || code == errc::unsupported_format;
+        return is_other ? result<bool>(false) : now.error();
+    }
+    return now->super.checksum == super_.checksum && now->other_damage == other_superblock_damage_;
+}
+
+result<void> inspection::expect_unchanged(os::file_system& files) {
+    auto same = is_unchanged(files);
+    if (!same)
+        return same.error();
+    if (*same)
+        return {};
+    return fail(errc::in_use, path() + " is open elsewhere, and was written to while it was read. Try again.", path());
+}
+
+std::uint64_t inspection::last_change_of(std::uint64_t page) const {
+    const auto found = std::ranges::lower_bound(changes_, page, {}, &recover::last_change::page);
+    const auto birth = births_.find(page / store_->chunk_pages());
+    return std::max(found != changes_.end() && found->page == page ? found->version : 0,
+                    birth != births_.end() ? birth->second : 0);
+}
+
+void inspection::note_misfit(const failure& damage, std::uint64_t bytes) {
+    misfits_.add(damage, bytes);
+    problems_.add(damage, bytes);
+}
+
+void inspection::keep_only(const std::vector<problem>& proven) {
+    problems_ = {};
+    misfits_ = {};
+    for (const problem& each : proven)
+        note_misfit(each, each.bytes);
+    all_checked_ = false;
+}
+
+result<void> inspection::make_memory(std::uint64_t bytes) {
+    if (bytes <= accessible_)
+        return {};
+    if (!place_) {
+        auto place = os::reservation::elsewhere(align_up(bytes, k_reserved_bytes));
+        if (!place)
+            return place.error();
+        place_ = std::move(*place);
+    }
+    if (bytes > place_->bytes())
+        REM_TRY(place_->extend(align_up(bytes, k_reserved_bytes)));
+    REM_TRY(os::map_anonymous(place_->base() + accessible_, bytes - accessible_));
+    accessible_ = bytes;
+    return {};
+}
+
+bool inspection::contains(std::uint64_t offset, std::uint64_t bytes) const {
+    return bytes <= accessible_ && offset <= accessible_ - bytes;
+}
+
+result<std::byte*> inspection::at(std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t end = std::min<std::uint64_t>(divide_up(offset + bytes, k_page_bytes), read_.size());
+    for (std::uint64_t page = offset / k_page_bytes; page < end; ++page) {
+        if (read_[static_cast<std::size_t>(page)])
+            continue;
+        if (auto fetched = fetch(page); !fetched) {
+            if (is_damage(fetched.why().code))
+                misfits_.add(fetched.why());
+            return fetched.error();
+        }
+        read_[static_cast<std::size_t>(page)] = true;
+    }
+    return place_->base() + offset;
+}
+
+result<void> inspection::fetch(std::uint64_t page) {
+    auto checksum = store_->checksum_of(page);
+    if (!checksum)
+        return checksum.error();
+    if (*checksum == 0) // its memory is zeros as it is
+        return {};
+    return store_->read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes});
+}
+
+result<void> inspection::read(byte_range range,
+                              const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
+    const std::uint64_t image_end = std::min(range.end(), store_->image_bytes()); // behind it are zeros
+    for (std::uint64_t at = range.offset; at < image_end;) {
+        const std::uint64_t first = align_down(at, k_page_bytes);
+        const std::uint64_t count = std::min(divide_up(image_end - first, k_page_bytes), k_read_bytes / k_page_bytes);
+        piece_.resize(static_cast<std::size_t>(k_read_bytes));
+        const auto pages = std::span(piece_).first(static_cast<std::size_t>(count * k_page_bytes));
+        if (auto done = store_->read_pages(first / k_page_bytes, pages); !done) {
+            if (is_damage(done.why().code))
+                misfits_.add(done.why());
+            return done.error();
+        }
+        const std::uint64_t end = std::min(image_end, first + pages.size());
+        visit(at, pages.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(end - at)));
+        at = end;
+    }
+    return {};
+}
+
+result<const format::heap_header*> inspection::header() {
+    if (store_->image_bytes() == 0)
+        return nullptr;
+    auto bytes = at(0, sizeof(format::heap_header));
+    if (!bytes)
+        return bytes.error();
+    const auto* h = reinterpret_cast<const format::heap_header*>(*bytes);
+    if (h->magic == format::k_header_magic && h->version == format::k_header_version)
+        return h;
+    return fail(errc::corrupt,
+                "the heap header in " + path() + " at byte " + std::to_string(file_offset(0)) +
+                    " is damaged. Restore the heap from a copy.",
+                path(), 0, file_offset(0));
+}
+
+std::uint64_t inspection::file_offset(std::uint64_t heap_offset) const {
+    return heap_offset < store_->region_bytes() ? store_->home_of(heap_offset) : error::k_no_offset;
+}
+
+std::optional<byte_range> inspection::block_of(std::uint64_t offset) const {
+    if (!allocator_ || !contains(offset, 1))
+        return {};
+    auto found = allocator_->block_of(place_->base() + offset);
+    if (!found)
+        return {};
+    return byte_range{static_cast<std::uint64_t>(static_cast<std::byte*>(found->start) - place_->base()), found->bytes};
+}
+
+result<inspected_parts> inspection::check_all(const inspection_progress& progress) {
+    inspected_parts parts;
+    const auto found = [&](store::damage d) {
+        note_misfit({errc::corrupt, std::move(d.what), path(), 0, d.offset}, d.bytes);
+    };
+    auto pages = store::verify(*store_, found, progress);
+    if (!pages)
+        return pages.error();
+    parts.pages = *pages;
+    REM_TRY(try_to_check_allocator(parts));
+    return parts;
+}
+
+result<inspected_parts> inspection::check_structure() {
+    inspected_parts parts;
+    REM_TRY(store::verify_structure(*store_, [&](store::damage d) {
+        note_misfit({errc::corrupt, std::move(d.what), path(), 0, d.offset}, d.bytes);
+    }));
+    REM_TRY(try_to_check_allocator(parts));
+    return parts;
+}
+
+result<void> inspection::try_to_check_allocator(inspected_parts& parts) {
+    if (store_->image_bytes() == 0) {
+        parts.allocator = true; // nothing was committed, so there is none
+        return {};
+    }
+    auto checked = check_allocator(parts);
+    if (checked)
+        return {};
+    if (!is_damage(checked.why().code))
+        return checked.error();
+    note(checked.why());
+    allocator_.reset();
+    return {};
+}
+
+result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
+    std::optional<alloc::occupancy> found;
+    if (store_->image_bytes() == 0)
+        return std::optional(alloc::occupancy{}); // nothing was committed
+    inspected_parts parts;
+    if (auto read = check_allocator(parts); !read) {
+        if (!is_damage(read.why().code))
+            return read.error();
+        note(read.why());
+        allocator_.reset();
+    }
+    if (allocator_)
+        found = allocator_->survey();
+    return found;
+}
+
+/// The header page, and the planes of all sections that begin in the heap.
+result<void> inspection::read_metadata() {
+    REM_TRY(at(0, k_page_bytes));
+    for (const alloc::section& section : alloc::k_sections) {
+        if (section.first_page < read_.size())
+            REM_TRY(
+                at(section.first_page * k_page_bytes, (section.first_data_page - section.first_page) * k_page_bytes));
+    }
+    return {};
+}
+
+result<void> inspection::check_allocator(inspected_parts& parts) {
+    auto head = header();
+    if (!head)
+        return head.error();
+    if (auto metadata = read_metadata(); !metadata) {
+        unexpected why = metadata.error();
+        why.why().message = "the allocator's structures cannot be checked: " + why.why().message;
+        return why;
+    }
+    auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
+        REM_TRY(make_memory(align_up(end, store_->chunk_bytes())));
+        return accessible_;
+    };
+    auto& state = reinterpret_cast<format::heap_header*>(place_->base())->allocator;
+    allocator_ =
+        std::make_unique<alloc::block_allocator>(place_->base(), state, extend, std::uint64_t{1} << 44, accessible_);
+    auto note_at = [&](std::uint64_t offset, std::string_view what) {
+        note({errc::corrupt, "allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), path(),
+              0, file_offset(offset)});
+    };
+    if (auto sound = allocator_->check_state(); !sound) {
+        if (sound.why().code != errc::corrupt)
+            return sound.error();
+        note_at(sound.why().offset, sound.why().message);
+        allocator_.reset();
+        return {};
+    }
+    parts.allocator = true;
+    if (allocator_->check_invariants(note_at) != 0) {
+        allocator_.reset(); // what it says of blocks cannot be relied on
+        return {};
+    }
+    allocator_->for_each_block([&](alloc::block) { ++parts.blocks; });
+    return {};
+}
+
+} // namespace remanence::inspect

@@ -1,0 +1,117 @@
+#include "inspect/root_survey.hpp"
+
+#include "types/root_reader.hpp"
+#include "inspect/root_walk.hpp"
+
+#include <span>
+#include <utility>
+
+namespace remanence::inspect {
+
+namespace {
+
+result<void> survey(inspect::inspection& heap, surveyed_root& root) {
+    auto own = heap.read({root.object, root.bytes}, [](std::uint64_t, std::span<const std::byte>) {});
+    if (!own && !is_damage(own.why().code))
+        return own.error();
+    if (!own) {
+        root.state = root_state::damaged;
+        root.damage_offset = own.why().offset;
+        return {};
+    }
+    if (!heap.knows_blocks()) {
+        root.state = root_state::object_whole;
+        return {};
+    }
+    auto damage = root_walk(heap, links::addresses_and_distances).run(root.object);
+    if (!damage)
+        return damage.error();
+    if (*damage) {
+        root.state = root_state::reaches_damage;
+        root.damage_offset = **damage;
+    }
+    return {};
+}
+
+} // namespace
+
+result<std::vector<surveyed_root>> list_roots(inspect::inspection& heap) {
+    std::vector<surveyed_root> roots;
+    auto damaged = [&](const failure& why) -> result<void> {
+        if (!is_damage(why.code))
+            return unexpected(why);
+        heap.note(why);
+        return {};
+    };
+    auto header = heap.header();
+    if (!header) {
+        REM_TRY(damaged(header.why()));
+        return roots;
+    }
+    if (*header == nullptr)
+        return roots;
+    const types::root_reader reader(heap, heap.path());
+    auto directory = reader.directory((*header)->root_word);
+    if (!directory) {
+        failure why = directory.why();
+        why.message = "the roots cannot be found: " + why.message;
+        why.offset = error::k_no_offset;
+        REM_TRY(damaged(why));
+        return roots;
+    }
+    for (std::uint64_t i = 0; *directory != nullptr && i < (*directory)->count; ++i) {
+        auto entry = reader.entry(**directory, i);
+        if (!entry) {
+            failure why = entry.why();
+            why.message = "root " + std::to_string(i + 1) + " of " + std::to_string((*directory)->count) +
+                          " cannot be read from the root directory: " + why.message;
+            why.offset = error::k_no_offset; // the page is told of by itself
+            REM_TRY(damaged(why));
+            continue;
+        }
+        surveyed_root root{};
+        root.name = entry->name;
+        root.type = entry->type;
+        root.object = entry->object;
+        root.bytes = entry->bytes;
+        root.fingerprint_hash = entry->fingerprint_hash;
+        root.fingerprint_algorithm = entry->fingerprint_algorithm;
+        root.damage_offset = error::k_no_offset;
+        if (auto described = reader.description(*entry); !described)
+            heap.note(described.why());
+        else if (*described)
+            root.structure = (*described)->text();
+        if (!roots.empty() && roots.back().name >= root.name) {
+            heap.note(
+                {errc::corrupt,
+                 "the root directory of " + heap.path() + " is not in the order of names at \"" + root.name + "\"",
+                 heap.path()});
+        }
+        roots.push_back(std::move(root));
+    }
+    return roots;
+}
+
+void check_roots(inspect::inspection& heap, const std::vector<surveyed_root>& roots) {
+    for (const surveyed_root& root : roots) {
+        if (!heap.knows_blocks())
+            break;
+        const auto block = heap.block_of(root.object);
+        if (!block || block->end() < root.object + root.bytes) {
+            heap.note({errc::corrupt,
+                       "the root \"" + root.name + "\" of " + heap.path() + " does not lie in an allocated block",
+                       heap.path()});
+        }
+    }
+}
+
+result<void> survey_roots(inspect::inspection& heap, std::vector<surveyed_root>& roots) {
+    check_roots(heap, roots);
+    if (heap.problems().empty())
+        return {};
+    for (surveyed_root& root : roots)
+        REM_TRY(survey(heap, root));
+    return {};
+}
+
+} // namespace remanence::inspect

@@ -1,0 +1,129 @@
+#include "recover/recovery.hpp"
+
+#include "base/checksum.hpp"
+#include "log/redo_log.hpp"
+
+#include <span>
+#include <vector>
+
+namespace remanence::recover {
+
+namespace {
+
+/// A page as its records say. Its bytes in the image are not verified: an interrupted fold may have left them half old,
+/// half new. Its last change says what they must become.
+result<std::uint32_t> make_page(store::heap_file& store, const changed_page& page, std::span<std::byte> bytes) {
+    auto before = store.checksum_of(page.index);
+    if (!before)
+        return before.error();
+    const std::uint64_t home = store.home_of(page.index * k_page_bytes);
+    if (*before != 0)
+        REM_TRY(store.file().read(home, bytes));
+    const std::uint32_t checksum = page.apply(bytes, *before);
+    if (page_checksum(bytes) == checksum)
+        return checksum;
+    return fail(errc::corrupt,
+                "page " + std::to_string(page.index) + " of " + store.path() + " at byte " + std::to_string(home) +
+                    " does not become what the redo log says. Restore heap and log from a copy.",
+                store.path(), 0, home);
+}
+
+result<void> replay_all(store::heap_file& store, const std::string& log_path,
+                        const std::vector<scanned_record>& records, const progress_callback& progress) {
+    replay all(store, log_path);
+    for (const scanned_record& record : records)
+        REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.has_contents(chunk); }));
+    REM_TRY(all.leave_out_what_has_no_place());
+    // What was written of fresh chunks was durable before the record that names them (I2).
+    REM_TRY(store.extend_to_image());
+    const auto make = [&](const changed_page& page, std::span<std::byte> bytes) {
+        return make_page(store, page, bytes);
+    };
+    // I1: every record is durable. I5: unconditionally.
+    return all.fold(make, [&](std::span<const store::folded_page> pages) { return store.fold(pages); }, progress);
+}
+
+/// Makes the records durable: the last ones may be in the page cache only, since their writer died or their sync failed.
+/// Up to which they were durable, the last one says.
+result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
+    if (records.empty())
+        return {};
+    for (const scanned_record& record : records) {
+        if (record.version > records.back().durable_through)
+            REM_TRY(log.write("log: confirm records", record.offset, record.bytes)); // I5: not just synced
+    }
+    return log.sync("log: sync confirmed records");
+}
+
+result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& store,
+                                              const std::vector<scanned_record>& records,
+                                              const progress_callback& progress) {
+    REM_TRY(confirm(log, records)); // I1
+    REM_TRY(replay_all(store, log.path(), records, progress));
+    REM_TRY(store.discard_unstored());
+    REM_TRY(store.reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
+    const std::uint64_t version = records.empty() ? store.super().checkpoint_version : records.back().version;
+    const std::uint64_t chain = records.empty() ? store.super().chain : records.back().checksum;
+    // R2: clean, so that the next commit begins a new epoch.
+    REM_TRY(store.publish(version, chain, store.session(), true, format::k_log_header_bytes));
+    recovery_outcome outcome{records.size(), 0};
+    for (const scanned_record& record : records)
+        outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
+    return outcome;
+}
+
+/// A power loss may have torn a superblock beside a clean one. Publishing the same again makes that place whole.
+result<void> restore_other_superblock(store::heap_file& store) {
+    if (!store.other_superblock_damage())
+        return {};
+    const auto& super = store.super();
+    return store.publish(super.checkpoint_version, super.chain, store.session(), true, format::k_log_header_bytes);
+}
+
+} // namespace
+
+result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
+    auto log = open_log(files, store, os::access::read_write);
+    if (!log)
+        return log.error();
+    recovery_outcome outcome;
+    if (!*log) {
+        REM_TRY(restore_other_superblock(store));
+        return outcome;
+    }
+    REM_TRY(log::lock_log(**log));
+    REM_TRY(store.confirm());          // before pages are folded, or the log is removed, on its word
+    auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
+    if (!records)
+        return records.error();
+    if (store.is_clean()) {
+        REM_TRY(restore_other_superblock(store));
+    } else {
+        auto brought = bring_to_last_commit(**log, store, *records, progress);
+        if (!brought)
+            return brought.error();
+        outcome = *brought;
+    }
+    REM_TRY(remove_log(files, (*log)->path(), **log));
+    return outcome;
+}
+
+result<void> check_clean(os::file_system& files, const store::heap_file& store) {
+    auto log = open_log(files, store, os::access::read_only);
+    if (!log)
+        return log.error();
+    if (!*log)
+        return {};
+    auto records = scan(**log, store);
+    if (!records)
+        return records.error();
+    return {};
+}
+
+// No sync of the directory: should the log come back after a power loss, it lies beside a clean heap that is not older
+// than it, and the next open removes it again.
+result<void> remove_log(os::file_system& files, const std::string& path, os::file& log) {
+    return files.remove("log: remove", path, log);
+}
+
+} // namespace remanence::recover

@@ -1,0 +1,134 @@
+#include "recover/replay.hpp"
+
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace remanence::recover {
+
+std::uint32_t changed_page::apply(std::span<std::byte> page, std::uint32_t before) const {
+    std::uint32_t checksum = before;
+    for (const page_reference& change : changes) {
+        if (birth && change.version <= *birth)
+            continue; // R3
+        const log::page_entry entry = log::page_entry_at(change.entry);
+        log::apply_ranges(entry, page.data());
+        checksum = entry.checksum;
+    }
+    return checksum;
+}
+
+result<void> replay::add(const scanned_record& record, const contents_query& has_contents) {
+    auto unfit = [&] { return damaged_log(log_path_, record.offset, "its contents do not fit the heap"); };
+    if (record.image_bytes > store_.region_bytes() || !is_aligned(record.image_bytes, store_.chunk_bytes()))
+        return unfit();
+    std::vector<log::placed_chunk> chunks;
+    std::vector<log::page_entry> changes;
+    const auto place = [&](log::placed_chunk chunk) { chunks.push_back(std::move(chunk)); };
+    const auto note = [&](const log::page_entry& entry) { changes.push_back(entry); };
+    if (!log::for_each_part(record.bytes, store_.chunk_pages(), place, note))
+        return unfit();
+    std::uint64_t image_bytes = store_.image_bytes();
+    std::unordered_set<std::uint64_t> placed;
+    std::vector<log::placed_chunk*> moved;
+    std::vector<std::uint64_t> moved_chunks;
+    std::vector<log::placed_chunk*> fresh;
+    for (log::placed_chunk& each : chunks) {
+        if (!placed.insert(each.chunk).second)
+            return unfit();
+        const auto to = each.at_second_home ? store::chunk_place::second_home : store::chunk_place::first_home;
+        if (store_.can_move(each.chunk, to)) {
+            moved.push_back(&each);
+            moved_chunks.push_back(each.chunk);
+            continue;
+        }
+        const auto taken = has_contents(each.chunk);
+        if (!taken)
+            return unexpected(taken.why());
+        if (*taken || each.at_second_home)
+            return unfit();
+        fresh.push_back(&each);
+        image_bytes = std::max(image_bytes, (each.chunk + 1) * store_.chunk_bytes());
+    }
+    if (image_bytes != record.image_bytes || !store_.may_all_move(moved_chunks))
+        return unfit();
+    for (const log::placed_chunk* each : moved)
+        births_[each->chunk] = record.version;
+    for (const log::placed_chunk* each : fresh) {
+        if (each->has_contents()) // else they are in the log, from this record on
+            births_[each->chunk] = record.version;
+    }
+    for (log::placed_chunk* each : moved) // first, as when they were committed: fresh ones take room in the chunk map, too
+        store_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
+    for (log::placed_chunk* each : fresh)
+        store_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
+    for (const log::page_entry& change : changes) {
+        const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
+        if (is_new)
+            pages_.push_back({change.page, 0});
+        ++pages_[place_of_page->second].changes;
+        changes_.push_back({{record.version, change.at}, place_of_page->second});
+    }
+    return {};
+}
+
+result<void> replay::leave_out_what_has_no_place() {
+    for (touched_page& each : pages_)
+        each.has_place = store_.is_stored(each.index / store_.chunk_pages());
+    if (std::all_of(pages_.begin(), pages_.end(), [](const touched_page& each) { return each.has_place; }))
+        return {};
+    return damaged_log(log_path_, 0, "it changes a page that does not exist");
+}
+
+result<void> replay::fold(const page_maker& make, const page_sink& sink, const progress_callback& progress) {
+    // Sorted by counting: the changes of each page, in their order, end up together.
+    std::vector<std::size_t> ends;
+    std::size_t end = 0;
+    for (const touched_page& each : pages_) {
+        ends.push_back(end);
+        end += each.changes;
+    }
+    std::vector<page_reference> changes(changes_.size());
+    for (const noted_change& each : changes_)
+        changes[ends[each.page]++] = each.change;
+
+    const auto birth_of = [&](std::uint64_t page) {
+        const auto birth = births_.find(page / store_.chunk_pages());
+        return birth != births_.end() ? std::optional(birth->second) : std::nullopt;
+    };
+    std::vector<std::size_t> pages;
+    for (std::size_t i = 0; i < pages_.size(); ++i) {
+        const auto birth = birth_of(pages_[i].index);
+        if (pages_[i].has_place && (!birth || changes[ends[i] - 1].version > *birth))
+            pages.push_back(i);
+    }
+    std::sort(pages.begin(), pages.end(),
+              [&](std::size_t a, std::size_t b) { return pages_[a].index < pages_[b].index; });
+    constexpr std::size_t k_batch_pages = 256;
+    std::vector<std::byte> bytes(std::min(k_batch_pages, pages.size()) * k_page_bytes);
+    std::vector<store::folded_page> batch;
+    std::size_t done = 0;
+    for (const std::size_t place : pages) {
+        const std::uint64_t index = pages_[place].index;
+        const std::size_t number = pages_[place].changes;
+        const changed_page page{index, std::span(changes).subspan(ends[place] - number, number), birth_of(index)};
+        ++done;
+
+        const auto made = std::span(bytes).subspan(batch.size() * k_page_bytes, k_page_bytes);
+        std::fill(made.begin(), made.end(), std::byte{0});
+        auto checksum = make(page, made);
+        if (!checksum)
+            return checksum.error();
+        batch.push_back({index, made.data(), *checksum});
+        if (batch.size() == k_batch_pages || done == pages.size()) {
+            REM_TRY(sink(batch));
+            batch.clear();
+            if (progress)
+                progress(done * k_page_bytes, pages.size() * k_page_bytes);
+        }
+    }
+    return {};
+}
+
+} // namespace remanence::recover

@@ -1,0 +1,119 @@
+#include "recover/salvage.hpp"
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace remanence::recover {
+
+namespace {
+
+/// The records before the damage, or none; `damaged` is told what is wrong.
+result<std::vector<scanned_record>> sound_records(os::file_system& files, const store::heap_file& store,
+                                                  const damage_callback& damaged) {
+    std::vector<scanned_record> none;
+    auto log = open_log(files, store, os::access::read_write);
+    if (!log) {
+        if (!is_damage(log.why().code))
+            return log.error();
+        damaged(log.why());
+        return none;
+    }
+    if (!*log)
+        return none;
+    auto scanned = scan_up_to_damage(**log, store);
+    if (!scanned)
+        return scanned.error();
+    if (scanned->damage)
+        damaged(*scanned->damage);
+    return std::move(scanned->records);
+}
+
+/// Returns how many of the records were applied.
+std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_record>& records,
+                             const damage_callback& damaged, const progress_callback& progress,
+                             recovery_outcome& outcome) {
+    replay all(store, store::log_path(store.path()));
+    const auto has_contents = [&](std::uint64_t chunk) -> result<bool> {
+        const auto known = store.has_contents(chunk);
+        return known && *known; // a damaged table of checksums is in nobody's way
+    };
+    std::size_t applied = 0;
+    for (const scanned_record& record : records) {
+        if (auto fits = all.add(record, has_contents); !fits) {
+            damaged(fits.why());
+            break;
+        }
+        ++applied;
+    }
+    if (auto placed = all.leave_out_what_has_no_place(); !placed)
+        damaged(placed.why());
+    if (auto long_enough = store.extend_to_image(); !long_enough)
+        damaged(long_enough.why());
+    // The page goes into the image as it is, with the checksum that it should have.
+    const auto make = [&](const changed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {
+        outcome.changes.push_back({page.index, page.changes.back().version});
+        auto before = store.checksum_of(page.index);
+        if (!before) {
+            damaged(before.why());
+            before = std::uint32_t{0};
+        }
+        if (*before != 0) // what cannot be read fails its checksum, too
+            static_cast<void>(store.file().read(store.home_of(page.index * k_page_bytes), bytes));
+        return page.apply(bytes, *before);
+    };
+    const auto fold = [&](std::span<const store::folded_page> pages) -> result<void> {
+        auto folded = store.fold(pages);
+        if (folded)
+            return {};
+        damaged(folded.why());
+        for (const store::folded_page& page : pages) { // one whose table is damaged must not keep the others back
+            if (auto alone = store.fold({&page, 1}); !alone)
+                damaged(alone.why());
+        }
+        return {};
+    };
+    static_cast<void>(all.fold(make, fold, progress)); // neither of the two ever fails
+    outcome.births = all.births();
+    return applied;
+}
+
+result<void> publish(store::heap_file& store, std::uint64_t version, std::uint64_t chain) {
+    if (!store.is_clean()) {
+        REM_TRY(store.discard_unstored());
+        REM_TRY(store.reserve_map(0));
+    } else if (!store.other_superblock_damage()) {
+        return {};
+    }
+    return store.publish(version, chain, store.session(), true, format::k_log_header_bytes);
+}
+
+} // namespace
+
+result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store, const damage_callback& damaged,
+                                 const progress_callback& progress) {
+    auto records = sound_records(files, store, damaged);
+    if (!records)
+        return records.error();
+    recovery_outcome outcome;
+    if (!store.is_clean())
+        outcome.commits = replay_what_fits(store, *records, damaged, progress, outcome);
+    std::uint64_t version = store.super().checkpoint_version;
+    std::uint64_t chain = store.super().chain;
+    for (const scanned_record& record : std::span(*records).first(outcome.commits)) {
+        version = record.version;
+        chain = record.checksum;
+        outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
+        outcome.totals.add(record.bytes, store.chunk_pages());
+    }
+    // A damaged table stays as it was, and its pages cannot be checked.
+    if (auto published = publish(store, version, chain); !published) {
+        if (!is_damage(published.why().code))
+            return published.error();
+        damaged(published.why());
+    }
+    return outcome;
+}
+
+} // namespace remanence::recover

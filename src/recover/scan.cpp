@@ -1,0 +1,397 @@
+#include "recover/scan.hpp"
+
+#include "base/checksum.hpp"
+#include "log/record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace remanence::recover {
+
+using format::record_header;
+
+unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the redo log " + path + " is damaged at byte " + std::to_string(offset) + " (" + what +
+                    "). Commits after that place cannot be recovered; restore heap and log from a copy.",
+                path, 0, offset);
+}
+
+namespace {
+
+unexpected damaged_superblock(const store::heap_file& store, std::uint64_t offset, const std::string& what) {
+    return fail(errc::corrupt,
+                "the superblock of " + store.path() + " at byte " + std::to_string(offset) +
+                    " is damaged, and the older one " + what + ". Restore the heap from a copy.",
+                store.path(), 0, offset);
+}
+
+/// As log and records name it. A heap of format 2 has none, and one that was just upgraded has not begun one: in their log
+/// the UUID stands in its place.
+const log::session_number& session_of(const store::heap_file& store) {
+    const format::superblock& super = store.super();
+    return super.session == log::session_number{} ? super.uuid : super.session;
+}
+
+template <class Header>
+bool has_fitting_checksum(const Header& header) {
+    return header.checksum == checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum)));
+}
+
+/// Nothing when it was not written, since the log's creation was cut short; errc::corrupt when it is damaged: a header is
+/// never torn, since it lies within one sector (R6).
+result<std::optional<format::log_header>> read_header(os::file& log) {
+    format::log_header header{};
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    if (*size < sizeof header)
+        return std::optional<format::log_header>();
+    REM_TRY(log.read(0, std::as_writable_bytes(std::span(&header, 1))));
+    auto bytes = std::as_bytes(std::span(&header, 1));
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
+        return std::optional<format::log_header>();
+    if (header.magic == format::k_log_magic && header.format_version == format::k_log_version &&
+        has_fitting_checksum(header))
+        return std::optional(header);
+    format::log_header_without_session old{};
+    REM_TRY(log.read(0, std::as_writable_bytes(std::span(&old, 1))));
+    if (old.magic != format::k_log_magic || old.format_version != format::k_log_version_without_session ||
+        !has_fitting_checksum(old))
+        return damaged_log(log.path(), 0, "its header");
+    header.uuid = header.session = old.uuid;
+    header.epoch = old.epoch;
+    return std::optional(header);
+}
+
+/// A log is a heap's when superblock and log name the same session. One whose superblock did not follow, for the power failed,
+/// is of the next epoch and has no records, which scan() checks. Any other would bring commits into a heap that never saw
+/// what they build on, or go with them.
+result<void> refuse_other_session(const std::string& path, const format::log_header& header,
+                                  const store::heap_file& store) {
+    const std::uint64_t epoch = store.super().epoch;
+    if (header.epoch < epoch) {
+        return fail(errc::log_foreign, // I3
+                    "the redo log " + path + " is of an earlier session of " + store.path() + ", or of a copy of it, " +
+                        (store.is_clean()
+                             ? "than the one that was closed. Bring it back to its own heap, or remove it; "
+                               "this heap needs no log."
+                             : "than the one that was not closed cleanly. Put that session's log back "
+                               "beside the heap; without it the last commits are lost."),
+                    path);
+    }
+    if (header.session == session_of(store) || (store.is_clean() && header.epoch > epoch))
+        return {};
+    if (auto damaged = store.other_superblock_damage(); damaged && header.epoch > epoch)
+        return damaged_superblock(store, *damaged, "is older than the redo log " + path);
+    return fail(errc::log_foreign,
+                "the redo log " + path + " belongs to another copy of the heap " + store.path() +
+                    ": it was begun by another session. Bring it back to its own copy" +
+                    (store.is_clean() ? ", or remove it; this heap needs no log."
+                                      : ", and bring the log of this one; without it the last commits are lost."),
+                path);
+}
+
+} // namespace
+
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode) {
+    const std::string path = store::log_path(store.path());
+    auto present = files.exists(path);
+    if (!present)
+        return present.error();
+    if (!*present) {
+        if (store.is_clean())
+            return std::unique_ptr<os::file>();
+        // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
+        // beside a damaged superblock most likely went with a clean close, which that one told of.
+        if (auto damaged = store.other_superblock_damage())
+            return damaged_superblock(store, *damaged, "needs a redo log, which is not there");
+        return fail(
+            errc::log_missing, // I3
+            store.path() + " was not closed cleanly, and its redo log " + path +
+                " is not there. Put the log back beside the heap; without it the last commits are lost. If the heap "
+                "was renamed or moved while it was open, the log may have the heap's former name, and -log.",
+            path);
+    }
+    auto log = files.open(path, mode);
+    if (!log)
+        return log.error();
+    auto header = read_header(**log);
+    if (!header)
+        return header.error();
+    if (!*header) {
+        if (!store.is_clean())
+            return damaged_log(path, 0, "its header");
+        return std::move(*log);
+    }
+    if ((*header)->uuid != store.super().uuid) {
+        return fail(errc::log_foreign,
+                    "the redo log " + path + " belongs to another heap than " + store.path() +
+                        ". Move it back to its own heap, and bring the right one if there is one.",
+                    path);
+    }
+    REM_TRY(refuse_other_session(path, **header, store));
+    return std::move(*log);
+}
+
+namespace {
+
+unexpected cut_off(const std::string& path, std::uint64_t size) {
+    return fail(errc::truncated,
+                "the redo log " + path + " is cut off at " + std::to_string(size) +
+                    " bytes. Commits are missing; restore heap and log from a copy.",
+                path, 0, size);
+}
+
+/// Where the furthest record ends of those of which it is known that they were durable.
+std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint64_t durable_through) {
+    std::uint64_t end = 0;
+    for (const scanned_record& record : records) {
+        if (record.version <= durable_through)
+            end = std::max(end, record.offset + align_up(record.bytes.size(), format::k_record_alignment));
+    }
+    return end;
+}
+
+/// What the log's window was found to be: records from `begin` on, and perhaps further ones from the log's beginning on.
+struct window {
+    std::uint64_t begin;
+    std::uint64_t end; // of the last record
+    std::uint64_t far_end = 0;
+    bool in_two_parts = false;
+
+    explicit window(const format::superblock& super) : begin(super.log_begin), end(begin) {}
+    [[nodiscard]] bool may_go_on_at_beginning() const { return !in_two_parts && begin != format::k_log_header_bytes; }
+    void go_on_at_beginning() {
+        in_two_parts = true;
+        far_end = std::exchange(end, format::k_log_header_bytes);
+    }
+    /// Where the next record is, if there is one.
+    [[nodiscard]] std::array<std::uint64_t, 2> next_places() const {
+        return {end, may_go_on_at_beginning() ? format::k_log_header_bytes : end};
+    }
+    /// Where a record may lie that does not belong to it.
+    [[nodiscard]] std::array<byte_range, 2> outside(std::uint64_t log_bytes) const {
+        const std::uint64_t low = in_two_parts ? end : format::k_log_header_bytes;
+        const std::uint64_t high = in_two_parts ? far_end : end;
+        return {byte_range{low, std::max(low, std::min(begin, log_bytes)) - low},
+                byte_range{high, std::max(high, log_bytes) - high}};
+    }
+};
+
+/// The header of this version at that place, whether or not its record is whole, if there is one.
+result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_bytes, std::uint64_t at,
+                                               const store::heap_file& store, std::uint64_t version) {
+    record_header header{};
+    if (at + sizeof header > log_bytes)
+        return std::optional<record_header>();
+    REM_TRY(log.read(at, std::as_writable_bytes(std::span(&header, 1))));
+    const bool is_it = header.magic == format::k_record_magic && header.session == session_of(store) &&
+                       header.epoch == store.super().epoch && header.version == version;
+    return is_it ? std::optional(header) : std::nullopt;
+}
+
+/// A log that is needed was durable with its first segment before the superblock that says so, and with all segments
+/// before the window. It grows by whole segments, each durable with the first record that reaches into it: only records
+/// in flight lie in a part of one.
+result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::vector<scanned_record>& records,
+                            const window& found, const store::heap_file& store, std::uint64_t version) {
+    constexpr std::uint64_t k_header = format::k_log_header_bytes;
+    const std::uint64_t whole = log_bytes < k_header ? 0 : format::log_segments_within(log_bytes - k_header);
+    if (whole < format::log_segments_around(found.begin - k_header))
+        return cut_off(log.path(), log_bytes);
+    if (log_bytes == k_header + whole)
+        return {};
+    // A write makes a file longer by whole sectors, and a header lies within one.
+    std::uint64_t magic = 0;
+    if (found.end + sizeof magic <= log_bytes && found.end + sizeof(record_header) > log_bytes) {
+        REM_TRY(log.read(found.end, std::as_writable_bytes(std::span(&magic, 1))));
+        if (magic == format::k_record_magic)
+            return cut_off(log.path(), log_bytes);
+    }
+    std::uint64_t durable_through = records.empty() ? 0 : records.back().durable_through;
+    for (const std::uint64_t place : found.next_places()) {
+        auto next = header_at(log, log_bytes, place, store, version + 1);
+        if (!next)
+            return next.error();
+        if (*next)
+            durable_through = std::max(durable_through, (*next)->durable_through);
+    }
+    if (durable_end(records, durable_through) > k_header + whole)
+        return cut_off(log.path(), log_bytes);
+    return {};
+}
+
+/// Reads the record at `offset` when there is an intact one of this session.
+result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const log::session_number& session,
+                         scanned_record& record, record_header& header) {
+    if (offset + sizeof header > log_bytes)
+        return false;
+    std::vector<std::byte> head(sizeof header);
+    REM_TRY(log.read(offset, head));
+    if (!log::looks_like_record(head, header) || header.session != session)
+        return false;
+    if (header.payload_bytes > log_bytes - offset - sizeof header)
+        return false; // I7: before it is allocated
+    record.bytes.resize(sizeof header + static_cast<std::size_t>(header.payload_bytes));
+    REM_TRY(log.read(offset, record.bytes));
+    if (!log::record_is_intact(record.bytes))
+        return false;
+    record.offset = offset;
+    record.version = header.version;
+    record.checksum = header.checksum;
+    record.durable_through = header.durable_through;
+    record.image_bytes = header.image_bytes;
+    return true;
+}
+
+/// The first record in this part of the log that cannot be there when commit `expected` is not; nothing, when none is.
+result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, byte_range part,
+                                                 const log::session_number& session, std::uint64_t epoch,
+                                                 std::uint64_t expected) {
+    std::vector<std::byte> buffer(
+        static_cast<std::size_t>(std::min<std::uint64_t>(64 * KiB, align_up(part.bytes, k_sector_bytes))));
+    for (std::uint64_t at = part.offset; at < part.end();) {
+        auto piece =
+            std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), part.end() - at)));
+        REM_TRY(log.read(at, piece));
+        for (std::uint64_t sector = 0; sector < piece.size(); sector += k_sector_bytes) {
+            record_header header{};
+            if (!log::looks_like_record(piece.subspan(static_cast<std::size_t>(sector)), header))
+                continue;
+            if (header.session != session || header.epoch < epoch)
+                continue;
+            // I3: a later epoch began with a superblock that is gone. In this epoch only durable commits count.
+            if (header.epoch == epoch && (header.version <= expected || header.durable_through < expected))
+                continue;
+            scanned_record later;
+            auto intact = read_record(log, log_bytes, at + sector, session, later, header);
+            if (!intact)
+                return intact.error();
+            if (*intact)
+                return std::optional(std::move(later));
+        }
+        at += piece.size();
+    }
+    return std::optional<scanned_record>();
+}
+
+unexpected later_session(const std::string& path, std::uint64_t offset, const store::heap_file& store) {
+    return fail(
+        errc::corrupt, // I3
+        "the redo log " + path + " has commits, from byte " + std::to_string(offset) +
+            " on, of a session that began after " + store.path() +
+            " was closed. That heap was replaced by an older copy, or the log belongs to another copy of it. Bring "
+            "back the heap that the log belongs to, or move the log to it.",
+        path, 0, offset);
+}
+
+/// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable. That one may lie
+/// before it in the file.
+result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found, const store::heap_file& store,
+                           std::uint64_t expected) {
+    auto header = read_header(log);
+    if (!header)
+        return header.error();
+    // Beside a clean heap it may be another one than the superblock's.
+    const log::session_number session = *header ? (*header)->session : session_of(store);
+    for (const byte_range part : found.outside(log_bytes)) {
+        auto later = find_proof(log, log_bytes, part, session, store.super().epoch, expected);
+        if (!later)
+            return later.error();
+        if (!*later)
+            continue;
+        if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
+            return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
+        if (session != session_of(store))
+            return later_session(log.path(), (*later)->offset, store);
+        std::uint64_t place = found.end;
+        if (const std::uint64_t other = found.next_places()[1]; other != place) {
+            auto there = header_at(log, log_bytes, other, store, expected);
+            if (!there)
+                return there.error();
+            if (*there)
+                place = other;
+        }
+        return damaged_log(log.path(), place,
+                           "commit " + std::to_string(expected) + " should be here, since commit " +
+                               std::to_string((*later)->version) + " follows at byte " +
+                               std::to_string((*later)->offset));
+    }
+    return {};
+}
+
+result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanned_log& scanned, const window& found,
+                            const store::heap_file& store, std::uint64_t version) {
+    REM_TRY(refuse_damage(log, log_bytes, found, store, version + 1));
+    if (!store.is_clean())
+        REM_TRY(refuse_cut_off(log, log_bytes, scanned.records, found, store, version));
+    return {};
+}
+
+} // namespace
+
+// R2: a version is written once in an epoch, so its record is at one of the two places at most, and it alone names the
+// checksum of the one before.
+result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& store) {
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    scanned_log scanned;
+    window found(store.super());
+    std::uint64_t version = store.super().checkpoint_version;
+    std::uint64_t predecessor = store.super().chain;
+    const auto read_next = [&](std::uint64_t offset, scanned_record& record) -> result<bool> {
+        record_header header{};
+        auto intact = read_record(log, *size, offset, session_of(store), record, header);
+        if (!intact)
+            return intact.error();
+        if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||
+            header.predecessor != predecessor)
+            return false;
+        const std::uint64_t unknown = header.features & ~format::k_known_record_features;
+        if (unknown == 0)
+            return true;
+        return fail(errc::unsupported_format,
+                    "the redo log " + log.path() + " uses features that this release lacks (" +
+                        std::to_string(unknown) + " at byte " + std::to_string(offset) +
+                        "). Open the heap with the release that wrote it.",
+                    log.path(), 0, offset);
+    };
+    for (;;) {
+        scanned_record record;
+        auto follows = read_next(found.end, record);
+        if (follows && !*follows && found.may_go_on_at_beginning()) {
+            follows = read_next(format::k_log_header_bytes, record);
+            if (follows && *follows)
+                found.go_on_at_beginning();
+        }
+        if (!follows)
+            return follows.error();
+        if (!*follows)
+            break;
+        version = record.version;
+        predecessor = record.checksum;
+        found.end += align_up(record.bytes.size(), format::k_record_alignment);
+        scanned.records.push_back(std::move(record));
+    }
+    if (auto sound = refuse_bad_end(log, *size, scanned, found, store, version); !sound) {
+        if (!is_damage(sound.why().code))
+            return sound.error();
+        scanned.damage = sound.why();
+    }
+    return scanned;
+}
+
+result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
+    auto scanned = scan_up_to_damage(log, store);
+    if (!scanned)
+        return scanned.error();
+    if (scanned->damage)
+        return unexpected(std::move(*scanned->damage));
+    return std::move(scanned->records);
+}
+
+} // namespace remanence::recover

@@ -1,0 +1,51 @@
+// An open file of a simulated disk: a handle on an inode. Private to that disk. May use: base, testing/simulated_disk.hpp.
+#pragma once
+
+#include "testing/simulated_disk.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace remanence::simulation {
+
+class simulated_file final : public os::file {
+public:
+    simulated_file(simulated_disk& disk, std::uint32_t number, std::string path, os::access mode);
+    ~simulated_file() override;
+
+    result<void> read(std::uint64_t offset, std::span<std::byte> into) override;
+    result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+                               std::span<const std::byte> bytes) override;
+    result<void> sync(os::site where) override;
+    void begin_sync(std::uint64_t, std::uint64_t) override {} // any write may get to the disk at any time
+    result<std::uint64_t> size() override;
+    result<void> resize(os::site where, std::uint64_t bytes) override;
+    result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override;
+    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override;
+    result<bool> is_hole(byte_range range) override;
+    result<bool> try_lock(os::lock_kind wanted) override;
+    result<bool> is_locked_exclusively() override;
+    result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override;
+    [[nodiscard]] const std::string& path() const override { return path_; }
+    result<unsigned> permissions() override { return 0666U; }
+    result<bool> is_at(const std::string& path) override;
+    result<os::present_name> find_name() override;
+
+private:
+    simulated_disk::inode& inode();
+    result<void> record(disk_operation operation);
+    void release();
+
+    simulated_disk& disk_;
+    std::uint32_t number_;
+    std::string path_;
+    os::access mode_;
+    std::optional<os::lock_kind> held_;
+};
+
+} // namespace remanence::simulation

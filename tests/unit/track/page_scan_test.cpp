@@ -1,0 +1,204 @@
+// The tiers against a model of what was written: the scan tier must report exactly that, the others at least that.
+
+#include "track/private_copies.hpp"
+#include "unit/track/tracked_memory.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <random>
+#include <vector>
+
+namespace remanence::os {
+namespace {
+
+class page_scan : public testing::TestWithParam<tracker_choice> {
+protected:
+    void SetUp() override {
+        if (auto missing = memory_.make(GetParam()); !missing.empty())
+            GTEST_SKIP() << missing;
+    }
+    std::byte* base() { return memory_.base(); }
+    void map_file(std::uint64_t first, std::uint64_t count) { memory_.map_file(first, count); }
+    void map_zeros(std::uint64_t first, std::uint64_t count) { memory_.map_zeros(first, count); }
+    void write(std::uint64_t page) { memory_.write(page); }
+    std::set<std::uint64_t> collect() { return memory_.collect(); }
+    page_scanner& scanner() { return memory_.scanner(); }
+    int file() { return memory_.file(); }
+    void expect_reported(const std::set<std::uint64_t>& written) {
+        auto reported = collect();
+        if (scanner().name() == std::string("scan")) {
+            EXPECT_EQ(reported, written);
+        } else {
+            EXPECT_TRUE(std::includes(reported.begin(), reported.end(), written.begin(), written.end()));
+        }
+    }
+
+    tracked_memory memory_;
+};
+
+TEST_P(page_scan, reports_random_writes_among_random_reads) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 40; ++round) {
+        std::set<std::uint64_t> written;
+        for (std::uint64_t i = random() % 60; i > 0; --i) {
+            const std::uint64_t page = random() % k_pages;
+            if (random() % 3 == 0) {
+                (void)*static_cast<volatile std::byte*>(base() + page * k_page_bytes);
+            } else {
+                write(page);
+                written.insert(page);
+            }
+        }
+        expect_reported(written);
+    }
+    expect_reported({});
+}
+
+std::set<std::uint64_t> pages_of(const std::vector<page_run>& runs) {
+    std::set<std::uint64_t> pages;
+    for (const page_run& run : runs) {
+        for (std::uint64_t at = run.offset; at < run.end(); at += k_page_bytes)
+            pages.insert(at / k_page_bytes);
+    }
+    return pages;
+}
+
+TEST(private_copies_of_memory, those_that_were_written_are_found_by_either_way) {
+    tracked_memory memory;
+    constexpr std::uint64_t k_all = 4 * k_pages; // more runs than one call reports
+    ASSERT_EQ(memory.make(tracker_choice::fallback, k_all), "");
+    std::set<std::uint64_t> written;
+    for (std::uint64_t page = 1; page < k_all; page += page % 5 == 0 ? 3 : 2) {
+        memory.write(page);
+        written.insert(page);
+    }
+    (void)memory.read(0);
+    (void)memory.read(k_all - 2);
+    auto copies = private_copies::create(memory.base());
+    ASSERT_TRUE(copies);
+    std::vector<page_run> one_by_one;
+    std::vector<page_run> sparse;
+    ASSERT_TRUE(copies->append({0, k_all * k_page_bytes}, one_by_one));
+    ASSERT_TRUE(copies->append_sparse({0, k_all * k_page_bytes}, sparse));
+    EXPECT_TRUE(std::ranges::includes(pages_of(sparse), written));
+    EXPECT_TRUE(std::ranges::includes(pages_of(one_by_one), pages_of(sparse)));
+    EXPECT_FALSE(pages_of(sparse).contains(0));
+    sparse.clear();
+    ASSERT_TRUE(copies->append_sparse({5 * k_page_bytes, 3 * k_page_bytes}, sparse)); // nothing around it
+    EXPECT_EQ(pages_of(sparse), (std::set<std::uint64_t>(written.lower_bound(5), written.lower_bound(8))));
+}
+
+std::size_t open_descriptors() {
+    namespace fs = std::filesystem;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+TEST_P(page_scan, trackers_share_their_descriptors_and_tell_their_pages_apart) {
+    const std::size_t before = open_descriptors();
+    {
+        std::vector<tracked_memory> others(20);
+        for (tracked_memory& each : others)
+            ASSERT_EQ(each.make(GetParam()), "");
+        EXPECT_EQ(open_descriptors(), before + others.size()); // files to be mapped
+        others[3].write(7);
+        others[3].write(300);
+        EXPECT_TRUE(others[3].collect().contains(7));
+        for (tracked_memory& each : others)
+            each.collect();
+        others[4].write(8);
+        write(9);
+        EXPECT_TRUE(others[4].collect().contains(8));
+        EXPECT_FALSE(others[5].collect().contains(8));
+        expect_reported({9});
+    }
+    EXPECT_EQ(open_descriptors(), before);
+    write(10); // those that it shared with trackers that are gone serve it still
+    EXPECT_TRUE(collect().contains(10));
+}
+
+TEST_P(page_scan, of_a_forked_child_tells_what_the_child_writes) {
+    write(1);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        tracked_memory own;
+        bool right = own.make(GetParam()).empty();
+        own.collect();
+        own.write(5);
+        own.write(400);
+        const auto found = own.collect();
+        right = right && found.contains(5) && found.contains(400) && !found.contains(6);
+        ::_exit(right ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    expect_reported({1});
+}
+
+TEST_P(page_scan, a_mapping_laid_anew_starts_clean_and_is_watched) {
+    for (int round = 0; round < 4; ++round) {
+        write(10);
+        write(20);
+        write(300);
+        expect_reported({10, 20, 300});
+        write(10);
+        write(21);
+        map_file(5, 10); // drops the write to 10
+        expect_reported({21});
+        write(12);
+        map_zeros(300, 4);
+        write(302);
+        expect_reported({12, 302});
+    }
+}
+
+TEST_P(page_scan, dropped_pages_are_reported_again_only_when_written_again) {
+    write(7);
+    write(400);
+    expect_reported({7, 400});
+    ASSERT_TRUE(drop_pages(base() + 7 * k_page_bytes, k_page_bytes));
+    ASSERT_TRUE(drop_pages(base() + 400 * k_page_bytes, k_page_bytes));
+    EXPECT_EQ(base()[7 * k_page_bytes], std::byte{'f'});
+    EXPECT_EQ(base()[400 * k_page_bytes], std::byte{0});
+    EXPECT_EQ(collect().count(7), 0U);
+    write(7);
+    write(400);
+    expect_reported({7, 400});
+}
+
+TEST_P(page_scan, pages_filled_by_a_system_call_are_reported) {
+    expect_reported({});
+    ASSERT_TRUE(scanner().announce(30 * k_page_bytes, 3 * k_page_bytes));
+    ASSERT_TRUE(scanner().announce(310 * k_page_bytes + 7, 5));
+    ASSERT_EQ(::pread(file(), base() + 30 * k_page_bytes, 3 * k_page_bytes, 0), static_cast<ssize_t>(3 * k_page_bytes));
+    ASSERT_EQ(::pread(file(), base() + 310 * k_page_bytes + 7, 5, 0), 5);
+    expect_reported({30, 31, 32, 310});
+}
+
+TEST_P(page_scan, more_runs_than_one_call_of_the_kernel_returns) {
+    std::set<std::uint64_t> written;
+    for (std::uint64_t page = 0; page < k_pages; page += 2) {
+        write(page);
+        written.insert(page);
+    }
+    expect_reported(written);
+}
+
+INSTANTIATE_TEST_SUITE_P(tiers, page_scan,
+                         testing::Values(tracker_choice::scan, tracker_choice::trap, tracker_choice::fallback,
+                                         tracker_choice::automatic),
+                         [](const auto& tier) {
+                             return tier.param == tracker_choice::scan       ? "scan"
+                                    : tier.param == tracker_choice::trap     ? "trap"
+                                    : tier.param == tracker_choice::fallback ? "fallback"
+                                                                             : "automatic";
+                         });
+
+} // namespace
+} // namespace remanence::os
