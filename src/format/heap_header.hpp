@@ -19,11 +19,25 @@ struct heap_header {
     std::uint32_t version;
     std::uint32_t zero;
     std::uint64_t root_word; // heap offset of the root directory; 0: there is none yet
-    std::uint64_t reserved[5];
+    std::uint64_t
+        schema_offset; // heap offset of the table of types; 0: there is none (superblock.hpp, k_feature_schema)
+    std::uint64_t schema_bytes;
+    std::uint32_t schema_version; // of that table's layout
+    std::uint32_t schema_zero;
+    std::uint64_t reserved[2];
     alloc_state allocator;
 };
 static_assert(sizeof(heap_header) <= k_page_bytes);
-static_assert(offsetof(heap_header, root_word) == 16 && offsetof(heap_header, allocator) == 64);
+static_assert(offsetof(heap_header, root_word) == 16 && offsetof(heap_header, schema_offset) == 24);
+static_assert(offsetof(heap_header, schema_version) == 40 && offsetof(heap_header, allocator) == 64);
 static_assert(std::is_trivially_copyable_v<heap_header>);
+
+/// Whether what the header says of a schema can be believed (I7). `may_have_one`: the superblock has k_feature_schema.
+constexpr bool has_sound_schema(const heap_header& h, bool may_have_one, std::uint64_t image_bytes) {
+    if (h.schema_offset == 0)
+        return h.schema_bytes == 0 && h.schema_version == 0 && h.schema_zero == 0;
+    return may_have_one && h.schema_version != 0 && h.schema_zero == 0 && h.schema_bytes != 0 &&
+           h.schema_bytes <= image_bytes && h.schema_offset <= image_bytes - h.schema_bytes;
+}
 
 } // namespace remanence::format

@@ -16,7 +16,7 @@ inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H',
 // In its place while the file is a copy in the making, which is not to be opened.
 inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
 inline constexpr std::uint32_t k_format_version = 3; // provisional until a release says otherwise
-// Has the same superblock, but for session and application, which are zeros. Can be looked at, and be upgraded.
+// Has the same superblock, but for what stands behind second_homes, which is zeros. Can be looked at, and be upgraded.
 inline constexpr std::uint32_t k_format_version_oldest = 2;
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;
@@ -53,7 +53,18 @@ static_assert(sizeof(node_reference) == 16 && offsetof(node_reference, slot) == 
 static_assert(std::is_trivially_copyable_v<node_reference>);
 inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_reference); // 256: spans 1 GiB
 
-inline constexpr std::uint64_t k_feature_second_homes = 1; // of features_incompat: a region may have one
+// Bits of superblock::features_incompat. A release that does not know one of them cannot read the heap.
+inline constexpr std::uint64_t k_feature_second_homes = 1;  // a region may have one
+inline constexpr std::uint64_t k_feature_encodings = 2;     // the chunk map may have other encodings than raw and zero
+inline constexpr std::uint64_t k_feature_log_directory = 4; // the log lies where superblock::log_directory says
+inline constexpr std::uint64_t k_known_incompat_features = k_feature_second_homes;
+
+// Bits of superblock::features_ro_compat. A release that does not know one of them can read the heap. It must not write to
+// it: the schema, the history or the retained versions would no longer fit what the heap holds.
+inline constexpr std::uint64_t k_feature_schema = 1;   // heap_header::schema_offset names one
+inline constexpr std::uint64_t k_feature_history = 2;  // superblock::history names one
+inline constexpr std::uint64_t k_feature_versions = 4; // superblock::versions names a table of them
+inline constexpr std::uint64_t k_known_ro_compat_features = 0;
 
 /// A stretch of the heap's address range and the extents of the file that are home to it.
 struct region {
@@ -77,9 +88,21 @@ struct map_reference {
 };
 static_assert(sizeof(map_reference) == 40 && offsetof(map_reference, slot) == 32);
 
+/// Where something lies that a later release keeps in the file, but not in the heap's memory. All zeros: it is not there.
+struct area_reference {
+    std::uint64_t offset;   // in the file, a multiple of 4096
+    std::uint64_t bytes;    // not 0
+    std::uint64_t checksum; // over them
+    std::uint32_t version;  // of what lies there, counted from 1
+    std::uint32_t zero;
+};
+static_assert(sizeof(area_reference) == 32 && offsetof(area_reference, version) == 24);
+static_assert(std::is_trivially_copyable_v<area_reference>);
+
+/// How a run of chunks is stored. A release refuses those that it does not know.
 enum class chunk_encoding : std::uint32_t {
-    raw = 0,  // stored as it is in memory, at its second home
-    zero = 1, // never committed: reads as zeros, stored nowhere
+    raw = 0,  // as it is in memory, at its second home
+    zero = 1, // not at all: it reads as zeros, since it was never committed, or given back
 };
 
 /// A run of chunks that are not at their first home.
@@ -87,10 +110,10 @@ struct chunk_exception {
     std::uint64_t chunk;         // index of the first one
     std::uint64_t run_length;    // chunks
     std::uint64_t location;      // in the file; 0 for zero chunks
-    std::uint64_t birth_version; // commit that made the entry; R3 takes the births from the log's records
+    std::uint64_t birth_version; // newest commit that placed one of them here; at most the checkpoint's (R3)
     chunk_encoding encoding;
     std::uint32_t zero;
-    std::uint64_t stored_bytes; // 0 for zero chunks
+    std::uint64_t stored_bytes; // length of what lies at `location`
 };
 static_assert(sizeof(chunk_exception) == 48 && offsetof(chunk_exception, stored_bytes) == 40);
 static_assert(std::is_trivially_copyable_v<chunk_exception>);
@@ -120,7 +143,7 @@ struct superblock {
     std::uint64_t chain;              // checksum of the record of that version: the first record's predecessor
     std::uint64_t image_bytes;        // committed extent of the heap; multiple of chunk_bytes
     map_reference map;
-    map_reference versions; // version table: none yet, all zero
+    map_reference versions; // where a table of retained versions will lie; see k_feature_versions
     std::uint64_t region_count;
     std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
     std::array<region, k_region_count_max> regions;
@@ -128,7 +151,9 @@ struct superblock {
     std::array<std::uint64_t, k_region_count_max> second_homes; // in the file, of each region; 0: it has none yet
     session_number session;                            // of the last log that was begun; zeros: there was none yet
     std::array<char, k_application_bytes> application; // whose heap it is, zero-terminated; empty: nobody said
-    std::array<std::uint8_t, k_superblock_bytes - 3960 - sizeof(std::uint64_t)> zero;
+    area_reference history;                            // which history belongs to the heap; see k_feature_history
+    area_reference log_directory;                      // where the log lies; see k_feature_log_directory
+    std::array<std::uint8_t, k_superblock_bytes - 4024 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };
 static_assert(sizeof(superblock) == k_superblock_bytes);
@@ -138,10 +163,9 @@ static_assert(offsetof(superblock, map) == 120 && offsetof(superblock, region_co
 static_assert(offsetof(superblock, abi) == 208 && offsetof(superblock, regions) == 336);
 static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, second_homes) == 3416);
 static_assert(offsetof(superblock, session) == 3928 && offsetof(superblock, application) == 3944);
-static_assert(offsetof(superblock, zero) == 3960);
+static_assert(offsetof(superblock, history) == 3960 && offsetof(superblock, log_directory) == 3992);
+static_assert(offsetof(superblock, zero) == 4024 && sizeof(superblock::zero) == 2 * sizeof(area_reference));
 static_assert(offsetof(superblock, checksum) == 4088);
 static_assert(std::is_trivially_copyable_v<superblock>);
-// Room for the references that are to come: to a schema, to versions by time, to where the log lies.
-static_assert(sizeof(superblock::zero) >= 3 * sizeof(map_reference));
 
 } // namespace remanence::format

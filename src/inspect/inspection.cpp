@@ -222,7 +222,9 @@ result<const format::heap_header*> inspection::header() {
     if (!bytes)
         return bytes.error();
     const auto* h = reinterpret_cast<const format::heap_header*>(*bytes);
-    if (h->magic == format::k_header_magic && h->version == format::k_header_version)
+    const bool may_have_schema = (super_.features_ro_compat & format::k_feature_schema) != 0;
+    if (h->magic == format::k_header_magic && h->version == format::k_header_version &&
+        format::has_sound_schema(*h, may_have_schema, store_->image_bytes()))
         return h;
     return fail(errc::corrupt,
                 "the heap header in " + path() + " at byte " + std::to_string(file_offset(0)) +

@@ -19,6 +19,14 @@ std::uint64_t map_checksum(std::span<const chunk_exception> exceptions) {
     return checksum64(std::as_bytes(exceptions), k_map_seed);
 }
 
+unexpected unknown_encoding(const os::file& file, std::uint64_t offset, chunk_encoding encoding) {
+    return fail(errc::unsupported_format,
+                "the chunk map of " + file.path() + " says at byte " + std::to_string(offset) +
+                    " that chunks have encoding " + std::to_string(static_cast<std::uint32_t>(encoding)) +
+                    ", which this release lacks. Use a newer release.",
+                file.path(), 0, offset);
+}
+
 unexpected damaged_map(const os::file& file, std::uint64_t offset, const std::string& what) {
     return fail(errc::corrupt,
                 "the chunk map of " + file.path() + " is damaged at byte " + std::to_string(offset) + " (" + what +
@@ -95,21 +103,19 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
     std::uint64_t next = 0;
     for (const chunk_exception& e : map.exceptions_) {
         std::uint64_t at = offset + static_cast<std::uint64_t>(&e - map.exceptions_.data()) * sizeof e;
+        if (e.encoding != chunk_encoding::raw && e.encoding != chunk_encoding::zero)
+            return unknown_encoding(file, at, e.encoding); // whose other fields may mean something else
         if (e.chunk < next || e.run_length == 0 || e.run_length > chunk_count || e.chunk > chunk_count - e.run_length) {
             return damaged_map(file, at, "an entry is out of order or bounds");
         }
-        switch (e.encoding) {
-        case chunk_encoding::raw:
-            if (!is_at_second_homes(e, super))
-                return damaged_map(file, at, "an entry names another place than the second home");
-            break;
-        case chunk_encoding::zero:
-            if (e.location != 0 || e.stored_bytes != 0)
-                return damaged_map(file, at, "an entry names a place for chunks that hold nothing");
-            break;
-        default:
-            return damaged_map(file, at, "an entry has an unknown encoding");
-        }
+        if (e.zero != 0)
+            return damaged_map(file, at, "an entry has something where zeros belong");
+        if (e.birth_version > super.checkpoint_version)
+            return damaged_map(file, at, "an entry is of a commit that the image does not hold");
+        if (e.encoding == chunk_encoding::raw && !is_at_second_homes(e, super))
+            return damaged_map(file, at, "an entry names another place than the second home");
+        if (e.encoding == chunk_encoding::zero && (e.location != 0 || e.stored_bytes != 0))
+            return damaged_map(file, at, "an entry names a place for chunks that hold nothing");
         next = end_of(e);
     }
     return map;

@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 #include "format/superblock.hpp"
+#include "store/superblocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -102,7 +103,9 @@ private:
     std::vector<std::byte> piece_;
 };
 
+/// Where the copy ends. A heap that may not be written to may not be copied either: what its features refer to is not copied.
 result<std::uint64_t> copy_end(heap_file& heap) {
+    REM_TRY(check_may_be_written(heap.super(), heap.path()));
     auto size = heap.file().size();
     if (!size)
         return size.error();

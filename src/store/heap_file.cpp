@@ -102,6 +102,8 @@ result<std::unique_ptr<heap_file>> heap_file::open_to_upgrade(os::file_system& f
     auto store = begin_open(files, path, mode, locking::yes);
     if (!store)
         return store.error();
+    if (mode == os::access::read_write)
+        REM_TRY(check_may_be_written((*store)->super(), path));
     REM_TRY((*store)->check_length());
     REM_TRY((*store)->read_map());
     return store;

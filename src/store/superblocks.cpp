@@ -14,10 +14,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace remanence::store {
 
+using format::area_reference;
 using format::region;
 using format::superblock;
 
@@ -98,14 +100,24 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
     return damaged_superblock(path, 0, what);
 }
 
+// I7: a place may be named only where a feature bit says so, which a release that does not know the place respects.
+bool is_sound(const area_reference& area, bool may_be_there) {
+    if (is_all_zeros(std::as_bytes(std::span(&area, 1))))
+        return true;
+    return may_be_there && area.zero == 0 && area.version != 0 && area.bytes != 0 && area.bytes <= k_heap_bytes_max &&
+           area.offset >= format::k_first_table_offset && area.offset <= k_heap_bytes_max &&
+           is_aligned(area.offset, k_page_bytes);
+}
+
 // I7: a superblock with a fitting checksum may still have been made by an enemy.
 result<void> check(const superblock& s, const std::string& path) {
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
     auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
     if (!is_known(s.format_version))
         return other_format(path, s.format_version, at);
-    if (s.endianness != format::k_endianness || (s.features_incompat & ~format::k_feature_second_homes) != 0 ||
-        s.checksum_algorithm != format::k_checksum_xxh3 || s.features_ro_compat != 0 || s.versions.count != 0) {
+    const bool may_retain_versions = (s.features_ro_compat & format::k_feature_versions) != 0;
+    if (s.endianness != format::k_endianness || (s.features_incompat & ~format::k_known_incompat_features) != 0 ||
+        s.checksum_algorithm != format::k_checksum_xxh3 || (s.versions.count != 0 && !may_retain_versions)) {
         return fail(errc::unsupported_format,
                     path + " uses features that this release lacks (endianness " + std::to_string(s.endianness) +
                         ", features " + std::to_string(s.features_incompat) + "/" +
@@ -143,7 +155,16 @@ result<void> check(const superblock& s, const std::string& path) {
         s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
         return bad("chunk map");
     }
-    std::vector<byte_range> areas{{s.map.area_offset, 2 * s.map.slot_bytes}}; // that something is written to
+    std::vector<byte_range> areas{{s.map.area_offset, 2 * s.map.slot_bytes}};
+    for (const auto& [area, may_be_there, name] :
+         {std::tuple(s.history, (s.features_ro_compat & format::k_feature_history) != 0, "place of its history"),
+          std::tuple(s.log_directory, (s.features_incompat & format::k_feature_log_directory) != 0,
+                     "place of its log directory")}) {
+        if (!is_sound(area, may_be_there))
+            return bad(name);
+        if (area.bytes != 0)
+            areas.push_back({area.offset, area.bytes});
+    }
     std::uint64_t heap_end = 0;
     std::uint64_t file_end = format::k_first_table_offset;
     for (std::size_t i = 0; i < s.region_count; ++i) {
@@ -172,7 +193,7 @@ result<void> check(const superblock& s, const std::string& path) {
     std::ranges::sort(areas, {}, &byte_range::offset);
     for (std::size_t i = 1; i < areas.size(); ++i) {
         if (areas[i].offset < areas[i - 1].end())
-            return bad("chunk map or homes lie over each other");
+            return bad("chunk map, homes and other places lie over each other");
     }
     if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
         return bad("image size");
@@ -202,6 +223,16 @@ void set_application(superblock& s, std::string_view application) {
     REM_CHECK(may_be_application(application));
     s.application = {};
     std::ranges::copy(application, s.application.begin());
+}
+
+result<void> check_may_be_written(const superblock& s, const std::string& path) {
+    const std::uint64_t unknown = s.features_ro_compat & ~format::k_known_ro_compat_features;
+    if (unknown == 0)
+        return {};
+    return fail(errc::unsupported_format,
+                path + " has features that this release can read past, but not keep up (" + std::to_string(unknown) +
+                    "). Open it read-only. Use a newer release to write to it or to copy it.",
+                path, 0, s.sequence % 2 * format::k_superblock_bytes);
 }
 
 result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace remanence::store {
@@ -32,6 +33,9 @@ bool has_sound_numbers(const format::superblock& s);
 bool may_be_application(std::string_view name);
 /// Precondition: it may be.
 void set_application(format::superblock& s, std::string_view application);
+
+/// errc::unsupported_format when the heap has a feature that a release which does not know it may read, but must not write.
+[[nodiscard]] result<void> check_may_be_written(const format::superblock& s, const std::string& path);
 
 struct ruling_superblock {
     format::superblock super;

@@ -138,10 +138,12 @@ result<void> engine::open_memory(os::reservation place) {
 
 result<void> engine::check_header() {
     const format::heap_header& h = header(); // I7
-    if (h.magic == format::k_header_magic && h.version == format::k_header_version)
+    const bool may_have_schema = (store_->super().features_ro_compat & format::k_feature_schema) != 0;
+    if (h.magic == format::k_header_magic && h.version == format::k_header_version &&
+        format::has_sound_schema(h, may_have_schema, store_->image_bytes()))
         return {};
     std::uint64_t at = store_->home_of(0);
-    if (h.magic == format::k_header_magic) {
+    if (h.magic == format::k_header_magic && h.version != format::k_header_version) {
         return fail(errc::unsupported_format,
                     "the heap header in " + path() + " has version " + std::to_string(h.version) +
                         ", this release knows version " + std::to_string(format::k_header_version) +

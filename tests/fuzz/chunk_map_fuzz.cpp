@@ -40,7 +40,7 @@ std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generat
     }
     std::size_t count = count_of(size);
     auto place_of = [](std::size_t i) { return k_entries + i * sizeof(chunk_exception); };
-    switch (random.below(4)) {
+    switch (random.below(5)) {
     case 0:
         count = mutate_blindly(room.subspan(k_entries), count * sizeof(chunk_exception)) / sizeof(chunk_exception);
         break;
@@ -54,6 +54,17 @@ std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generat
         break;
     case 2: // one less
         count -= count > 0 ? 1 : 0;
+        break;
+    case 3: // another encoding or version, which most heaps do not have
+        if (count > 0) {
+            const std::size_t at = place_of(random.below(count));
+            auto entry = load<chunk_exception>(room, at);
+            if (random.below(2) == 0)
+                entry.encoding = format::chunk_encoding{static_cast<std::uint32_t>(random.below(4))};
+            else
+                entry.birth_version += random.below(5) - 2;
+            fuzz::store(room, at, entry);
+        }
         break;
     default: // another place or length
         if (count > 0) {

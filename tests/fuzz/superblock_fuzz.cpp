@@ -28,7 +28,11 @@ void reseal(std::span<std::uint8_t> input, std::uint64_t place) {
 void change_a_field(std::span<std::uint8_t> input, generator& random) {
     constexpr std::size_t k_first = offsetof(format::superblock, sequence);
     constexpr std::size_t k_last = offsetof(format::superblock, regions) + 3 * sizeof(format::region);
-    const std::size_t at = 1 + random.below(2) * k_super + k_first + 8 * random.below((k_last - k_first) / 8);
+    constexpr std::size_t k_history = offsetof(format::superblock, history); // and what follows it
+    const std::size_t field = random.below(8) == 0
+                                  ? k_history + 8 * random.below((offsetof(format::superblock, zero) - k_history) / 8)
+                                  : k_first + 8 * random.below((k_last - k_first) / 8);
+    const std::size_t at = 1 + random.below(2) * k_super + field;
     auto value = load<std::uint64_t>(input, at);
     switch (random.below(6)) {
     case 0:

@@ -143,6 +143,20 @@ TEST(unsupported_format, unknown_features_are_refused_and_nothing_is_changed) {
     EXPECT_TRUE(file_has_contents(dir / "h"));
 }
 
+TEST(unsupported_format, a_feature_that_only_writers_must_know_leaves_the_heap_readable) {
+    temp_dir dir;
+    make_heap(dir / "h");
+    edit_superblock(dir / "h", [](auto& s) { s.features_ro_compat = format::k_feature_history; });
+    const auto before = read_file(dir / "h");
+    EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::unsupported_format, dir / "h", "Open it read-only"));
+    {
+        heap h = heap::open_existing(dir / "h", {.read_only = true});
+        EXPECT_TRUE(has_contents(h));
+        EXPECT_TRUE(h.verify().clean());
+    }
+    EXPECT_EQ(read_file(dir / "h"), before);
+}
+
 TEST(unsupported_format, a_newer_format_is_refused_even_beside_a_superblock_of_this_one) {
     temp_dir dir;
     make_heap(dir / "h");

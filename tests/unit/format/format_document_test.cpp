@@ -58,8 +58,10 @@ std::vector<layout> all_layouts() {
                FIELD(superblock, chain), FIELD(superblock, image_bytes), FIELD(superblock, map),
                FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
                FIELD(superblock, regions), FIELD(superblock, log_begin), FIELD(superblock, second_homes),
-               FIELD(superblock, session), FIELD(superblock, application), FIELD(superblock, zero),
-               FIELD(superblock, checksum)),
+               FIELD(superblock, session), FIELD(superblock, application), FIELD(superblock, history),
+               FIELD(superblock, log_directory), FIELD(superblock, zero), FIELD(superblock, checksum)),
+        LAYOUT(area_reference, FIELD(area_reference, offset), FIELD(area_reference, bytes),
+               FIELD(area_reference, checksum), FIELD(area_reference, version), FIELD(area_reference, zero)),
         LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset),
                FIELD(region, home_offset), FIELD(region, root)),
         LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot),
@@ -87,7 +89,9 @@ std::vector<layout> all_layouts() {
                FIELD(page_change, range_count), FIELD(page_change, checksum)),
         LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
         LAYOUT(heap_header, FIELD(heap_header, magic), FIELD(heap_header, version), FIELD(heap_header, zero),
-               FIELD(heap_header, root_word), FIELD(heap_header, reserved), FIELD(heap_header, allocator)),
+               FIELD(heap_header, root_word), FIELD(heap_header, schema_offset), FIELD(heap_header, schema_bytes),
+               FIELD(heap_header, schema_version), FIELD(heap_header, schema_zero), FIELD(heap_header, reserved),
+               FIELD(heap_header, allocator)),
         LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, current_slab),
                FIELD(alloc_state, allocated_bytes), FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count),
                FIELD(alloc_state, free_run_root), FIELD(alloc_state, used_pages), FIELD(alloc_state, used_bins),
@@ -157,6 +161,13 @@ std::string printed_constants() {
     line("k_endianness", k_endianness);
     line("k_checksum_xxh3", k_checksum_xxh3);
     line("k_flag_clean", k_flag_clean);
+    line("k_feature_second_homes", k_feature_second_homes);
+    line("k_feature_encodings", k_feature_encodings);
+    line("k_feature_log_directory", k_feature_log_directory);
+    line("k_feature_schema", k_feature_schema);
+    line("k_feature_history", k_feature_history);
+    line("k_feature_versions", k_feature_versions);
+    line("k_feature_contents_in_log", k_feature_contents_in_log);
     line("k_page_bytes", k_page_bytes);
     line("k_sector_bytes", k_sector_bytes);
     line("k_superblock_bytes", k_superblock_bytes);

@@ -276,6 +276,20 @@ TEST_F(inspecting, a_damaged_heap_header_is_told) {
     EXPECT_EQ(heap->problems()[0].offset, heap->store().home_of(0));
 }
 
+TEST_F(inspecting, a_heap_header_that_names_a_schema_without_its_feature_is_told) {
+    open_engine();
+    commit(1, 1);
+    engine_->header().schema_offset = 4096;
+    engine_->header().schema_bytes = 100;
+    engine_->header().schema_version = 1;
+    commit(2, 1);
+    close();
+    EXPECT_EQ(inspect()->header().why().code, errc::corrupt);
+    auto opened = engine::open(disk_, k_path, open_mode::open_existing, {}, "abi");
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.why().code, errc::corrupt) << opened.why().message;
+}
+
 TEST_F(inspecting, a_copy_leaves_out_what_was_never_committed) {
     open_engine();
     commit(1, 1);

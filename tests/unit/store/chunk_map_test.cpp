@@ -20,12 +20,15 @@ format::map_reference area() { return {8192, 4096UL * 200, 0, 0, 0, 0}; }
 
 bool is_zero(const chunk_map& map, std::uint64_t chunk) { return map.place_of(chunk) == chunk_place::nowhere; }
 
+constexpr std::uint64_t k_checkpoint_version = 3;
+
 /// Of a heap of so many chunks, with one region.
 result<chunk_map> read_map(os::file& file, const format::map_reference& where, std::uint64_t chunks,
                            std::uint64_t second_home = 0) {
     format::superblock super{};
     super.chunk_bytes = 64 * KiB;
     super.image_bytes = chunks * super.chunk_bytes;
+    super.checkpoint_version = k_checkpoint_version;
     super.map = where;
     super.region_count = 1;
     super.regions[0].bytes = super.image_bytes;
@@ -105,12 +108,16 @@ TEST(chunk_map, nonsense_under_a_fitting_checksum_is_corrupt_with_the_place) {
     auto file = std::move(*disk.open_or_create("f", 0600));
     const format::chunk_exception sound{3, 2, 0, 1, chunk_encoding::zero, 0, 0};
     const std::vector<format::chunk_exception> nonsense{
-        {4, 1, 0, 1, chunk_encoding::zero, 0, 0},                 // overlaps the one before
-        {5, 0, 0, 1, chunk_encoding::zero, 0, 0},                 // of no length
-        {5, 12, 0, 1, chunk_encoding::zero, 0, 0},                // longer than the heap
-        {~std::uint64_t{0}, 2, 0, 1, chunk_encoding::zero, 0, 0}, // its end wraps around
-        {10, 2, 0, 1, chunk_encoding::zero, 0, 0},                // ends beyond the heap
-        {5, 1, 0, 1, chunk_encoding::raw, 0, 0},                  // at a second home that the region has not
+        {4, 1, 0, 1, chunk_encoding::zero, 0, 0},                        // overlaps the one before
+        {5, 0, 0, 1, chunk_encoding::zero, 0, 0},                        // of no length
+        {5, 12, 0, 1, chunk_encoding::zero, 0, 0},                       // longer than the heap
+        {~std::uint64_t{0}, 2, 0, 1, chunk_encoding::zero, 0, 0},        // its end wraps around
+        {10, 2, 0, 1, chunk_encoding::zero, 0, 0},                       // ends beyond the heap
+        {5, 1, 0, 1, chunk_encoding::raw, 0, 0},                         // at a second home that the region has not
+        {5, 1, 0, 1, chunk_encoding::zero, 1, 0},                        // something where zeros belong
+        {5, 1, 0, k_checkpoint_version + 1, chunk_encoding::zero, 0, 0}, // of a commit that the image does not hold
+        {5, 1, 64 * KiB, 1, chunk_encoding::zero, 0, 0},                 // nothing, and yet a place
+        {5, 1, 0, 1, chunk_encoding::zero, 0, 64 * KiB},                 // or a length
     };
     for (const format::chunk_exception& each : nonsense) {
         const std::array entries{sound, each};
@@ -123,6 +130,29 @@ TEST(chunk_map, nonsense_under_a_fitting_checksum_is_corrupt_with_the_place) {
         ASSERT_FALSE(read) << each.chunk;
         EXPECT_EQ(read.why().code, errc::corrupt);
         EXPECT_EQ(read.why().offset, at + sizeof each);
+    }
+}
+
+TEST(chunk_map, an_encoding_that_this_release_lacks_is_unsupported_whatever_else_the_entry_says) {
+    os::simulated_disk disk;
+    auto file = std::move(*disk.open_or_create("f", 0600));
+    for (const std::uint32_t encoding : {2U, 7U, ~0U}) {
+        const std::array entries{
+            format::chunk_exception{3, 2, 0, 1, format::chunk_encoding::zero, 0, 0},
+            format::chunk_exception{5, 1, MiB, 9, format::chunk_encoding{encoding}, 3, 1000},
+        };
+        format::map_reference where = area();
+        where.count = entries.size();
+        where.checksum = checksum64(std::as_bytes(std::span(entries)), 0x6d6170);
+        const std::uint64_t at = where.area_offset + where.slot * where.slot_bytes;
+        ASSERT_TRUE(file->write("test", at, std::as_bytes(std::span(entries))));
+        auto read = read_map(*file, where, 11);
+        ASSERT_FALSE(read) << encoding;
+        EXPECT_EQ(read.why().code, errc::unsupported_format);
+        EXPECT_EQ(read.why().offset, at + sizeof entries[0]);
+        EXPECT_NE(read.why().message.find("encoding " + std::to_string(encoding)), std::string::npos)
+            << read.why().message;
+        EXPECT_NE(read.why().message.find("Use a newer release"), std::string::npos) << read.why().message;
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "format/heap_header.hpp"
 #include "format/log_record.hpp"
+#include "store/heap_copy.hpp"
 #include "unit/store/store_fixture.hpp"
 
 namespace remanence::store {
@@ -214,6 +215,74 @@ TEST_F(superblock_choice, one_whose_log_begins_where_no_record_can_is_refused) {
     EXPECT_FALSE(refused(k_first + 77 * k_sector_bytes, false));
     EXPECT_FALSE(refused(k_first, true));
     EXPECT_TRUE(refused(k_first + k_sector_bytes, true)); // no log is needed
+}
+
+TEST_F(superblock_choice, one_that_names_a_place_without_its_feature_or_one_that_cannot_be_is_refused) {
+    commit_fresh(0, 1);
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    const format::superblock good = store_->super();
+    const std::uint64_t behind = align_up(store_->layout_end(), k_page_bytes);
+    const auto opens_with = [&](std::uint64_t features, const format::area_reference& history) {
+        edit_superblock(place, [&](format::superblock& s) {
+            s = good;
+            s.features_ro_compat = features;
+            s.history = history;
+        });
+        auto opened = reopen(os::access::read_only);
+        const bool is_damage_of_it =
+            !opened && opened.why().code == errc::corrupt && opened.why().offset == place * format::k_superblock_bytes;
+        EXPECT_TRUE(opened || is_damage_of_it);
+        return static_cast<bool>(opened);
+    };
+    EXPECT_TRUE(opens_with(format::k_feature_history, {}));
+    EXPECT_TRUE(opens_with(format::k_feature_history, {behind, 100, 7, 1, 0}));
+    EXPECT_FALSE(opens_with(0, {behind, 100, 7, 1, 0}));
+    EXPECT_FALSE(opens_with(0, {0, 0, 7, 0, 0}));
+    const format::region& region = good.regions[0];
+    for (const format::area_reference& wrong : {
+             format::area_reference{behind, 0, 7, 1, 0},
+             format::area_reference{behind, 100, 7, 0, 0},
+             format::area_reference{behind, 100, 7, 1, 1},
+             format::area_reference{behind + 512, 100, 7, 1, 0},
+             format::area_reference{0, 100, 7, 1, 0},
+             format::area_reference{format::k_first_map_offset, 100, 7, 1, 0},
+             format::area_reference{region.table_offset, 100, 7, 1, 0},
+             format::area_reference{region.home_offset + region.bytes - k_page_bytes, 5000, 7, 1, 0},
+             format::area_reference{behind, ~std::uint64_t{0}, 7, 1, 0},
+             format::area_reference{~std::uint64_t{0} - 4095, 100, 7, 1, 0},
+         })
+        EXPECT_FALSE(opens_with(format::k_feature_history, wrong)) << wrong.offset << ' ' << wrong.bytes;
+    edit_superblock(place, [&](format::superblock& s) {
+        s = good;
+        s.log_directory = {behind, 100, 7, 1, 0};
+    });
+    EXPECT_EQ(reopen(os::access::read_only).why().code, errc::corrupt);
+    edit_superblock(place, [](format::superblock& s) { s.features_incompat |= format::k_feature_log_directory; });
+    EXPECT_EQ(reopen(os::access::read_only).why().code, errc::unsupported_format);
+}
+
+TEST_F(superblock_choice, one_with_a_feature_that_writers_must_know_is_read_but_neither_written_to_nor_copied) {
+    commit_fresh(0, 1);
+    publish();
+    const std::uint64_t place = store_->super().sequence % 2;
+    for (const std::uint64_t feature :
+         {format::k_feature_schema, format::k_feature_history, format::k_feature_versions, std::uint64_t{1} << 63}) {
+        edit_superblock(place, [&](format::superblock& s) { s.features_ro_compat = feature; });
+        auto opened = reopen();
+        ASSERT_FALSE(opened) << feature;
+        EXPECT_EQ(opened.why().code, errc::unsupported_format);
+        EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
+        EXPECT_NE(opened.why().message.find("Use a newer release"), std::string::npos) << opened.why().message;
+        EXPECT_FALSE(heap_file::open_to_upgrade(disk_, k_path, os::access::read_write));
+        ASSERT_TRUE(reopen(os::access::read_only));
+        expect_model();
+        auto copied = copy_to_new(*store_, disk_, "dir/copy", {});
+        ASSERT_FALSE(copied);
+        EXPECT_EQ(copied.why().code, errc::unsupported_format);
+        store_.reset(); // its lock
+        EXPECT_TRUE(heap_file::open_damaged(disk_, k_path, [](const failure& why) { ADD_FAILURE() << why.message; }));
+    }
 }
 
 TEST_F(superblock_choice, one_of_an_application_that_may_not_be_called_so_is_refused) {
