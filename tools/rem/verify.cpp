@@ -26,7 +26,7 @@ struct findings {
     std::optional<std::uint64_t> torn_superblock;
     std::vector<surveyed_root> roots;
     std::vector<inspect::problem> problems;
-    std::optional<inspect::pointer_survey> pointers; // if they were asked for, and can be told
+    std::optional<types::pointer_survey> pointers; // if they were asked for, and can be told
     bool all_checked = true;
 };
 
@@ -78,7 +78,7 @@ void add_roots(std::string& text, const findings& found) {
         "Whether the program's data make sense is not known here, nor what was committed later.\n");
 }
 
-void add_pointers(std::string& text, const inspect::pointer_survey& pointers) {
+void add_pointers(std::string& text, const types::pointer_survey& pointers) {
     if (pointers.found == 0) {
         text += fmt::format("  no word looks like a pointer that leaves the heap\n");
         return;
