@@ -84,7 +84,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("ada");
+    bench::report report("ada", chosen, "rem::list");
     const bench::scratch_directory scratch(chosen.dir);
     const std::vector<system_kind> systems = all_systems();
     for (unsigned run = 0; run < chosen.runs; ++run) {
@@ -107,10 +107,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    report.print("rem::list");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

@@ -233,7 +233,8 @@ std::size_t entries_of(const workload& work) { return address_data::source(work.
 
 class parent {
 public:
-    explicit parent(const bench::options& chosen) : chosen_(chosen), report_("address_book") {
+    explicit parent(const bench::options& chosen)
+        : chosen_(chosen), report_("address_book", chosen, all_systems().front().name) {
         for (const system_kind& system : all_systems())
             if (bench::is_wanted(system.name, chosen.only))
                 systems_.push_back(system);
@@ -251,9 +252,7 @@ public:
                     measure(systems_[(i + run) % systems_.size()], work, entries); // each comes first once
             }
         }
-        report_.print(all_systems().front().name);
-        if (!chosen_.json.empty())
-            report_.write_json(chosen_.json);
+        report_.finish();
     }
 
 private:

@@ -198,7 +198,7 @@ void run_parent(const bench::options& chosen) {
             "no control group with a limit on memory can be made here. Run it as root, on a system "
             "whose /sys/fs/cgroup may be written.");
     }
-    bench::report report("beyond_memory");
+    bench::report report("beyond_memory", chosen, "LMDB");
     const bench::scratch_directory scratch(chosen.dir);
     const std::vector<system_kind> systems = all_systems();
     std::string killed;
@@ -223,10 +223,7 @@ void run_parent(const bench::options& chosen) {
             fs::remove_all(directory);
         }
     }
-    bench::note("");
-    report.print("LMDB");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
     if (!killed.empty())
         throw std::runtime_error("these were killed, or failed:\n" + killed);
 }

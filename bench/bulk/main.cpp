@@ -146,7 +146,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("bulk");
+    bench::report report("bulk", chosen, "device");
     for (unsigned run = 0; run < chosen.runs; ++run) {
         const bench::scratch_directory scratch(chosen.dir);
         for (const std::string_view each : k_workloads) {
@@ -161,10 +161,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    report.print("device");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

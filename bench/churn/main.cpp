@@ -149,7 +149,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("churn");
+    bench::report report("churn", chosen, "device");
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (std::size_t i = 0; i < all_systems().size(); ++i) {
             const system& each = all_systems()[(i + run) % all_systems().size()];
@@ -160,9 +160,7 @@ void run_parent(const bench::options& chosen) {
                 report.add(each.name, "durable", k_blocks, result);
         }
     }
-    report.print("device");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

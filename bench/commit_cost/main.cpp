@@ -170,7 +170,7 @@ void run_child(const std::vector<std::string>& words) {
 
 void run_parent(const bench::options& chosen) {
     const bench::scratch_directory scratch(chosen.dir);
-    bench::report report("commit_cost");
+    bench::report report("commit_cost", chosen, "");
     for (const workload& work : all_workloads()) {
         if (!bench::is_wanted(work.name, chosen.workloads) || !bench::has_room(scratch.path(), work.name, work.bytes))
             continue;
@@ -189,10 +189,7 @@ void run_parent(const bench::options& chosen) {
         }
         fs::remove_all(directory);
     }
-    bench::note("");
-    report.print("");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

@@ -1,4 +1,6 @@
 // What the benchmarks share: options, runs in child processes, medians, a table for people and JSON for programs.
+// A line on standard error tells of each child that has finished. Asked to stop (SIGINT, SIGTERM, SIGHUP), a benchmark ends
+// its child, prints what is finished, and removes its files.
 // Depends on the standard library and POSIX.
 //
 // Each measurement comes from a child process (this program again), so that systems do not disturb each other's
@@ -9,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -59,8 +62,20 @@ private:
 /// In a child: hands a measurement to the parent.
 void hand_over(const measurement& result);
 
+/// What ends a parent that was asked to stop. No std::runtime_error, which some benchmarks take for a child that failed.
+class stopped : public std::exception {
+public:
+    [[nodiscard]] const char* what() const noexcept override;
+};
+
+/// From now on signals that ask the program to stop make run_child() throw `stopped`.
+void stop_when_asked();
+void throw_if_asked_to_stop();
+/// Ends the program by the signal that asked for it.
+void end_as_asked();
+
 /// In the parent: runs this program with `--child words…`, by another program if `by` names one and its arguments, and
-/// returns what it hands over. Throws when it fails.
+/// returns what it hands over. Then a line on standard error has the last note and these times. Throws when the child fails.
 std::vector<measurement> run_child(const std::vector<std::string>& words, const std::vector<std::string>& by = {});
 
 /// A directory of its own below another, removed at the end.
@@ -108,14 +123,20 @@ std::string machine_facts(const std::filesystem::path& directory);
 /// All measurements, by system, workload and operation, in the order of their first appearance.
 class report {
 public:
-    explicit report(std::string benchmark) : benchmark_(std::move(benchmark)) {}
+    /// `reference`: the system that others are compared with; empty: none.
+    report(std::string benchmark, const options& chosen, std::string reference)
+        : benchmark_(std::move(benchmark)), reference_(std::move(reference)), json_(chosen.json) {}
+    report(const report&) = delete;
+    report& operator=(const report&) = delete;
+    /// An unfinished one (the benchmark was stopped, or failed) prints and writes what it has.
+    ~report();
 
     void add(const std::string& system, const std::string& workload, std::uint64_t entries, const measurement& result);
-    /// A table per workload: medians, and below them how many times the reference's each is, where it has one.
-    /// Throws when nothing was measured.
-    void print(const std::string& reference) const;
-    /// {"benchmark": …, "rows": [{"system", "workload", "entries", "op", "seconds", …}]}
-    void write_json(const std::string& path) const;
+    /// A line below the tables.
+    void remark(const std::string& line) { remarks_ += line + '\n'; }
+    /// Prints a table per workload: medians, and below them how many times the reference's each is, where it has one. Writes
+    /// the JSON that was asked for. Throws when nothing was measured.
+    void finish();
 
 private:
     struct row {
@@ -127,15 +148,26 @@ private:
         [[nodiscard]] std::vector<double> seconds() const;
     };
     [[nodiscard]] const row* find(const std::string& system, const std::string& workload, const std::string& op) const;
-    void print_workload(const std::string& workload, const std::string& reference) const;
+    void print() const;
+    void print_workload(const std::string& workload) const;
+    /// {"benchmark": …, "rows": [{"system", "workload", "entries", "op", "seconds", …}]}
+    void write_json() const;
 
     std::string benchmark_;
+    std::string reference_;
+    std::string json_; ///< a file; empty: none
+    std::string remarks_;
+    bool is_finished_ = false;
     std::vector<row> rows_;
 };
 
 double median(std::vector<double> values);
 
-/// On a terminal: says what is being measured, until the next note; an empty one removes it.
+/// "12.3 ms": three digits for people.
+std::string duration_text(double seconds);
+
+/// Says what is being measured, until the next note, on a terminal; an empty one removes it. Without a note, the lines that
+/// tell what has finished have the words of the child.
 void note(const std::string& text);
 
 /// main() of a benchmark: reads the command line and calls `parent` with it, or `child` with a child's words. Reports what

@@ -101,7 +101,7 @@ inline void
 run_map_benchmark(const options& chosen, const std::string& benchmark, const std::vector<std::string>& systems,
                   const std::vector<map_workload>& workloads,
                   const std::function<bool(const std::string& system, const std::string& keys)>& is_possible = {}) {
-    report found(benchmark);
+    report found(benchmark, chosen, systems.front());
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const map_workload& work : workloads) {
             const std::string title = work.keys + " " + std::to_string(work.entries);
@@ -119,10 +119,7 @@ run_map_benchmark(const options& chosen, const std::string& benchmark, const std
             }
         }
     }
-    note("");
-    found.print(systems.front());
-    if (!chosen.json.empty())
-        found.write_json(chosen.json);
+    found.finish();
 }
 
 } // namespace bench

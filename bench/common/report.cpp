@@ -47,6 +47,19 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 } // namespace
 
+std::string duration_text(double seconds) {
+    struct unit {
+        const char* name;
+        double seconds;
+    };
+    constexpr std::array<unit, 4> k_units{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
+    const auto* const fits = std::find_if(k_units.begin(), k_units.end() - 1,
+                                          [&](const unit& each) { return seconds >= 0.9995 * each.seconds; });
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "%.3g %s", seconds / fits->seconds, fits->name);
+    return text.data();
+}
+
 double median(std::vector<double> values) {
     if (values.empty())
         throw std::logic_error("the median of nothing");
@@ -80,17 +93,40 @@ void report::add(const std::string& system, const std::string& workload, std::ui
     rows_.push_back({system, workload, entries, result.op, {result}});
 }
 
-void report::print(const std::string& reference) const {
+report::~report() {
+    if (is_finished_ || rows_.empty())
+        return;
+    try {
+        note("");
+        std::printf("\nNot all was measured. What is finished:\n");
+        print();
+        write_json();
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "%s: %s\n", benchmark_.c_str(), reason.what());
+    }
+}
+
+void report::finish() {
     if (rows_.empty())
         throw std::runtime_error("nothing was measured: no workload and system have these names (--workload, --only)");
+    is_finished_ = true;
+    note("");
+    print();
+    write_json();
+}
+
+void report::print() const {
     std::vector<std::string> workloads;
     for (const row& one : rows_)
         add_once(workloads, one.workload);
     for (const std::string& workload : workloads)
-        print_workload(workload, reference);
+        print_workload(workload);
+    if (!remarks_.empty())
+        std::printf("\n%s", remarks_.c_str());
+    std::fflush(stdout);
 }
 
-void report::print_workload(const std::string& workload, const std::string& reference) const {
+void report::print_workload(const std::string& workload) const {
     std::vector<std::string> systems;
     std::vector<std::string> ops;
     std::uint64_t entries = 0;
@@ -122,7 +158,7 @@ void report::print_workload(const std::string& workload, const std::string& refe
         for (const std::string& op : ops) {
             const std::size_t width = std::max<std::size_t>(op.size(), 10) + 1;
             const row* const one = find(system, workload, op);
-            const row* const base = find(reference, workload, op);
+            const row* const base = find(reference_, workload, op);
             const std::string value = one == nullptr ? "-" : for_people(median(one->seconds()) * (is_short ? 1e9 : 1));
             std::printf("%*s", static_cast<int>(width), value.c_str());
             std::string relative;
@@ -137,8 +173,10 @@ void report::print_workload(const std::string& workload, const std::string& refe
     }
 }
 
-void report::write_json(const std::string& path) const {
-    std::ofstream file(path);
+void report::write_json() const {
+    if (json_.empty())
+        return;
+    std::ofstream file(json_);
     file << "{\"benchmark\": " << quoted(benchmark_) << ", \"rows\": [";
     const char* separator = "\n";
     for (const row& one : rows_) {
@@ -161,7 +199,7 @@ void report::write_json(const std::string& path) const {
     }
     file << "\n]}\n";
     if (!file.flush())
-        throw std::runtime_error(path + " cannot be written");
+        throw std::runtime_error(json_ + " cannot be written");
 }
 
 } // namespace bench

@@ -42,7 +42,7 @@ void run_child(const std::vector<std::string>& words) {
 
 /// One table for each kind of keys, number of them and kind of container, so that a reference is there for each.
 void run_parent(const bench::options& chosen) {
-    bench::report found("containers");
+    bench::report found("containers", chosen, "");
     const std::vector<system> all = all_systems();
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const std::string keys : {"numbers", "texts"}) {
@@ -63,10 +63,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    found.print("");
-    if (!chosen.json.empty())
-        found.write_json(chosen.json);
+    found.finish();
 }
 
 } // namespace

@@ -167,7 +167,7 @@ void run_parent(const bench::options& chosen) {
             std::printf("%s is left out: this machine does not support it\n", kernel.name);
     }
     std::fflush(stdout);
-    bench::report report("diff");
+    bench::report report("diff", chosen, k_memcmp);
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const workload& work : all_workloads()) {
             if (!bench::is_wanted(work.name, chosen.workloads))
@@ -180,9 +180,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    report.print(k_memcmp);
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 void run_children(const std::vector<std::string>& words) {

@@ -69,7 +69,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("fragile");
+    bench::report report("fragile", chosen, "Berkeley DB");
     const bench::scratch_directory scratch(chosen.dir);
     const std::vector<system_kind> systems = all_systems();
     for (unsigned run = 0; run < chosen.runs; ++run) {
@@ -85,10 +85,7 @@ void run_parent(const bench::options& chosen) {
             fs::remove_all(directory);
         }
     }
-    bench::note("");
-    report.print("Berkeley DB");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

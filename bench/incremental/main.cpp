@@ -164,7 +164,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("incremental");
+    bench::report report("incremental", chosen, "serialised");
     const bench::scratch_directory scratch(chosen.dir);
     const fs::path heap = scratch.path() / "list.rem";
     bench::note("writing the list");
@@ -185,10 +185,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    report.print("serialised");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

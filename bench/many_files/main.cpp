@@ -247,7 +247,7 @@ void print(const gauges& all) {
 
 void run_parent(const bench::options& chosen) {
     const bench::scratch_directory scratch(chosen.dir);
-    bench::report report("many_files");
+    bench::report report("many_files", chosen, "");
     gauges found;
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const std::size_t count : all_counts()) {
@@ -271,12 +271,9 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    report.print("");
+    report.finish();
     if (!found.empty())
         print(found);
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
 }
 
 } // namespace

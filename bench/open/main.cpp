@@ -146,7 +146,7 @@ void run_parent(const bench::options& chosen) {
         populate(scratch.path() / work.name, work);
         ready.push_back(work);
     }
-    bench::report report("open");
+    bench::report report("open", chosen, "");
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (const workload& work : ready) {
             bench::note("opening " + work.name);
@@ -155,10 +155,7 @@ void run_parent(const bench::options& chosen) {
                 report.add("remanence", work.name, work.bytes / sizeof(std::uint64_t), result);
         }
     }
-    bench::note("");
-    report.print("");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

@@ -165,7 +165,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("overlap");
+    bench::report report("overlap", chosen, "none");
     const bench::scratch_directory scratch(chosen.dir);
     const fs::path original = scratch.path() / "original.rem";
     bench::run_child({"populate", original});
@@ -186,10 +186,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    report.print("none");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

@@ -115,7 +115,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("recovery");
+    bench::report report("recovery", chosen, "");
     for (const workload& work : all_workloads()) {
         if (!bench::is_wanted(work.name, chosen.workloads))
             continue;
@@ -129,9 +129,7 @@ void run_parent(const bench::options& chosen) {
                 report.add("remanence", work.name, k_pages, result);
         }
     }
-    report.print("");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

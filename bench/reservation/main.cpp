@@ -165,7 +165,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("reservation");
+    bench::report report("reservation", chosen, "rem::btree_map");
     const bench::scratch_directory scratch(chosen.dir);
     const std::vector<system_kind> systems = all_systems();
     for (unsigned run = 0; run < chosen.runs; ++run) {
@@ -182,10 +182,7 @@ void run_parent(const bench::options& chosen) {
             }
         }
     }
-    bench::note("");
-    report.print("rem::btree_map");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

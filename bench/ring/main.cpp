@@ -139,7 +139,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("ring");
+    bench::report report("ring", chosen, "malloc and fwrite");
     const bench::scratch_directory scratch(chosen.dir);
     std::vector<std::string> names{std::string(k_device)};
     for (const system_kind& system : all_systems())
@@ -160,10 +160,7 @@ void run_parent(const bench::options& chosen) {
             fs::remove(file);
         }
     }
-    bench::note("");
-    report.print("malloc and fwrite");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace

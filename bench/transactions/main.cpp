@@ -164,7 +164,8 @@ private:
 
 class parent {
 public:
-    explicit parent(const bench::options& chosen) : chosen_(chosen), report_("transactions"), scratch_(chosen.dir) {
+    explicit parent(const bench::options& chosen)
+        : chosen_(chosen), report_("transactions", chosen, "device"), scratch_(chosen.dir) {
         for (const system_kind& system : all_systems()) {
             if (bench::is_wanted(system.name, chosen.only))
                 systems_.push_back(system);
@@ -174,6 +175,7 @@ public:
     }
 
     void run() {
+        report_.remark("A column is the array or the map, and the number of threads.");
         for (const shape kind : {shape::array, shape::map}) {
             for (const system_kind& system : systems_)
                 fill(system, kind);
@@ -187,12 +189,7 @@ public:
             for (const system_kind& system : systems_)
                 fs::remove_all(directory_of(system, kind));
         }
-        bench::note("");
-        std::printf("\nA column is the array or the map, and the number of threads.\n");
-        report_.print("device");
-        std::printf("\n%s", syncs_.c_str());
-        if (!chosen_.json.empty())
-            report_.write_json(chosen_.json);
+        report_.finish();
     }
 
 private:
@@ -214,7 +211,7 @@ private:
         const fs::path directory = directory_of(system, kind);
         if (!fs::create_directory(directory))
             return; // by another one of the family
-        bench::note("writing " + system.name);
+        bench::note(std::string("writing ") + name_of(kind) + ", " + system.name);
         bench::run_child(words("fill", system, level::durable, kind));
     }
     void count_syncs(level durability, shape kind) {
@@ -223,12 +220,13 @@ private:
         for (const system_kind& system : systems_) {
             if (!takes_part(system, durability))
                 continue;
-            bench::note("counting the syncs of " + system.name);
+            bench::note(std::string("counting syncs, ") + name_of(durability) + ", " + name_of(kind) + ", " +
+                        system.name);
             const double syncs = count_syncs_of(words("count", system, durability, kind), scratch_.path()) / k_counted;
             std::array<char, 128> line{};
-            std::snprintf(line.data(), line.size(), "%s, %s, %s: %.3f syncs per transaction\n", system.name.c_str(),
+            std::snprintf(line.data(), line.size(), "%s, %s, %s: %.3f syncs per transaction", system.name.c_str(),
                           name_of(durability), name_of(kind), syncs);
-            syncs_ += line.data();
+            report_.remark(line.data());
         }
     }
     [[nodiscard]] fs::path directory_of(const system_kind& system, shape kind) const {
@@ -243,7 +241,6 @@ private:
     bench::report report_;
     bench::scratch_directory scratch_;
     std::vector<system_kind> systems_;
-    std::string syncs_;
 };
 
 } // namespace

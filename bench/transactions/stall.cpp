@@ -73,7 +73,7 @@ void run_child(const std::vector<std::string>& words) {
 }
 
 void run_parent(const bench::options& chosen) {
-    bench::report report("stall");
+    bench::report report("stall", chosen, "remanence, declared");
     const bench::scratch_directory scratch(chosen.dir);
     std::vector<system_kind> systems = all_systems();
     std::erase_if(systems, [&](const system_kind& each) { return !bench::is_wanted(each.name, chosen.only); });
@@ -91,10 +91,7 @@ void run_parent(const bench::options& chosen) {
                 report.add(system.name, "1,000 a second", k_entries, result);
         }
     }
-    bench::note("");
-    report.print("remanence, declared");
-    if (!chosen.json.empty())
-        report.write_json(chosen.json);
+    report.finish();
 }
 
 } // namespace
