@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <ctime>
 
-using remanence::os::seeded_scheduler;
+using remanence::simulation::seeded_scheduler;
 
 // NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the linker's names
 

@@ -50,8 +50,8 @@ protected:
         return order_;
     }
 
-    simulated_disk disk_;
-    seeded_scheduler scheduler_{disk_};
+    simulation::simulated_disk disk_;
+    simulation::seeded_scheduler scheduler_{disk_};
     std::unique_ptr<file> file_;
     std::string order_;
 };
@@ -143,10 +143,10 @@ TEST_F(scheduled_threads, that_all_wait_for_each_other_are_told_of) {
 }
 
 TEST_F(scheduled_threads, of_no_scheduler_wait_as_ever) {
-    EXPECT_FALSE(seeded_scheduler::let_others_go_on(""));
+    EXPECT_FALSE(simulation::seeded_scheduler::let_others_go_on(""));
     scheduler_.begin(1);
-    EXPECT_FALSE(seeded_scheduler::let_others_go_on("")); // there are none
-    std::thread([] { EXPECT_FALSE(seeded_scheduler::let_others_go_on("")); }).join();
+    EXPECT_FALSE(simulation::seeded_scheduler::let_others_go_on("")); // there are none
+    std::thread([] { EXPECT_FALSE(simulation::seeded_scheduler::let_others_go_on("")); }).join();
     write('p');
     scheduler_.end();
     write('p');

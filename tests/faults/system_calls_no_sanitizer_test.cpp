@@ -5,8 +5,8 @@
 // Not under the sanitizers, which put functions of their own in the place of these.
 #include "program.hpp"
 
-#include "track/pagemap_scan.hpp"
 #include "support/temp_dir.hpp"
+#include "track/pagemap_scan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -85,8 +85,8 @@ const char* read_from(off_t offset) {
 }
 
 const char* control(unsigned long request, const void* argument) {
-    const bool looks_for_writes =
-        request != os::kernel::k_pagemap_scan || static_cast<const os::kernel::pm_scan_arg*>(argument)->flags != 0;
+    const bool looks_for_writes = request != track::kernel::k_pagemap_scan ||
+                                  static_cast<const track::kernel::pm_scan_arg*>(argument)->flags != 0;
     return looks_for_writes ? "ioctl" : "ioctl to find private copies";
 }
 

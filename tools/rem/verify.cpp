@@ -1,9 +1,9 @@
 #include "commands.hpp"
+#include "inspect/inspected_pointers.hpp"
+#include "inspect/root_survey.hpp"
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
-#include "inspect/inspected_pointers.hpp"
-#include "inspect/root_survey.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

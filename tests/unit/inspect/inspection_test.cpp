@@ -2,8 +2,8 @@
 
 #include "inspect/inspection.hpp"
 
-#include "testing/simulated_disk.hpp"
 #include "store/heap_copy.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace remanence::txn {
+namespace remanence::inspect {
 namespace {
 
 constexpr std::uint64_t k_block = 300 * KiB;
@@ -24,10 +24,10 @@ protected:
     static constexpr const char* k_path = "dir/heap";
 
     void open_engine() {
-        engine_options options;
+        txn::engine_options options;
         options.reserve_bytes = 64 * MiB;
         options.chunk_bytes = 64 * KiB;
-        auto opened = engine::open(disk_, k_path, open_mode::open_or_create, options, "abi");
+        auto opened = txn::engine::open(disk_, k_path, txn::open_mode::open_or_create, options, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
         if (engine_->version() == 0) {
@@ -85,7 +85,7 @@ protected:
     }
 
     simulation::simulated_disk disk_;
-    std::unique_ptr<engine> engine_;
+    std::unique_ptr<txn::engine> engine_;
     std::ptrdiff_t block_ = 0;
 };
 
@@ -285,7 +285,7 @@ TEST_F(inspecting, a_heap_header_that_names_a_schema_without_its_feature_is_told
     commit(2, 1);
     close();
     EXPECT_EQ(inspect()->header().why().code, errc::corrupt);
-    auto opened = engine::open(disk_, k_path, open_mode::open_existing, {}, "abi");
+    auto opened = txn::engine::open(disk_, k_path, txn::open_mode::open_existing, {}, "abi");
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.why().code, errc::corrupt) << opened.why().message;
 }
@@ -353,4 +353,4 @@ TEST_F(inspecting, a_copy_that_fails_at_any_operation_leaves_no_file) {
 }
 
 } // namespace
-} // namespace remanence::txn
+} // namespace remanence::inspect

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace remanence::txn::live {
+namespace remanence::inspect::live {
 namespace {
 
 TEST(last_commit, that_is_damaged_is_told_of_a_live_heap_too_and_no_copy_is_made) {
@@ -346,4 +346,4 @@ TEST(last_commit, that_lacks_a_node_of_the_checksum_tables_is_damaged_although_c
 }
 
 } // namespace
-} // namespace remanence::txn::live
+} // namespace remanence::inspect::live

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-namespace remanence::txn::live {
+namespace remanence::inspect::live {
 namespace {
 
 /// Two threads of which one runs at a time.
@@ -143,4 +143,4 @@ TEST(last_commit_in_turns, is_copied_whole_or_not_at_all_while_it_is_written_to)
 }
 
 } // namespace
-} // namespace remanence::txn::live
+} // namespace remanence::inspect::live

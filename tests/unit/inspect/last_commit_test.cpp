@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace remanence::txn::live {
+namespace remanence::inspect::live {
 namespace {
 
 struct deed {
@@ -258,4 +258,4 @@ TEST(last_commit, that_is_never_the_same_for_long_enough_is_in_use_and_leaves_no
 }
 
 } // namespace
-} // namespace remanence::txn::live
+} // namespace remanence::inspect::live

@@ -1,10 +1,10 @@
 // A heap that somebody is writing to, on a simulated disk; copies of it, and what they must hold.
 #pragma once
 
-#include "testing/simulated_disk.hpp"
-#include "store/heap_copy.hpp"
-#include "txn/engine.hpp"
 #include "inspect/last_commit.hpp"
+#include "store/heap_copy.hpp"
+#include "testing/simulated_disk.hpp"
+#include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace remanence::txn::live {
+namespace remanence::inspect::live {
 
 inline constexpr const char* k_path = "dir/heap";
 inline constexpr const char* k_copy = "dir/copy";
@@ -36,12 +36,12 @@ public:
     }
 
     void open() {
-        engine_options options;
+        txn::engine_options options;
         options.reserve_bytes = 64 * MiB;
         options.chunk_bytes = 64 * KiB;
         if (how_ == checkpoints::beside_commits)
             options.log_limit_bytes = 8 * KiB;
-        auto opened = engine::open(files_, k_path, open_mode::open_or_create, options, "abi");
+        auto opened = txn::engine::open(files_, k_path, txn::open_mode::open_or_create, options, "abi");
         if (!opened)
             throw std::runtime_error(opened.why().message); // there is nothing that its methods could do without
         engine_ = std::move(*opened);
@@ -115,7 +115,7 @@ private:
 
     os::file_system& files_;
     checkpoints how_;
-    std::unique_ptr<engine> engine_;
+    std::unique_ptr<txn::engine> engine_;
     std::vector<std::uint64_t> blocks_;
     std::map<std::uint64_t, unsigned> next_;
     std::vector<std::map<std::uint64_t, unsigned>> states_;
@@ -145,7 +145,8 @@ inline result<void> copy_heap(os::file_system& files, std::uint64_t attempts = 5
 }
 
 /// The copy is one commit, as a whole, and not an old one; which. It is removed.
-inline std::uint64_t check_copy(simulation::simulated_disk& disk, const writer& program, std::uint64_t acknowledged_before) {
+inline std::uint64_t check_copy(simulation::simulated_disk& disk, const writer& program,
+                                std::uint64_t acknowledged_before) {
     std::uint64_t version = 0;
     {
         auto heap = inspection::open(disk, k_copy, {});
@@ -180,4 +181,4 @@ inline std::uint64_t check_copy(simulation::simulated_disk& disk, const writer& 
     return version;
 }
 
-} // namespace remanence::txn::live
+} // namespace remanence::inspect::live

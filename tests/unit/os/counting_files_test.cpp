@@ -10,7 +10,7 @@ namespace remanence::os {
 namespace {
 
 TEST(counting_files, count_every_write_and_each_wait_for_the_device) {
-    simulated_disk disk;
+    simulation::simulated_disk disk;
     counting_files files(disk);
     auto file = files.open_or_create("a", 0600);
     ASSERT_TRUE(file);

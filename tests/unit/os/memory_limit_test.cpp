@@ -22,7 +22,7 @@ protected:
     void put_machine() { put("/proc/meminfo", "MemTotal:       24683116 kB\nMemFree:         1234 kB\n"); }
 
     static constexpr std::uint64_t k_machine = std::uint64_t{24683116} * KiB;
-    simulated_disk disk_;
+    simulation::simulated_disk disk_;
 };
 
 TEST_F(memory_limit_of_files, is_unknown_where_nothing_tells) { EXPECT_EQ(memory_limit(disk_), 0U); }

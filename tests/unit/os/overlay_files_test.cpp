@@ -12,7 +12,7 @@ constexpr const char* k_path = "dir/file";
 
 void fill(file_system& files, std::string_view contents) {
     auto file = std::move(*files.open_or_create(k_path, 0600));
-    ASSERT_TRUE(file->write("test", 0, bytes_of(contents)));
+    ASSERT_TRUE(file->write("test", 0, simulation::bytes_of(contents)));
 }
 
 std::string text_of(file& from) {
@@ -22,21 +22,21 @@ std::string text_of(file& from) {
 }
 
 TEST(overlay_files, show_what_was_written_and_leave_the_file_below_alone) {
-    simulated_disk disk;
+    simulation::simulated_disk disk;
     fill(disk, "0123456789");
     const auto operations = disk.trace().size();
     overlay_files overlay(disk);
     auto file = std::move(*overlay.open(k_path, access::read_write));
-    ASSERT_TRUE(file->write("test", 3, bytes_of("abc")));
-    ASSERT_TRUE(file->write_direct("test", 9, bytes_of("xyz")));
+    ASSERT_TRUE(file->write("test", 3, simulation::bytes_of("abc")));
+    ASSERT_TRUE(file->write_direct("test", 9, simulation::bytes_of("xyz")));
     ASSERT_TRUE(file->sync("test"));
     EXPECT_EQ(text_of(*file), "012abc678xyz");
-    EXPECT_EQ(os::text_of(disk, k_path), "0123456789");
+    EXPECT_EQ(simulation::text_of(disk, k_path), "0123456789");
     EXPECT_EQ(disk.trace().size(), operations);
 }
 
 TEST(overlay_files, removed_names_are_gone_here_only) {
-    simulated_disk disk;
+    simulation::simulated_disk disk;
     fill(disk, "x");
     overlay_files overlay(disk);
     ASSERT_TRUE(*overlay.exists(k_path));
@@ -50,7 +50,7 @@ TEST(overlay_files, removed_names_are_gone_here_only) {
 }
 
 TEST(overlay_files, make_no_names) {
-    simulated_disk disk;
+    simulation::simulated_disk disk;
     fill(disk, "x");
     overlay_files overlay(disk);
     EXPECT_EQ(overlay.open_or_create("dir/other", 0600).why().code, errc::not_supported);
@@ -60,7 +60,7 @@ TEST(overlay_files, make_no_names) {
 }
 
 TEST(overlay_files, lock_shared_so_that_lookers_do_not_exclude_each_other_but_writers) {
-    simulated_disk disk;
+    simulation::simulated_disk disk;
     fill(disk, "x");
     overlay_files one(disk);
     overlay_files two(disk);
@@ -73,7 +73,7 @@ TEST(overlay_files, lock_shared_so_that_lookers_do_not_exclude_each_other_but_wr
 }
 
 TEST(overlay_files, reads_beyond_the_end_are_truncated) {
-    simulated_disk disk;
+    simulation::simulated_disk disk;
     fill(disk, "0123456789");
     overlay_files overlay(disk);
     auto file = std::move(*overlay.open(k_path, access::read_write));
@@ -91,7 +91,7 @@ TEST(overlay_files, behave_as_a_file_does) {
     std::mt19937 random(seed);
     auto below_max = [&](std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end)(random); };
     for (int round = 0; round < 50; ++round) {
-        simulated_disk disk;
+        simulation::simulated_disk disk;
         std::string model(static_cast<std::size_t>(below_max(40'000)), 'b');
         fill(disk, model);
         overlay_files overlay(disk);
@@ -105,7 +105,7 @@ TEST(overlay_files, behave_as_a_file_does) {
                 if (model.size() < offset + bytes)
                     model.resize(offset + bytes);
                 model.replace(offset, bytes, written);
-                ASSERT_TRUE(file->write("test", offset, bytes_of(written)));
+                ASSERT_TRUE(file->write("test", offset, simulation::bytes_of(written)));
                 break;
             }
             case 1:

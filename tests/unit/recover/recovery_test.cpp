@@ -1,17 +1,17 @@
 // A heap that was not closed comes to its last commit, whatever fails on the way.
-#include "log_fixture.hpp"
 #include "support/failing_files.hpp"
+#include "support/log_fixture.hpp"
 
-namespace remanence::log {
+namespace remanence::recover {
 namespace {
 
-class recovery : public log_on_disk {};
+class recovery : public log::log_on_disk {};
 
 TEST_F(recovery, brings_every_commit_back) {
     commit(0, {}, 1);
     commit({}, {0, 1, 5}, 2);
     commit(7, {0}, 3); // chunks in between are skipped
-    commit({}, {7 * k_chunk_pages, 1}, 4, 4088);
+    commit({}, {7 * store::k_chunk_pages, 1}, 4, 4088);
     crash();
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
@@ -27,13 +27,13 @@ TEST_F(recovery, writes_again_what_only_the_page_cache_may_have) {
     commit(0, {}, 1);
     commit({}, {0}, 2);
     for (std::uint64_t i = 0; i < 3; ++i) {
-        record_builder builder;
+        log::record_builder builder;
         const format::change_range range{0, sizeof i};
         std::memcpy(memory_[0].data(), &i, sizeof i);
         builder.add_page(0, page_checksum(memory_[0]), {&range, 1}, memory_[0].data());
-        submit(builder, k_chunk);
+        submit(builder, store::k_chunk);
     }
-    ASSERT_TRUE(log_->await(version_, durability::lazy));
+    ASSERT_TRUE(log_->await(version_, log::durability::lazy));
     crash();
     disk_.take_trace();
     ASSERT_TRUE(recover());
@@ -72,7 +72,7 @@ TEST_F(recovery, stale_records_after_a_restart_are_ignored) {
 TEST_F(recovery, is_idempotent_and_may_be_cut_short_anywhere) {
     commit(0, {}, 1);
     commit(3, {0, 1}, 2);
-    commit({}, {0, 1, 2, 3 * k_chunk_pages}, 3, 2048);
+    commit({}, {0, 1, 2, 3 * store::k_chunk_pages}, 3, 2048);
     crash();
     store_.reset();
     const auto start = disk_.now();
@@ -110,12 +110,12 @@ TEST_F(recovery, of_a_log_that_is_full_to_its_last_sector) {
 
 TEST_F(recovery, a_log_that_came_back_beside_a_clean_heap_is_removed_again) {
     commit(0, {}, 1);
-    const auto log = contents(store::log_path(k_path));
+    const auto log = contents(store::log_path(store::k_path));
     crash();
     ASSERT_TRUE(recover());
     store_.reset();
     {
-        auto file = std::move(*disk_.open_or_create(store::log_path(k_path), 0600));
+        auto file = std::move(*disk_.open_or_create(store::log_path(store::k_path), 0600));
         ASSERT_TRUE(file->write("test", 0, log));
     }
     ASSERT_TRUE(reopen());
@@ -126,7 +126,7 @@ TEST_F(recovery, a_log_that_came_back_beside_a_clean_heap_is_removed_again) {
     expect_state(1);
 }
 
-class failing_recovery : public log_on_disk {
+class failing_recovery : public log::log_on_disk {
 protected:
     /// Opens and recovers, with each call failing in turn; what comes of it without a failure, `expected` says.
     void fail_each_call(const std::function<void(const result<recovery_outcome>&)>& expected) {
@@ -137,7 +137,7 @@ protected:
         for (std::uint64_t n = 0;; ++n) {
             files.fail_at(n, errc::io);
             auto outcome = [&]() -> result<recovery_outcome> {
-                auto opened = store::heap_file::open(files, k_path, os::access::read_write);
+                auto opened = store::heap_file::open(files, store::k_path, os::access::read_write);
                 if (!opened)
                     return opened.error();
                 return recover::recover(files, **opened, {});
@@ -159,7 +159,7 @@ protected:
 TEST_F(failing_recovery, reports_every_failed_call_and_may_be_repeated) {
     commit(0, {}, 1);
     commit(80, {0, 1}, 2); // in another leaf of the table
-    commit({}, {0, 1, 2, 80 * k_chunk_pages}, 3, 2048);
+    commit({}, {0, 1, 2, 80 * store::k_chunk_pages}, 3, 2048);
     fail_each_call([](const auto& outcome) { ASSERT_TRUE(outcome) << outcome.why().message; });
 }
 
@@ -184,11 +184,11 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole) {
 
 TEST_F(failing_recovery, makes_a_torn_superblock_whole_also_beside_a_log_that_came_back) {
     commit(0, {}, 1);
-    const auto log = contents(store::log_path(k_path));
+    const auto log = contents(store::log_path(store::k_path));
     crash();
     ASSERT_TRUE(recover());
     flip((1 - store_->super().sequence % 2) * format::k_superblock_bytes + 100);
-    ASSERT_TRUE((*disk_.open_or_create(store::log_path(k_path), 0600))->write("test", 0, log));
+    ASSERT_TRUE((*disk_.open_or_create(store::log_path(store::k_path), 0600))->write("test", 0, log));
     fail_each_call([&](const auto& outcome) {
         ASSERT_TRUE(outcome) << outcome.why().message;
         ASSERT_TRUE(reopen());
@@ -197,19 +197,19 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole_also_beside_a_log_that_ca
 }
 
 TEST_F(recovery, of_a_file_that_ends_before_what_a_record_placed_is_refused_before_a_page_is_written) {
-    ASSERT_NO_FATAL_FAILURE(cut_off_behind(k_chunk - 1));
-    const std::uint64_t home = store_->home_of(k_chunk);
-    for (const std::uint64_t left : {k_chunk - 1, k_page_bytes, std::uint64_t{0}}) {
+    ASSERT_NO_FATAL_FAILURE(cut_off_behind(store::k_chunk - 1));
+    const std::uint64_t home = store_->home_of(store::k_chunk);
+    for (const std::uint64_t left : {store::k_chunk - 1, k_page_bytes, std::uint64_t{0}}) {
         ASSERT_NO_FATAL_FAILURE(cut_off(home + left));
-        const auto heap = contents(k_path);
-        const auto log = contents(store::log_path(k_path));
+        const auto heap = contents(store::k_path);
+        const auto log = contents(store::log_path(store::k_path));
         const auto outcome = recover();
         ASSERT_FALSE(outcome);
         EXPECT_EQ(outcome.why().code, errc::truncated);
-        EXPECT_EQ(outcome.why().path, k_path);
+        EXPECT_EQ(outcome.why().path, store::k_path);
         EXPECT_EQ(outcome.why().offset, heap.size());
-        EXPECT_TRUE(contents(k_path) == heap);
-        EXPECT_TRUE(contents(store::log_path(k_path)) == log);
+        EXPECT_TRUE(contents(store::k_path) == heap);
+        EXPECT_TRUE(contents(store::log_path(store::k_path)) == log);
     }
 }
 
@@ -224,11 +224,11 @@ TEST_F(failing_recovery, of_a_log_in_two_parts) {
 
 TEST_F(failing_recovery, of_a_log_that_ends_within_a_segment) {
     commit(0, {}, 1);
-    record_builder builder;
+    log::record_builder builder;
     const format::change_range whole{0, k_page_bytes};
     while (builder.record_bytes() <= format::k_log_segment_bytes_min)
         builder.add_page(0, page_checksum(memory_[0]), {&whole, 1}, memory_[0].data());
-    append(builder, k_chunk);
+    append(builder, store::k_chunk);
     const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
     ASSERT_GT(log_->used_bytes(), format::k_log_segment_bytes_min);
     edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
@@ -242,4 +242,4 @@ TEST_F(failing_recovery, with_a_map_that_outgrows_its_place) {
 }
 
 } // namespace
-} // namespace remanence::log
+} // namespace remanence::recover

@@ -1,32 +1,32 @@
 // What the records make of the image, forged ones included: their checksums fit, but no program of ours has written them.
 #include "base/checksum.hpp"
-#include "log_fixture.hpp"
+#include "support/log_fixture.hpp"
 
-namespace remanence::log {
+namespace remanence::recover {
 namespace {
 
-class log_replay : public log_on_disk {};
+class log_replay : public log::log_on_disk {};
 
 TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_applied) {
     // R3. The page's bytes at home are the chunk's, of the same record; a range beside it in that record is older.
     commit(0, {}, 1);
-    record_builder builder;
+    log::record_builder builder;
     store::page_bytes page(9);
-    ASSERT_TRUE(store_->add_regions(2 * k_chunk));
-    ASSERT_TRUE(store_->write_fresh(k_chunk_pages, page.span()));
-    std::vector<std::uint32_t> sums(k_chunk_pages);
+    ASSERT_TRUE(store_->add_regions(2 * store::k_chunk));
+    ASSERT_TRUE(store_->write_fresh(store::k_chunk_pages, page.span()));
+    std::vector<std::uint32_t> sums(store::k_chunk_pages);
     sums[0] = page.checksum();
     builder.add_chunk(1, false, sums);
     std::uint64_t stale = 12345;
     std::vector<std::byte> other(k_page_bytes);
     std::memcpy(other.data(), &stale, sizeof stale);
     format::change_range range{0, 8};
-    builder.add_page(k_chunk_pages, 77, {&range, 1}, other.data());
-    append(builder, 2 * k_chunk);
+    builder.add_page(store::k_chunk_pages, 77, {&range, 1}, other.data());
+    append(builder, 2 * store::k_chunk);
     crash();
     ASSERT_TRUE(recover());
     std::vector<std::byte> got(k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(k_chunk_pages, got));
+    ASSERT_TRUE(store_->read_pages(store::k_chunk_pages, got));
     EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
 }
 
@@ -35,11 +35,12 @@ protected:
     /// One page of a chunk behind all others is in the log; nothing is written where the chunk lies.
     void commit_in_log(std::uint64_t chunk, std::uint64_t page_in_chunk, const store::page_bytes& page) {
         const std::uint64_t size = *store_->file().size();
-        record_builder builder;
-        builder.add_chunk(chunk, false, std::vector<std::uint32_t>(k_chunk_pages));
+        log::record_builder builder;
+        builder.add_chunk(chunk, false, std::vector<std::uint32_t>(store::k_chunk_pages));
         const format::change_range range{0, k_page_bytes};
-        builder.add_page(chunk * k_chunk_pages + page_in_chunk, page.checksum(), {&range, 1}, page.span().data());
-        append(builder, (chunk + 1) * k_chunk);
+        builder.add_page(chunk * store::k_chunk_pages + page_in_chunk, page.checksum(), {&range, 1},
+                         page.span().data());
+        append(builder, (chunk + 1) * store::k_chunk);
         ASSERT_EQ(*store_->file().size(), size);
     }
     std::vector<std::byte> page_at(std::uint64_t page) {
@@ -51,15 +52,15 @@ protected:
 
 TEST_F(log_replay_of_contents, applies_what_a_record_changes_in_a_chunk_that_it_places_without_contents) {
     commit(0, {}, 1);
-    ASSERT_TRUE(store_->add_regions(3 * k_chunk));
+    ASSERT_TRUE(store_->add_regions(3 * store::k_chunk));
     const store::page_bytes page(9);
     commit_in_log(2, 1, page);
     crash();
     ASSERT_TRUE(recover());
-    EXPECT_TRUE(std::ranges::equal(page_at(2 * k_chunk_pages + 1), page.span()));
-    EXPECT_TRUE(is_all_zeros(page_at(2 * k_chunk_pages)));
+    EXPECT_TRUE(std::ranges::equal(page_at(2 * store::k_chunk_pages + 1), page.span()));
+    EXPECT_TRUE(is_all_zeros(page_at(2 * store::k_chunk_pages)));
     EXPECT_FALSE(store_->is_stored(1));
-    EXPECT_GE(*store_->file().size(), store_->home_of(3 * k_chunk - 1)) << "the chunk is to be mapped";
+    EXPECT_GE(*store_->file().size(), store_->home_of(3 * store::k_chunk - 1)) << "the chunk is to be mapped";
 }
 
 TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
@@ -69,7 +70,7 @@ TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
     ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
     log_->restart();
     const std::uint64_t map = store_->super().map.area_offset;
-    ASSERT_GT(map, store_->home_of(3 * k_chunk));
+    ASSERT_GT(map, store_->home_of(3 * store::k_chunk));
     commit_in_log(3, 0, store::page_bytes(9)); // the map stays as it is
     crash();
     ASSERT_TRUE(recover());
@@ -113,8 +114,8 @@ TEST_F(log_replay, of_more_pages_than_a_batch_and_over_the_borders_of_regions) {
     std::vector<std::uint64_t> pages;
     for (std::uint64_t chunk = 56; chunk < 80; ++chunk) { // the first region ends at chunk 64
         commit(chunk, {}, chunk);
-        for (std::uint64_t i = 0; i < k_chunk_pages; ++i)
-            pages.push_back(chunk * k_chunk_pages + i);
+        for (std::uint64_t i = 0; i < store::k_chunk_pages; ++i)
+            pages.push_back(chunk * store::k_chunk_pages + i);
     }
     commit({}, pages, 7);
     const std::uint64_t commits = version_;
@@ -133,12 +134,12 @@ TEST_F(log_replay, that_meets_a_damaged_table_of_checksums_is_corrupt_at_its_pla
     ASSERT_TRUE(recover());
     for (const bool fresh : {false, true}) { // the table is asked for the page's checksum, and for the chunk's contents
         begin();
-        record_builder builder;
+        log::record_builder builder;
         if (fresh)
-            builder.add_chunk(0, false, std::vector<std::uint32_t>(k_chunk_pages));
+            builder.add_chunk(0, false, std::vector<std::uint32_t>(store::k_chunk_pages));
         else
             add_change(builder, 0);
-        append(builder, k_chunk);
+        append(builder, store::k_chunk);
         log_.reset();
         const auto root = store_->super().regions[0].root;
         const std::uint64_t node = store_->super().regions[0].table_offset + root.slot * format::k_node_bytes;
@@ -161,11 +162,11 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
     constexpr std::uint64_t k_first = 10;
     constexpr std::uint64_t k_exceptions = 8190; // of 8192 that chunks may move for
     constexpr std::uint64_t k_last = k_first + 2 * (k_exceptions - 1);
-    const std::vector<std::uint32_t> zeros(k_chunk_pages);
-    ASSERT_TRUE(store_->add_regions((k_last + 1) * k_chunk));
+    const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
+    ASSERT_TRUE(store_->add_regions((k_last + 1) * store::k_chunk));
     ASSERT_TRUE(store_->add_second_homes({{k_last}}));
-    ASSERT_TRUE(store_->write_fresh(k_last * k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
         store_->accept_fresh(chunk, zeros, version_);
     for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
@@ -175,7 +176,7 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
 
     for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
         ASSERT_TRUE(store_->hold_early(back));
-    record_builder builder;
+    log::record_builder builder;
     for (const std::uint64_t away : {1U, 3U, 5U, 7U}) {
         ASSERT_TRUE(store_->hold_early(away));
         builder.add_chunk(away, true, zeros);
@@ -192,25 +193,25 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
 }
 
 /// Records whose checksums fit, but that no program of ours has written.
-class forged_record : public log_on_disk {
+class forged_record : public log::log_on_disk {
 protected:
     void expect_corrupt_at(std::uint64_t offset) {
         crash();
         auto outcome = recover();
         ASSERT_FALSE(outcome);
         EXPECT_EQ(outcome.why().code, errc::corrupt);
-        EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+        EXPECT_EQ(outcome.why().path, store::log_path(store::k_path));
         EXPECT_EQ(outcome.why().offset, offset);
     }
 };
 
 TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_corrupt_at_its_place) {
     constexpr std::uint64_t k_last = 2 * store::chunk_map::k_exceptions_max;
-    const std::vector<std::uint32_t> zeros(k_chunk_pages);
-    ASSERT_TRUE(store_->add_regions((k_last + 1) * k_chunk));
+    const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
+    ASSERT_TRUE(store_->add_regions((k_last + 1) * store::k_chunk));
     ASSERT_TRUE(store_->add_second_homes({{k_last}}));
-    ASSERT_TRUE(store_->write_fresh(k_last * k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->write_moved(k_last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
         store_->accept_fresh(chunk, zeros, version_);
     ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
@@ -222,8 +223,8 @@ TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_
         disk_.rewind(start);
         ASSERT_TRUE(reopen());
         SCOPED_TRACE(first);
-        auto log = disk_.open(store::log_path(k_path), os::access::read_write);
-        record_builder builder;
+        auto log = disk_.open(store::log_path(store::k_path), os::access::read_write);
+        log::record_builder builder;
         for (std::uint64_t chunk = first; chunk <= k_last; chunk += 2)
             builder.add_chunk(chunk, true, zeros);
         builder.finish({store_->super().session, store_->super().epoch, version_ + 1, start_chain, version_},
@@ -239,7 +240,7 @@ TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_
 }
 
 TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
-    const std::vector<std::uint32_t> sums(k_chunk_pages);
+    const std::vector<std::uint32_t> sums(store::k_chunk_pages);
     commit(0, {}, 1);
     commit(3, {}, 1); // 1 and 2 are skipped
     const auto start_chain = chain_;
@@ -249,29 +250,32 @@ TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
     struct forgery {
         const char* what;
         std::uint64_t image_bytes;
-        std::function<void(record_builder&)> fill;
+        std::function<void(log::record_builder&)> fill;
         bool has_place;
     };
-    const std::uint64_t image = 4 * k_chunk;
+    const std::uint64_t image = 4 * store::k_chunk;
     const forgery forgeries[] = {
-        {"an image larger than the regions", 1 * TiB, [&](record_builder& b) { add_change(b, 0); }, true},
-        {"an image of half a chunk more", image + k_chunk / 2, [&](record_builder& b) { add_change(b, 0); }, true},
-        {"an image that no chunk explains", image + k_chunk, [&](record_builder& b) { add_change(b, 0); }, true},
-        {"a chunk that has contents", image, [&](record_builder& b) { b.add_chunk(0, false, sums); }, true},
+        {"an image larger than the regions", 1 * TiB, [&](log::record_builder& b) { add_change(b, 0); }, true},
+        {"an image of half a chunk more", image + store::k_chunk / 2, [&](log::record_builder& b) { add_change(b, 0); },
+         true},
+        {"an image that no chunk explains", image + store::k_chunk, [&](log::record_builder& b) { add_change(b, 0); },
+         true},
+        {"a chunk that has contents", image, [&](log::record_builder& b) { b.add_chunk(0, false, sums); }, true},
         {"a chunk twice", image,
-         [&](record_builder& b) {
+         [&](log::record_builder& b) {
              b.add_chunk(1, false, sums);
              b.add_chunk(1, false, sums);
          },
          true},
-        {"a page beyond the image", image, [&](record_builder& b) { add_change(b, 4 * k_chunk_pages); }, true},
-        {"a page that is nowhere", image, [&](record_builder& b) { add_change(b, k_chunk_pages); }, false},
+        {"a page beyond the image", image, [&](log::record_builder& b) { add_change(b, 4 * store::k_chunk_pages); },
+         true},
+        {"a page that is nowhere", image, [&](log::record_builder& b) { add_change(b, store::k_chunk_pages); }, false},
     };
     for (const forgery& each : forgeries) {
         SCOPED_TRACE(each.what);
         disk_.rewind(start);
-        auto file = std::move(*disk_.open(store::log_path(k_path), os::access::read_write));
-        record_builder builder;
+        auto file = std::move(*disk_.open(store::log_path(store::k_path), os::access::read_write));
+        log::record_builder builder;
         each.fill(builder);
         ASSERT_TRUE(reopen());
         auto record = builder.finish(
@@ -285,4 +289,4 @@ TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
 }
 
 } // namespace
-} // namespace remanence::log
+} // namespace remanence::recover

@@ -1,11 +1,11 @@
 #include "recover/salvage.hpp"
-#include "log_fixture.hpp"
 #include "support/failing_files.hpp"
+#include "support/log_fixture.hpp"
 
-namespace remanence::log {
+namespace remanence::recover {
 namespace {
 
-class log_salvage : public log_on_disk {
+class log_salvage : public log::log_on_disk {
 protected:
     /// Of store_; what it passes over is in damage_ afterwards.
     result<recovery_outcome> salvage() {
@@ -19,14 +19,14 @@ protected:
 TEST_F(log_salvage, passes_over_a_record_that_does_not_fit) {
     commit(0, {}, 1);
     commit({}, {0}, 2);
-    record_builder builder;
-    std::vector<std::uint32_t> sums(k_chunk_pages, 7);
+    log::record_builder builder;
+    std::vector<std::uint32_t> sums(store::k_chunk_pages, 7);
     builder.add_chunk(0, false, sums); // a chunk that is there already
     const auto ours = memory_.at(0);
     std::vector<std::byte> page(k_page_bytes, std::byte{9});
     format::change_range range{8, 16};
     builder.add_page(0, page_checksum(page), {&range, 1}, page.data());
-    append(builder, k_chunk);
+    append(builder, store::k_chunk);
     crash();
     EXPECT_EQ(recover().why().code, errc::corrupt);
     ASSERT_TRUE(reopen());
@@ -42,7 +42,7 @@ TEST_F(log_salvage, passes_over_a_record_that_does_not_fit) {
 
 TEST_F(log_salvage, tells_of_a_file_that_ends_before_what_a_record_placed) {
     ASSERT_NO_FATAL_FAILURE(cut_off_behind(k_page_bytes));
-    const std::uint64_t end = contents(k_path).size();
+    const std::uint64_t end = contents(store::k_path).size();
     auto outcome = salvage();
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_EQ(outcome->commits, 2U);
@@ -53,19 +53,19 @@ TEST_F(log_salvage, tells_of_a_file_that_ends_before_what_a_record_placed) {
 
 TEST_F(log_salvage, applies_nothing_of_a_record_of_which_a_part_fits) {
     commit(0, {}, 1);
-    ASSERT_TRUE(store_->add_regions(3 * k_chunk));
-    const std::vector<std::uint32_t> sums(k_chunk_pages, 7);
-    record_builder builder;
+    ASSERT_TRUE(store_->add_regions(3 * store::k_chunk));
+    const std::vector<std::uint32_t> sums(store::k_chunk_pages, 7);
+    log::record_builder builder;
     builder.add_chunk(2, false, sums);
     builder.add_chunk(0, false, sums); // a chunk that is there already
-    append(builder, 3 * k_chunk);
+    append(builder, 3 * store::k_chunk);
     crash();
     auto outcome = salvage();
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_EQ(outcome->commits, 1U);
     ASSERT_EQ(damage_.size(), 1U);
     EXPECT_EQ(damage_[0].offset, offsets_[1]);
-    EXPECT_EQ(store_->image_bytes(), k_chunk);
+    EXPECT_EQ(store_->image_bytes(), store::k_chunk);
     EXPECT_FALSE(store_->is_stored(2));
 }
 
@@ -92,14 +92,14 @@ TEST_F(log_salvage, puts_in_a_page_that_does_not_become_what_its_record_says_so_
 TEST_F(log_salvage, of_what_is_whole_is_a_recovery) {
     commit(0, {}, 1);
     commit(3, {0, 1, 5}, 2);
-    commit({}, {3 * k_chunk_pages, 1}, 4, 4088);
+    commit({}, {3 * store::k_chunk_pages, 1}, 4, 4088);
     crash();
     auto outcome = salvage();
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_TRUE(damage_.empty()) << damage_[0].message;
     EXPECT_EQ(outcome->commits, 3U);
     EXPECT_TRUE(store_->is_clean());
-    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path))); // salvage leaves it, for whoever looks
+    ASSERT_TRUE(disk_.remove("test", store::log_path(store::k_path))); // salvage leaves it, for whoever looks
     ASSERT_TRUE(reopen());
     expect_state(3);
 }
@@ -108,9 +108,9 @@ TEST_F(log_salvage, of_a_file_that_ends_before_what_the_log_tells_of_says_so_and
     commit(0, {}, 1);
     commit(3, {0}, 2);
     crash();
-    const std::uint64_t end = store_->home_of(3 * k_chunk) + k_page_bytes;
+    const std::uint64_t end = store_->home_of(3 * store::k_chunk) + k_page_bytes;
     {
-        auto file = std::move(*disk_.open(k_path, os::access::read_write));
+        auto file = std::move(*disk_.open(store::k_path, os::access::read_write));
         ASSERT_TRUE(file->resize("test", end));
     }
     ASSERT_TRUE(reopen());
@@ -136,7 +136,7 @@ TEST_F(log_salvage, of_a_log_that_is_not_to_be_read_leaves_the_checkpoint) {
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_EQ(outcome->commits, 0U);
     ASSERT_EQ(damage_.size(), 1U);
-    EXPECT_EQ(damage_[0].path, store::log_path(k_path));
+    EXPECT_EQ(damage_[0].path, store::log_path(store::k_path));
     EXPECT_EQ(damage_[0].offset, 0U);
     EXPECT_TRUE(store_->is_clean());
     std::vector<std::byte> page(k_page_bytes);
@@ -147,9 +147,9 @@ TEST_F(log_salvage, of_a_log_that_is_not_to_be_read_leaves_the_checkpoint) {
 TEST_F(log_salvage, leaves_out_changes_of_pages_that_have_no_place) {
     commit(0, {}, 1);
     commit(3, {}, 2); // 1 and 2 are skipped
-    record_builder builder;
-    add_change(builder, k_chunk_pages);
-    append(builder, 4 * k_chunk);
+    log::record_builder builder;
+    add_change(builder, store::k_chunk_pages);
+    append(builder, 4 * store::k_chunk);
     commit({}, {0}, 4);
     crash();
     auto outcome = salvage();
@@ -170,10 +170,11 @@ TEST_F(log_salvage, passes_over_a_damaged_table_of_checksums_and_keeps_what_othe
     crash();
     ASSERT_TRUE(recover());
     begin();
-    commit({}, {0, 80 * k_chunk_pages}, 3);
-    record_builder builder;
-    builder.add_chunk(1, false, std::vector<std::uint32_t>(k_chunk_pages, 7)); // nobody can tell that it has contents
-    append(builder, 81 * k_chunk);
+    commit({}, {0, 80 * store::k_chunk_pages}, 3);
+    log::record_builder builder;
+    builder.add_chunk(1, false,
+                      std::vector<std::uint32_t>(store::k_chunk_pages, 7)); // nobody can tell that it has contents
+    append(builder, 81 * store::k_chunk);
     log_.reset();
     const format::region& region = store_->super().regions[0];
     const std::uint64_t leaf = region.table_offset + region.root.slot * format::k_node_bytes;
@@ -186,8 +187,8 @@ TEST_F(log_salvage, passes_over_a_damaged_table_of_checksums_and_keeps_what_othe
     for (const failure& each : damage_)
         EXPECT_EQ(each.offset, leaf) << each.message;
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(80 * k_chunk_pages, page));
-    EXPECT_EQ(page, states_.back()[80 * k_chunk_pages]);
+    ASSERT_TRUE(store_->read_pages(80 * store::k_chunk_pages, page));
+    EXPECT_EQ(page, states_.back()[80 * store::k_chunk_pages]);
 }
 
 TEST_F(log_salvage, of_a_clean_heap_makes_a_torn_superblock_whole_and_nothing_else) {
@@ -207,7 +208,7 @@ TEST_F(log_salvage, of_a_clean_heap_makes_a_torn_superblock_whole_and_nothing_el
     expect_state(1);
 }
 
-class failing_salvage : public log_on_disk {
+class failing_salvage : public log::log_on_disk {
 protected:
     /// Where damage is passed over, a failure of the system must still not get lost: the salvage fails, tells of it, or the
     /// page it was about fails its checksum.
@@ -219,7 +220,7 @@ protected:
         std::uint64_t failed = 0;
         std::uint64_t told = 0;
         for (std::uint64_t n = 0;; ++n) {
-            auto opened = store::heap_file::open(files, k_path, os::access::read_write);
+            auto opened = store::heap_file::open(files, store::k_path, os::access::read_write);
             ASSERT_TRUE(opened);
             files.fail_at(n, errc::io);
             std::uint64_t findings = 0;
@@ -248,17 +249,17 @@ TEST_F(failing_salvage, loses_no_failed_call) {
     crash();
     ASSERT_TRUE(recover());
     begin();
-    commit({}, {0, 1, 80 * k_chunk_pages}, 3, 2048);
+    commit({}, {0, 1, 80 * store::k_chunk_pages}, 3, 2048);
     commit(2, {}, 4); // a chunk that was skipped
     fail_each_call(2);
 }
 
 TEST_F(failing_salvage, loses_no_failed_call_with_a_map_that_outgrows_its_place) {
     for (std::uint64_t chunk = 0; chunk < 180; chunk += 2) // 4096 bytes take 85 exceptions
-        ASSERT_NO_FATAL_FAILURE(commit(chunk, {chunk * k_chunk_pages}, 1));
-    commit({}, {0, 20 * k_chunk_pages}, 2);
+        ASSERT_NO_FATAL_FAILURE(commit(chunk, {chunk * store::k_chunk_pages}, 1));
+    commit({}, {0, 20 * store::k_chunk_pages}, 2);
     fail_each_call(91);
 }
 
 } // namespace
-} // namespace remanence::log
+} // namespace remanence::recover

@@ -1,12 +1,12 @@
 // Which log is the heap's, where its records end, and what is damage.
 #include "base/checksum.hpp"
 #include "recover/scan.hpp"
-#include "log_fixture.hpp"
+#include "support/log_fixture.hpp"
 
-namespace remanence::log {
+namespace remanence::recover {
 namespace {
 
-class log_scan : public log_on_disk {};
+class log_scan : public log::log_on_disk {};
 
 TEST_F(log_scan, a_torn_final_record_is_ignored) {
     commit(0, {}, 1);
@@ -38,15 +38,15 @@ TEST_F(log_scan, damage_before_a_later_record_is_corrupt_with_the_offset_and_cha
     for (std::size_t damaged = 0; damaged < 4; ++damaged) {
         for (std::uint64_t at : {0U, 24U, 33U, 90U, 97U}) {
             flip_log(offsets_[damaged] + at);
-            const auto before = contents(k_path);
-            const auto log_before = contents(store::log_path(k_path));
+            const auto before = contents(store::k_path);
+            const auto log_before = contents(store::log_path(store::k_path));
             auto outcome = recover();
             ASSERT_FALSE(outcome) << damaged << " at " << at;
             EXPECT_EQ(outcome.why().code, errc::corrupt);
             EXPECT_EQ(outcome.why().offset, offsets_[damaged]);
-            EXPECT_EQ(outcome.why().path, store::log_path(k_path));
-            EXPECT_EQ(contents(k_path), before);
-            EXPECT_EQ(contents(store::log_path(k_path)), log_before);
+            EXPECT_EQ(outcome.why().path, store::log_path(store::k_path));
+            EXPECT_EQ(contents(store::k_path), before);
+            EXPECT_EQ(contents(store::log_path(store::k_path)), log_before);
             flip_log(offsets_[damaged] + at);
         }
     }
@@ -58,7 +58,7 @@ TEST_F(log_scan, damage_before_a_later_record_is_corrupt_with_the_offset_and_cha
 // a whole; but no record begins in such a segment.
 TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damage) {
     commit(0, {}, 1);
-    record_builder builder;
+    log::record_builder builder;
     const auto& page = memory_[0];
     const format::change_range whole{0, k_page_bytes};
     while (builder.record_bytes() <= format::k_log_segment_bytes_min)
@@ -105,7 +105,7 @@ TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
         const auto& page = memory_[0];
         const format::change_range whole{0, k_page_bytes};
         const auto submit_record_of = [&](std::uint64_t bytes) {
-            record_builder builder;
+            log::record_builder builder;
             while (builder.record_bytes() <= bytes)
                 builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
             submit(builder, store_->image_bytes());
@@ -114,11 +114,11 @@ TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
         submit_record_of(format::k_log_segment_bytes_min);
         submit_record_of(0);
         if (!in_flight) {
-            ASSERT_TRUE(log_->await(version_, durability::durable));
+            ASSERT_TRUE(log_->await(version_, log::durability::durable));
         }
         const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
         submit_record_of(k_sector_bytes); // of which one sector will be there
-        ASSERT_TRUE(log_->await(version_, durability::durable));
+        ASSERT_TRUE(log_->await(version_, log::durability::durable));
         edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", end + k_sector_bytes)); });
         crash();
         auto outcome = recover();
@@ -147,8 +147,8 @@ TEST_F(log_scan, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
     crash();
     ASSERT_TRUE(recover()); // clean, epoch 1
     store_.reset();
-    std::vector<std::byte> old_heap(*(*disk_.open(k_path, os::access::read_only))->size());
-    ASSERT_TRUE((*disk_.open(k_path, os::access::read_only))->read(0, old_heap));
+    std::vector<std::byte> old_heap(*(*disk_.open(store::k_path, os::access::read_only))->size());
+    ASSERT_TRUE((*disk_.open(store::k_path, os::access::read_only))->read(0, old_heap));
     ASSERT_TRUE(reopen());
     begin();
     commit({}, {0}, 2);
@@ -163,10 +163,10 @@ TEST_F(log_scan, a_log_of_a_newer_epoch_beside_a_clean_older_heap_is_corrupt) {
         auto outcome = recover();
         ASSERT_FALSE(outcome);
         EXPECT_EQ(outcome.why().code, errc::corrupt);
-        EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+        EXPECT_EQ(outcome.why().path, store::log_path(store::k_path));
     }
     EXPECT_EQ(check_clean(disk_, *store_).why().code, errc::corrupt);
-    EXPECT_TRUE(*disk_.exists(store::log_path(k_path)));
+    EXPECT_TRUE(*disk_.exists(store::log_path(store::k_path)));
 }
 
 TEST_F(log_scan, a_record_with_features_of_a_newer_release_is_refused_as_such) {
@@ -195,13 +195,13 @@ TEST_F(log_scan, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     commit(0, {}, 1);
     crash();
     store_.reset();
-    ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(k_path), "dir/elsewhere"));
+    ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(store::k_path), "dir/elsewhere"));
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_missing);
-    ASSERT_TRUE(redo_log::create(disk_, k_path, {9, 9, 9}, {1, {}}, 1, 0600, 0));
+    ASSERT_TRUE(log::redo_log::create(disk_, store::k_path, {9, 9, 9}, {1, {}}, 1, 0600, 0));
     EXPECT_EQ(recover().why().code, errc::log_foreign);
-    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
-    ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(k_path)));
+    ASSERT_TRUE(disk_.remove("test", store::log_path(store::k_path)));
+    ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(store::k_path)));
     ASSERT_TRUE(recover());
     expect_state(1);
 }
@@ -230,18 +230,18 @@ TEST_F(log_scan, a_log_header_of_another_kind_or_format_is_damage) {
 
 TEST_F(log_scan, a_record_that_names_another_predecessor_or_session_does_not_count) {
     commit(0, {}, 1);
-    record_builder builder;
+    log::record_builder builder;
     add_change(builder, 0);
     const auto& super = store_->super();
-    builder.finish({super.session, super.epoch, version_ + 1, chain_ + 1, version_}, k_chunk);
+    builder.finish({super.session, super.epoch, version_ + 1, chain_ + 1, version_}, store::k_chunk);
     submit(builder.take());
-    record_builder foreign;
+    log::record_builder foreign;
     add_change(foreign, 0);
     auto session = super.session;
     session[3] ^= 1;
-    foreign.finish({session, super.epoch, version_ + 1, chain_, 5}, k_chunk);
+    foreign.finish({session, super.epoch, version_ + 1, chain_, 5}, store::k_chunk);
     submit(foreign.take());
-    ASSERT_TRUE(log_->await(log_->submitted_through(), durability::durable));
+    ASSERT_TRUE(log_->await(log_->submitted_through(), log::durability::durable));
     crash();
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
@@ -264,7 +264,7 @@ TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_need
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10}, 2 * k_sector_bytes}) {
         SCOPED_TRACE(bytes);
         const auto zeros = [&] {
-            auto file = std::move(*disk_.open_or_create(store::log_path(k_path), 0600));
+            auto file = std::move(*disk_.open_or_create(store::log_path(store::k_path), 0600));
             ASSERT_TRUE(file->resize("test", 0));
             ASSERT_TRUE(file->resize("test", bytes));
         };
@@ -279,14 +279,14 @@ TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_need
         ASSERT_TRUE(reopen());
         EXPECT_TRUE(check_clean(disk_, *store_));
         ASSERT_TRUE(recover());
-        EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
+        EXPECT_FALSE(*disk_.exists(store::log_path(store::k_path)));
         begin();
     }
 }
 
 TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one) {
     commit(0, {}, 1);
-    const auto earlier = contents(store::log_path(k_path));
+    const auto earlier = contents(store::log_path(store::k_path));
     crash();
     ASSERT_TRUE(recover());
     begin();
@@ -304,8 +304,8 @@ TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_foreign);
     EXPECT_EQ(check_clean(disk_, *store_).why().code, errc::log_foreign);
-    EXPECT_EQ(contents(store::log_path(k_path)).size(), earlier.size());
-    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
+    EXPECT_EQ(contents(store::log_path(store::k_path)).size(), earlier.size());
+    ASSERT_TRUE(disk_.remove("test", store::log_path(store::k_path)));
     ASSERT_TRUE(recover()); // a clean one does without
     expect_state(1);
 }
@@ -320,7 +320,7 @@ protected:
     pair take() {
         log_.reset();
         store_.reset();
-        return {contents(k_path), contents(store::log_path(k_path))};
+        return {contents(store::k_path), contents(store::log_path(store::k_path))};
     }
     void put(const std::vector<std::byte>& heap, const std::vector<std::byte>& log) {
         log_.reset();
@@ -330,8 +330,8 @@ protected:
             ASSERT_TRUE(file->resize("test", 0));
             ASSERT_TRUE(file->write("test", 0, bytes));
         };
-        write(k_path, heap);
-        write(store::log_path(k_path), log);
+        write(store::k_path, heap);
+        write(store::log_path(store::k_path), log);
         ASSERT_TRUE(reopen());
     }
     /// A heap with a chunk, closed; then a session with `commits` commits, which may end in between.
@@ -341,7 +341,7 @@ protected:
         crash();
         ASSERT_TRUE(recover());
         store_.reset();
-        closed_ = contents(k_path);
+        closed_ = contents(store::k_path);
         ASSERT_TRUE(reopen());
     }
     pair session_of(std::uint64_t commits, std::uint64_t value) {
@@ -359,18 +359,18 @@ protected:
             auto outcome = recover();
             ASSERT_FALSE(outcome);
             EXPECT_EQ(outcome.why().code, code) << outcome.why().message;
-            EXPECT_EQ(outcome.why().path, store::log_path(k_path));
+            EXPECT_EQ(outcome.why().path, store::log_path(store::k_path));
             EXPECT_NE(outcome.why().message.find(says), std::string::npos) << outcome.why().message;
         }
-        EXPECT_EQ(contents(k_path), both.heap);
-        EXPECT_EQ(contents(store::log_path(k_path)), both.log);
+        EXPECT_EQ(contents(store::k_path), both.heap);
+        EXPECT_EQ(contents(store::log_path(store::k_path)), both.log);
     }
     /// Closed cleanly, with its log left beside it.
     pair recovered(const pair& killed) {
         put(killed.heap, killed.log);
         EXPECT_TRUE(recover());
         store_.reset();
-        return {contents(k_path), killed.log};
+        return {contents(store::k_path), killed.log};
     }
 
     std::vector<std::byte> closed_;
@@ -404,7 +404,7 @@ TEST_F(logs_of_two_copies, are_not_removed_beside_the_other_copy_once_that_is_cl
     put(closed.heap, closed.log); // as a power loss leaves it
     EXPECT_TRUE(check_clean(disk_, *store_));
     EXPECT_TRUE(recover());
-    EXPECT_FALSE(*disk_.exists(store::log_path(k_path)));
+    EXPECT_FALSE(*disk_.exists(store::log_path(store::k_path)));
 }
 
 TEST_F(logs_of_two_copies, of_a_later_session_than_the_closed_one_are_refused_if_they_have_commits) {
@@ -437,4 +437,4 @@ TEST_F(logs_of_two_copies, give_no_record_to_the_other_under_its_header) {
 }
 
 } // namespace
-} // namespace remanence::log
+} // namespace remanence::recover

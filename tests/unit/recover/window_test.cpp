@@ -2,13 +2,13 @@
 // torn and garbled.
 #include "recover/salvage.hpp"
 #include "recover/scan.hpp"
-#include "log_fixture.hpp"
+#include "support/log_fixture.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <random>
 
-namespace remanence::log {
+namespace remanence::recover {
 namespace {
 
 struct placed_record {
@@ -28,13 +28,13 @@ struct taken_mark {
 };
 
 /// Knows where each record must be, and what may be read back.
-class log_window : public log_on_disk {
+class log_window : public log::log_on_disk {
 protected:
     std::uint64_t below(std::uint64_t n) { return std::uniform_int_distribution<std::uint64_t>(0, n - 1)(random_); }
 
     /// A record of about that size, more or less durable. False when there is no room.
-    bool add(std::uint64_t bytes, durability how) {
-        record_builder builder;
+    bool add(std::uint64_t bytes, log::durability how) {
+        log::record_builder builder;
         const store::page_bytes page(version_ + 1);
         for (std::uint64_t index = 0; builder.empty() || builder.record_bytes() < bytes; ++index) {
             const std::uint64_t left = std::max<std::uint64_t>(bytes, builder.record_bytes()) - builder.record_bytes();
@@ -79,7 +79,7 @@ protected:
             records_.pop_front();
     }
     void restart() {
-        ASSERT_TRUE(log_->await(version_, durability::durable));
+        ASSERT_TRUE(log_->await(version_, log::durability::durable));
         ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
         log_->restart();
         records_.clear();
@@ -141,10 +141,10 @@ protected:
         const placed_record& it = records_[index];
         const std::uint64_t at = it.offset + below(it.used_bytes);
         const std::byte mask{static_cast<unsigned char>(1U << below(8))};
-        disk_.rot(store::log_path(k_path), at, mask);
+        disk_.rot(store::log_path(store::k_path), at, mask);
         expect_without([&](const placed_record& each) { return each.version != it.version; },
                        "version " + std::to_string(it.version) + " garbled at " + std::to_string(at));
-        disk_.rot(store::log_path(k_path), at, mask);
+        disk_.rot(store::log_path(store::k_path), at, mask);
     }
     /// Where the segments end that a superblock's window, and records which were durable, prove to have been there.
     [[nodiscard]] std::uint64_t proven_bytes(std::uint64_t durable_through) const {
@@ -159,7 +159,7 @@ protected:
     void cut_everywhere() {
         simulation::simulated_disk copies;
         auto copy = std::move(*copies.open_or_create("dir/copy", 0600));
-        ASSERT_TRUE(copy->write("test", 0, contents(store::log_path(k_path))));
+        ASSERT_TRUE(copy->write("test", 0, contents(store::log_path(store::k_path))));
         const std::uint64_t size = *copy->size();
         std::uint64_t told = 0;
         std::uint64_t not_told = 0;
@@ -221,9 +221,9 @@ TEST_F(log_window, is_read_back_at_every_step_of_many_laps) {
                 const std::uint64_t bytes = below(20) == 0  ? below(1200 * KiB)
                                             : below(3) == 0 ? below(60 * KiB)
                                                             : below(3000);
-                const auto how = below(2) == 0   ? durability::durable
-                                 : below(2) == 0 ? durability::lazy
-                                                 : durability::none;
+                const auto how = below(2) == 0   ? log::durability::durable
+                                 : below(2) == 0 ? log::durability::lazy
+                                                 : log::durability::none;
                 if (!add(bytes, how)) {
                     ++rooms_lacked;
                     if (marks_.empty()) {
@@ -258,23 +258,23 @@ TEST_F(log_window, is_read_back_at_every_step_of_many_laps) {
 }
 
 TEST_F(log_window, goes_on_at_the_logs_beginning_only_where_as_much_is_free_as_it_has) {
-    ASSERT_TRUE(add(100 * KiB, durability::durable));
+    ASSERT_TRUE(add(100 * KiB, log::durability::durable));
     ASSERT_NO_FATAL_FAILURE(mark()); // nothing is free yet
     EXPECT_EQ(wraps_, 0U);
-    ASSERT_TRUE(add(k_sector_bytes, durability::durable));
+    ASSERT_TRUE(add(k_sector_bytes, log::durability::durable));
     ASSERT_NO_FATAL_FAILURE(release(0));
-    ASSERT_TRUE(add(200 * KiB, durability::durable));
+    ASSERT_TRUE(add(200 * KiB, log::durability::durable));
     ASSERT_NO_FATAL_FAILURE(mark()); // too little
     EXPECT_EQ(wraps_, 0U);
     ASSERT_NO_FATAL_FAILURE(release(0));
-    ASSERT_TRUE(add(200 * KiB, durability::lazy));
+    ASSERT_TRUE(add(200 * KiB, log::durability::lazy));
     ASSERT_NO_FATAL_FAILURE(mark());
     EXPECT_EQ(wraps_, 1U);
     const std::uint64_t begin = records_.front().offset;
     EXPECT_TRUE(log_->has_room(begin - format::k_log_header_bytes - k_sector_bytes));
     EXPECT_FALSE(log_->has_room(begin - format::k_log_header_bytes)); // full would look like empty
     const std::uint64_t size = *log_->file().size();
-    while (add(5000, durability::lazy)) {
+    while (add(5000, log::durability::lazy)) {
     }
     EXPECT_EQ(*log_->file().size(), size);
     expect_all();
@@ -283,7 +283,7 @@ TEST_F(log_window, goes_on_at_the_logs_beginning_only_where_as_much_is_free_as_i
     EXPECT_FALSE(log_->has_room(20 * KiB));
     ASSERT_NO_FATAL_FAILURE(release(0)); // the one at the beginning
     EXPECT_TRUE(log_->has_room(20 * KiB));
-    ASSERT_TRUE(add(20 * KiB, durability::durable));
+    ASSERT_TRUE(add(20 * KiB, log::durability::durable));
     expect_all();
     ASSERT_NO_FATAL_FAILURE(release(0));
     expect_all();
@@ -291,7 +291,7 @@ TEST_F(log_window, goes_on_at_the_logs_beginning_only_where_as_much_is_free_as_i
 }
 
 TEST_F(log_window, that_is_in_two_parts_without_a_record_in_one_of_them_is_found) {
-    ASSERT_TRUE(add(10 * KiB, durability::durable));
+    ASSERT_TRUE(add(10 * KiB, log::durability::durable));
     ASSERT_NO_FATAL_FAILURE(mark());
     const std::uint64_t straight_on = next_;
     ASSERT_NO_FATAL_FAILURE(release(0)); // the window is empty, and begins behind what was there
@@ -299,8 +299,8 @@ TEST_F(log_window, that_is_in_two_parts_without_a_record_in_one_of_them_is_found
     ASSERT_NO_FATAL_FAILURE(mark());
     EXPECT_EQ(wraps_, 1U); // while the superblock says where the window's far part would begin
     expect_all();
-    ASSERT_TRUE(add(600, durability::durable));
-    ASSERT_TRUE(add(600, durability::durable));
+    ASSERT_TRUE(add(600, log::durability::durable));
+    ASSERT_TRUE(add(600, log::durability::durable));
     EXPECT_EQ(store_->super().log_begin, straight_on);
     expect_all();
     garble(0);
@@ -310,11 +310,11 @@ TEST_F(log_window, that_is_in_two_parts_without_a_record_in_one_of_them_is_found
 }
 
 TEST_F(log_window, that_is_cut_off_lacks_nothing_durable_without_a_word) {
-    ASSERT_TRUE(add(700 * KiB, durability::durable));
+    ASSERT_TRUE(add(700 * KiB, log::durability::durable));
     ASSERT_NO_FATAL_FAILURE(mark());
     ASSERT_NO_FATAL_FAILURE(release(0));
     for (int i = 0; i < 4; ++i)
-        ASSERT_TRUE(add(150 * KiB, durability::durable)); // on into the second segment
+        ASSERT_TRUE(add(150 * KiB, log::durability::durable)); // on into the second segment
     cut_everywhere();
     ASSERT_FALSE(HasFailure());
     ASSERT_NO_FATAL_FAILURE(mark());
@@ -323,9 +323,9 @@ TEST_F(log_window, that_is_cut_off_lacks_nothing_durable_without_a_word) {
     cut_everywhere(); // nothing is at the beginning yet
     ASSERT_FALSE(HasFailure());
     for (int i = 0; i < 3; ++i)
-        ASSERT_TRUE(add(20 * KiB, durability::durable));
+        ASSERT_TRUE(add(20 * KiB, log::durability::durable));
     for (int i = 0; i < 3; ++i)
-        ASSERT_TRUE(add(900, durability::lazy));
+        ASSERT_TRUE(add(900, log::durability::lazy));
     cut_everywhere();
     ASSERT_FALSE(HasFailure());
     for (std::size_t i = 0; i < records_.size(); ++i)
@@ -341,7 +341,7 @@ TEST_F(log_window, that_is_cut_off_lacks_nothing_durable_without_a_word) {
     EXPECT_EQ(found.why().code, errc::truncated);
 }
 
-class recovery_of_window : public log_on_disk {};
+class recovery_of_window : public log::log_on_disk {};
 
 // What a checkpoint folds is as of its mark, and more was committed before it ended.
 TEST_F(recovery_of_window, brings_every_commit_back_wherever_it_lies) {
@@ -374,7 +374,7 @@ TEST_F(recovery_of_window, brings_every_commit_back_wherever_it_lies) {
             if (i == 0) {
                 commit(0, {}, i);
             } else {
-                commit({}, {random() % k_chunk_pages, k_chunk_pages - 1}, i, 8 * (random() % 500));
+                commit({}, {random() % store::k_chunk_pages, store::k_chunk_pages - 1}, i, 8 * (random() % 500));
             }
         }
         const std::uint64_t left = commits - store_->super().checkpoint_version;
@@ -416,10 +416,10 @@ TEST_F(recovery_of_window, finds_damage_in_either_part) {
     EXPECT_EQ(outcome->commits, 2U); // those before it
     ASSERT_EQ(damage.size(), 1U);
     EXPECT_EQ(damage[0].offset, offsets_[7]);
-    ASSERT_TRUE(disk_.remove("test", store::log_path(k_path))); // salvage leaves it, for whoever looks
+    ASSERT_TRUE(disk_.remove("test", store::log_path(store::k_path))); // salvage leaves it, for whoever looks
     ASSERT_TRUE(reopen());
     expect_state(7);
 }
 
 } // namespace
-} // namespace remanence::log
+} // namespace remanence::recover

@@ -134,7 +134,7 @@ TEST(chunk_map, nonsense_under_a_fitting_checksum_is_corrupt_with_the_place) {
 }
 
 TEST(chunk_map, an_encoding_that_this_release_lacks_is_unsupported_whatever_else_the_entry_says) {
-    os::simulated_disk disk;
+    simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     for (const std::uint32_t encoding : {2U, 7U, ~0U}) {
         const std::array entries{

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace remanence::os {
+namespace remanence::simulation {
 namespace {
 
 TEST(crash_walk, keeps_what_was_synced_and_loses_the_rest) {
@@ -68,7 +68,7 @@ TEST(crash_walk, an_operation_on_the_state_can_be_rewound_and_walked_in_turn) {
     walk.build_prefix();
     const auto state = disk.now();
     {
-        auto file = std::move(*disk.open("dir/file", access::read_write));
+        auto file = std::move(*disk.open("dir/file", os::access::read_write));
         ASSERT_TRUE(file->write("recovery", 0, bytes_of(std::string(512, 'r'))));
         ASSERT_TRUE(disk.remove("recovery", "dir/file"));
     }
@@ -291,4 +291,4 @@ TEST(crash_walk, a_rename_is_durable_with_its_directory_and_brings_the_data_that
 }
 
 } // namespace
-} // namespace remanence::os
+} // namespace remanence::simulation

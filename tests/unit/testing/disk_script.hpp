@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-namespace remanence::os {
+namespace remanence::simulation {
 
 inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-inline std::string text_of(file_system& files, const std::string& path) {
-    auto opened = files.open(path, access::read_only);
+inline std::string text_of(os::file_system& files, const std::string& path) {
+    auto opened = files.open(path, os::access::read_only);
     if (!opened)
         return "<absent>";
     std::vector<std::byte> bytes(*(*opened)->size());
@@ -52,7 +52,7 @@ inline std::vector<disk_operation> trace_of(simulated_disk& disk, std::string_vi
 }
 
 // First letter of each sector.
-inline std::string sectors_of(file_system& files, const std::string& path = "dir/file") {
+inline std::string sectors_of(os::file_system& files, const std::string& path = "dir/file") {
     std::string text = text_of(files, path);
     if (text.starts_with('<'))
         return text;
@@ -62,4 +62,4 @@ inline std::string sectors_of(file_system& files, const std::string& path = "dir
     return letters;
 }
 
-} // namespace remanence::os
+} // namespace remanence::simulation

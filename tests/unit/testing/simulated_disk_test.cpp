@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace remanence::os {
+namespace remanence::simulation {
 namespace {
 
 class mapping {
@@ -74,12 +74,12 @@ TEST(simulated_disk, a_file_as_large_as_a_damaged_number_says_shrinks_at_once) {
 
 TEST(simulated_disk, directory_operations_behave) {
     simulated_disk disk;
-    EXPECT_EQ(disk.open("a", access::read_only).why().code, errc::not_found);
+    EXPECT_EQ(disk.open("a", os::access::read_only).why().code, errc::not_found);
     ASSERT_TRUE((*disk.open_or_create("a", 0600))->write("w", 0, bytes_of("A")));
     ASSERT_TRUE(disk.open_or_create("b", 0600));
     EXPECT_EQ(disk.rename_to_new("r", "a", "b").why().code, errc::exists);
     EXPECT_EQ(disk.rename_to_new("r", "c", "d").why().code, errc::not_found);
-    auto file = std::move(*disk.open("a", access::read_write));
+    auto file = std::move(*disk.open("a", os::access::read_write));
     EXPECT_EQ(disk.rename_over("r", "c", "b").why().code, errc::not_found);
     ASSERT_TRUE(disk.rename_to_new("r", "a", "c"));
     EXPECT_FALSE(*disk.exists("a"));
@@ -103,7 +103,7 @@ TEST(simulated_disk, directory_operations_behave) {
 TEST(simulated_disk, a_file_open_for_reading_refuses_writes) {
     simulated_disk disk;
     ASSERT_TRUE(disk.open_or_create("f", 0600));
-    auto file = std::move(*disk.open("f", access::read_only));
+    auto file = std::move(*disk.open("f", os::access::read_only));
     EXPECT_FALSE(file->write("w", 0, bytes_of("x")));
     EXPECT_FALSE(file->resize("w", 1));
 }
@@ -111,15 +111,15 @@ TEST(simulated_disk, a_file_open_for_reading_refuses_writes) {
 TEST(simulated_disk, locks_belong_to_the_open_file) {
     simulated_disk disk;
     auto one = std::move(*disk.open_or_create("f", 0600));
-    auto two = std::move(*disk.open("f", access::read_only));
-    EXPECT_TRUE(*one->try_lock(lock_kind::shared));
-    EXPECT_TRUE(*two->try_lock(lock_kind::shared));
-    EXPECT_FALSE(*one->try_lock(lock_kind::exclusive));
-    two = std::move(*disk.open("f", access::read_only)); // closes the one that had it
-    EXPECT_TRUE(*one->try_lock(lock_kind::exclusive));   // converts
-    EXPECT_FALSE(*two->try_lock(lock_kind::shared));
+    auto two = std::move(*disk.open("f", os::access::read_only));
+    EXPECT_TRUE(*one->try_lock(os::lock_kind::shared));
+    EXPECT_TRUE(*two->try_lock(os::lock_kind::shared));
+    EXPECT_FALSE(*one->try_lock(os::lock_kind::exclusive));
+    two = std::move(*disk.open("f", os::access::read_only)); // closes the one that had it
+    EXPECT_TRUE(*one->try_lock(os::lock_kind::exclusive));   // converts
+    EXPECT_FALSE(*two->try_lock(os::lock_kind::shared));
     one.reset(); // as the death of the process
-    EXPECT_TRUE(*two->try_lock(lock_kind::exclusive));
+    EXPECT_TRUE(*two->try_lock(os::lock_kind::exclusive));
 }
 
 TEST(simulated_disk, a_private_mapping_copies_on_write_and_follows_the_file_in_untouched_pages) {
@@ -128,7 +128,7 @@ TEST(simulated_disk, a_private_mapping_copies_on_write_and_follows_the_file_in_u
     {
         auto file = std::move(*disk.open_or_create("f", 0600));
         ASSERT_TRUE(file->write("w", 0, bytes_of(std::string(3 * k_page_bytes, 'o'))));
-        ASSERT_TRUE(file->map_private(view.at(), 2 * k_page_bytes, k_page_bytes, access::read_write));
+        ASSERT_TRUE(file->map_private(view.at(), 2 * k_page_bytes, k_page_bytes, os::access::read_write));
         EXPECT_EQ(view.at()[0], 'o');
         view.at()[0] = 'm';
         EXPECT_EQ(text_of(disk, "f")[k_page_bytes], 'o');
@@ -150,7 +150,7 @@ TEST(simulated_disk, rewind_restores_contents_sizes_names_and_holes) {
     const std::string before = text_of(disk, "f");
     const auto point = disk.now();
     {
-        auto file = std::move(*disk.open("f", access::read_write));
+        auto file = std::move(*disk.open("f", os::access::read_write));
         ASSERT_TRUE(file->write("w", 10, bytes_of(std::string(400 * KiB, 'x'))));
         ASSERT_TRUE(file->punch("p", 0, 200 * KiB));
         ASSERT_TRUE(file->resize("s", 250 * KiB));
@@ -274,7 +274,7 @@ TEST(simulated_disk, the_nth_operation_fails_without_effect_and_only_that_one) {
         EXPECT_EQ(created, n != 0);
         if (!created)
             continue;
-        auto file = std::move(*disk.open("f", access::read_write));
+        auto file = std::move(*disk.open("f", os::access::read_write));
         const auto written = file->write("w", 0, bytes_of("abc"));
         const auto synced = file->sync("s");
         if (!written) {
@@ -366,4 +366,4 @@ TEST(simulated_disk, dropped_syncs_leave_no_trace) {
 }
 
 } // namespace
-} // namespace remanence::os
+} // namespace remanence::simulation

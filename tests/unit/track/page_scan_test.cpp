@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-namespace remanence::os {
+namespace remanence::track {
 namespace {
 
 class page_scan : public testing::TestWithParam<tracker_choice> {
@@ -162,8 +162,8 @@ TEST_P(page_scan, dropped_pages_are_reported_again_only_when_written_again) {
     write(7);
     write(400);
     expect_reported({7, 400});
-    ASSERT_TRUE(drop_pages(base() + 7 * k_page_bytes, k_page_bytes));
-    ASSERT_TRUE(drop_pages(base() + 400 * k_page_bytes, k_page_bytes));
+    ASSERT_TRUE(os::drop_pages(base() + 7 * k_page_bytes, k_page_bytes));
+    ASSERT_TRUE(os::drop_pages(base() + 400 * k_page_bytes, k_page_bytes));
     EXPECT_EQ(base()[7 * k_page_bytes], std::byte{'f'});
     EXPECT_EQ(base()[400 * k_page_bytes], std::byte{0});
     EXPECT_EQ(collect().count(7), 0U);
@@ -201,4 +201,4 @@ INSTANTIATE_TEST_SUITE_P(tiers, page_scan,
                          });
 
 } // namespace
-} // namespace remanence::os
+} // namespace remanence::track

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace remanence::os {
+namespace remanence::track {
 
 constexpr std::uint64_t k_pages = 512;
 constexpr std::uint64_t k_file_pages = 256; // the first half is a private file mapping, the second anonymous
@@ -33,7 +33,7 @@ public:
     /// Empty, or why there is no such tracker here.
     std::string make(tracker_choice choice, std::uint64_t pages = k_pages, std::uint64_t file_pages = k_file_pages) {
         pages_ = pages;
-        auto place = reservation::at_random(align_up(pages * k_page_bytes, GiB));
+        auto place = os::reservation::at_random(align_up(pages * k_page_bytes, GiB));
         EXPECT_TRUE(place) << place.why().message;
         place_.emplace(std::move(*place));
         file_ = ::memfd_create("test", MFD_CLOEXEC);
@@ -67,7 +67,7 @@ public:
         ASSERT_TRUE(scanner_->mapped(first * k_page_bytes, count * k_page_bytes, page_contents::file));
     }
     void map_zeros(std::uint64_t first, std::uint64_t count) {
-        ASSERT_TRUE(map_anonymous(base() + first * k_page_bytes, count * k_page_bytes));
+        ASSERT_TRUE(os::map_anonymous(base() + first * k_page_bytes, count * k_page_bytes));
         ASSERT_TRUE(scanner_->mapped(first * k_page_bytes, count * k_page_bytes, page_contents::zeros));
     }
     /// One byte of each page.
@@ -94,9 +94,9 @@ private:
     volatile std::byte* byte_of(std::uint64_t page) { return base() + page * k_page_bytes + page % k_page_bytes; }
 
     std::uint64_t pages_ = 0;
-    std::optional<reservation> place_;
+    std::optional<os::reservation> place_;
     int file_ = -1;
     std::unique_ptr<page_scanner> scanner_;
 };
 
-} // namespace remanence::os
+} // namespace remanence::track

@@ -14,7 +14,7 @@
 #include <numeric>
 #include <random>
 
-namespace remanence::os {
+namespace remanence::track {
 namespace {
 
 class trap_tracker : public testing::Test {
@@ -445,4 +445,4 @@ TEST(other_handlers_no_sanitizer, without_one_the_process_dies_of_a_foreign_faul
 }
 
 } // namespace
-} // namespace remanence::os
+} // namespace remanence::track

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-namespace remanence::os {
+namespace remanence::track {
 namespace {
 
 TEST(trap_tracker_threads, many_threads_write_the_same_pages_at_once_and_lose_nothing) {
@@ -39,4 +39,4 @@ TEST(trap_tracker_threads, many_threads_write_the_same_pages_at_once_and_lose_no
 }
 
 } // namespace
-} // namespace remanence::os
+} // namespace remanence::track

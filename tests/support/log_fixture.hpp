@@ -2,8 +2,8 @@
 // torn and damaged at will.
 #pragma once
 
-#include "recover/recovery.hpp"
 #include "log/redo_log.hpp"
+#include "recover/recovery.hpp"
 #include "unit/store/store_fixture.hpp"
 
 namespace remanence::log {
@@ -146,7 +146,7 @@ protected:
         EXPECT_TRUE(file->read(0, bytes));
         return bytes;
     }
-    result<recovery_outcome> recover() { return recover::recover(disk_, *store_, {}); }
+    result<remanence::recover::recovery_outcome> recover() { return remanence::recover::recover(disk_, *store_, {}); }
     /// A heap whose file ends within the chunk that its last record placed, behind the only page of it that was written:
     /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
     void cut_off_behind(std::uint64_t bytes_of_the_chunk) {
