@@ -73,7 +73,7 @@ void join(std::vector<chunk_exception>& all) {
 
 /// Whether each of the run's chunks is where its region's second home has it.
 bool is_at_second_homes(const chunk_exception& e, const format::superblock& super) {
-    const byte_range heap{e.chunk * super.chunk_bytes, e.run_length * super.chunk_bytes};
+    const heap_range heap{e.chunk * super.chunk_bytes, e.run_length * super.chunk_bytes};
     for (std::size_t i = 0; i < super.region_count; ++i) {
         const format::region& r = super.regions[i];
         const std::uint64_t from = std::max(heap.offset, r.heap_offset);

@@ -31,24 +31,29 @@ public:
 
 class copier {
 public:
-    copier(heap_file& heap, std::uint64_t end, target& to, const copy_progress& progress)
-        : heap_(heap), end_(end), to_(to), progress_(progress), piece_(static_cast<std::size_t>(k_piece_bytes)) {}
+    copier(os::file& file, image& from, std::uint64_t end, target& to, const copy_progress& progress)
+        : file_(file),
+          image_(from),
+          end_(end),
+          to_(to),
+          progress_(progress),
+          piece_(static_cast<std::size_t>(k_piece_bytes)) {}
 
     /// Up to `end`: superblocks, chunk maps, checksum tables, and what lies between.
     result<void> copy_as_it_is(std::uint64_t end) {
         return copy(end, [&](std::span<std::byte> into) -> result<void> {
-            auto size = heap_.file().size();
+            auto size = file_.size();
             if (!size)
                 return size.error();
             const auto present = static_cast<std::size_t>(
                 std::min<std::uint64_t>(into.size(), std::max(*size, at_) - at_)); // the last page may be a part of one
             std::fill(into.begin() + static_cast<std::ptrdiff_t>(present), into.end(), std::byte{0});
-            REM_TRY(heap_.file().read(at_, into.first(present)));
+            REM_TRY(file_.read(at_, into.first(present)));
             return to_.write(at_, into);
         });
     }
     /// Zeros where a chunk is in its other home.
-    result<void> copy_homes(const heap_file::homes& homes) {
+    result<void> copy_homes(const layout::homes& homes) {
         return copy(homes.file.end(), [&](std::span<std::byte> into) -> result<void> {
             const std::uint64_t first = (homes.heap_offset + (at_ - homes.file.offset)) / k_page_bytes;
             const std::size_t count = into.size() / k_page_bytes;
@@ -56,7 +61,7 @@ public:
                 const bool is_here = is_at_home(first + i, at_ + i * k_page_bytes);
                 std::size_t end = i;
                 for (; end < count && is_at_home(first + end, at_ + end * k_page_bytes) == is_here; ++end) {
-                    auto checksum = is_here ? heap_.checksum_of(first + end) : result<std::uint32_t>(0U);
+                    auto checksum = is_here ? image_.checksum_of(first + end) : result<std::uint32_t>(0U);
                     if (!checksum)
                         return checksum.error();
                     if (to_.has(at_ + end * k_page_bytes, *checksum))
@@ -68,7 +73,7 @@ public:
                     continue;
                 }
                 if (is_here)
-                    REM_TRY(heap_.read_pages(first + i, wanted));
+                    REM_TRY(image_.read_pages(first + i, wanted));
                 else
                     std::ranges::fill(wanted, std::byte{0});
                 REM_TRY(to_.write(at_ + i * k_page_bytes, wanted));
@@ -80,7 +85,7 @@ public:
 
 private:
     [[nodiscard]] bool is_at_home(std::uint64_t page, std::uint64_t at) const {
-        return heap_.home_of(page * k_page_bytes) == at;
+        return image_.home_of(page * k_page_bytes) == at;
     }
 
     template <class F>
@@ -95,7 +100,8 @@ private:
         return {};
     }
 
-    heap_file& heap_;
+    os::file& file_;
+    image& image_;
     std::uint64_t at_ = 0;
     std::uint64_t end_;
     target& to_;
@@ -109,18 +115,18 @@ result<std::uint64_t> copy_end(heap_file& heap) {
     auto size = heap.file().size();
     if (!size)
         return size.error();
-    return std::min(align_up(*size, k_page_bytes), heap.layout_end());
+    return std::min(align_up(*size, k_page_bytes), heap.homes().file_end());
 }
 
 result<void> copy_all(heap_file& heap, std::uint64_t end, target& to, const copy_progress& progress) {
     if (progress)
         progress(0, end);
-    copier all(heap, end, to, progress);
-    for (const heap_file::homes& each : heap.all_homes()) {
+    copier all(heap.file(), heap.image(), end, to, progress);
+    for (const layout::homes& each : heap.where().all_homes()) {
         REM_TRY(all.copy_as_it_is(each.file.offset));
         REM_TRY(all.copy_homes(each));
     }
-    return all.copy_as_it_is(heap.layout_end());
+    return all.copy_as_it_is(heap.homes().file_end());
 }
 
 class stream final : public target {

@@ -21,8 +21,13 @@ class verifier {
 public:
     verifier(heap_file& heap, depth how_deep, const std::function<void(damage)>& found,
              const std::function<void(std::uint64_t, std::uint64_t)>& progress)
-        : heap_(heap), how_deep_(how_deep), found_(found), progress_(progress) {
-        for (const extent& each : heap.extents()) {
+        : heap_(heap),
+          image_(heap.image()),
+          checksums_(heap.checksums()),
+          how_deep_(how_deep),
+          found_(found),
+          progress_(progress) {
+        for (const extent& each : image_.extents()) {
             if (each.stored)
                 stored_.push_back(each.heap);
         }
@@ -35,8 +40,8 @@ public:
         file_bytes_ = *size;
         REM_TRY(check_superblocks());
         check_map();
-        for (std::size_t i = 0; i < heap_.tables().size(); ++i)
-            check_region(heap_.super().regions[i], heap_.tables()[i]);
+        for (std::size_t i = 0; i < checksums_.tables().size(); ++i)
+            check_region(heap_.super().regions[i], checksums_.tables()[i]);
         check_unpublished();
         tell_of_pages();
         return {};
@@ -85,7 +90,7 @@ private:
                 }
                 check_gap(first + page);
                 next = first + page + 1;
-                if (!heap_.unpublished().contains((first + page) / heap_.chunk_pages())) // it has moved since
+                if (!checksums_.unpublished().contains((first + page) / image_.chunk_pages())) // it has moved since
                     check_page(first + page, checksum);
             });
         check_run();
@@ -95,10 +100,10 @@ private:
     }
 
     void check_unpublished() {
-        for (const auto& [chunk, checksums] : heap_.unpublished()) {
+        for (const auto& [chunk, checksums] : checksums_.unpublished()) {
             for (std::size_t i = 0; i < checksums.size(); ++i) {
                 if (checksums[i] != 0)
-                    check_page(chunk * heap_.chunk_pages() + i, checksums[i]);
+                    check_page(chunk * image_.chunk_pages() + i, checksums[i]);
             }
             check_run();
         }
@@ -106,7 +111,7 @@ private:
 
     /// Consecutive pages are gathered, so that they are read at one go.
     void check_page(std::uint64_t page, std::uint32_t checksum) {
-        if (!heap_.is_stored(page / heap_.chunk_pages())) {
+        if (!image_.is_stored(page / image_.chunk_pages())) {
             check_run();
             ++checked_;
             found_in_pages(page, 1, "there is a checksum, but according to the chunk map no place");
@@ -115,7 +120,7 @@ private:
         const std::uint64_t run_bytes = run_.size() * k_page_bytes;
         if (run_first_ + run_.size() != page || run_bytes >= k_run_bytes ||
             (!run_.empty() &&
-             heap_.home_of(page * k_page_bytes) != heap_.home_of(run_first_ * k_page_bytes) + run_bytes)) {
+             image_.home_of(page * k_page_bytes) != image_.home_of(run_first_ * k_page_bytes) + run_bytes)) {
             check_run();
             run_first_ = page;
         }
@@ -130,11 +135,11 @@ private:
             check_pages();
         run_.clear();
         if (progress_)
-            progress_(run_first_ * k_page_bytes, heap_.image_bytes());
+            progress_(run_first_ * k_page_bytes, image_.bytes());
     }
 
     void check_pages() {
-        const std::uint64_t home = heap_.home_of(run_first_ * k_page_bytes);
+        const std::uint64_t home = image_.home_of(run_first_ * k_page_bytes);
         const std::uint64_t present = pages_present(home, run_.size());
         const auto bytes = scratch(present * k_page_bytes);
         const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(home, bytes);
@@ -165,7 +170,7 @@ private:
             return;
         check_run();
         auto stored = std::upper_bound(stored_.begin(), stored_.end(), first_page * k_page_bytes,
-                                       [](std::uint64_t at, const byte_range& each) { return at < each.end(); });
+                                       [](std::uint64_t at, const heap_range& each) { return at < each.end(); });
         for (; stored != stored_.end() && stored->offset < end_page * k_page_bytes; ++stored) {
             const std::uint64_t begin = std::max(first_page, stored->offset / k_page_bytes);
             check_stored_zeros(begin, std::min(end_page, stored->end() / k_page_bytes));
@@ -174,12 +179,12 @@ private:
 
     void check_stored_zeros(std::uint64_t first_page, std::uint64_t end_page) {
         while (first_page < end_page) {
-            const std::uint64_t chunk = first_page / heap_.chunk_pages();
-            const std::uint64_t end = std::min(end_page, (chunk + 1) * heap_.chunk_pages());
-            const std::uint64_t home = heap_.home_of(first_page * k_page_bytes);
+            const std::uint64_t chunk = first_page / image_.chunk_pages();
+            const std::uint64_t end = std::min(end_page, (chunk + 1) * image_.chunk_pages());
+            const std::uint64_t home = image_.home_of(first_page * k_page_bytes);
             if (home >= file_bytes_)
                 found_missing(first_page, end - first_page);
-            else if (!heap_.unpublished().contains(chunk))
+            else if (!checksums_.unpublished().contains(chunk))
                 check_zeros_at(home, first_page, end - first_page);
             first_page = end;
         }
@@ -210,7 +215,7 @@ private:
 
     /// Neighbours, in heap and file, of which the same is to be said are told of together.
     void found_in_pages(std::uint64_t first, std::uint64_t count, std::string_view what) {
-        const std::uint64_t home = heap_.home_of(first * k_page_bytes);
+        const std::uint64_t home = image_.home_of(first * k_page_bytes);
         if (bad_.count != 0 && bad_.first + bad_.count == first && bad_.what == what &&
             bad_.home + bad_.count * k_page_bytes == home) {
             bad_.count += count;
@@ -239,10 +244,12 @@ private:
     }
 
     heap_file& heap_;
+    image& image_;
+    const page_checksums& checksums_;
     depth how_deep_;
     const std::function<void(damage)>& found_;
     const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
-    std::vector<byte_range> stored_; // of the heap
+    std::vector<heap_range> stored_; // of the heap
     std::uint64_t file_bytes_ = 0;
     std::vector<std::byte> scratch_;
     std::uint64_t checked_ = 0;

@@ -155,7 +155,7 @@ result<void> check(const superblock& s, const std::string& path) {
         s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
         return bad("chunk map");
     }
-    std::vector<byte_range> areas{{s.map.area_offset, 2 * s.map.slot_bytes}};
+    std::vector<file_range> areas{{s.map.area_offset, 2 * s.map.slot_bytes}};
     for (const auto& [area, may_be_there, name] :
          {std::tuple(s.history, (s.features_ro_compat & format::k_feature_history) != 0, "place of its history"),
           std::tuple(s.log_directory, (s.features_incompat & format::k_feature_log_directory) != 0,
@@ -190,7 +190,7 @@ result<void> check(const superblock& s, const std::string& path) {
             return bad("second homes");
         areas.push_back({home, s.regions[i].bytes});
     }
-    std::ranges::sort(areas, {}, &byte_range::offset);
+    std::ranges::sort(areas, {}, &file_range::offset);
     for (std::size_t i = 1; i < areas.size(); ++i) {
         if (areas[i].offset < areas[i - 1].end())
             return bad("chunk map, homes and other places lie over each other");

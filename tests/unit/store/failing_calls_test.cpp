@@ -29,40 +29,40 @@ protected:
         if (!opened)
             return opened.error();
         heap_file& store = **opened;
-        REM_TRY(store.discard_unstored());
+        REM_TRY(store.unused().discard_unstored());
         std::vector<std::byte> pages(2 * k_page_bytes);
-        REM_TRY(store.read_pages(k_far_chunk * k_chunk_pages, pages));
-        auto has = store.has_contents(k_far_chunk);
+        REM_TRY(store.image().read_pages(k_far_chunk * k_chunk_pages, pages));
+        auto has = store.image().has_contents(k_far_chunk);
         if (!has)
             return has.error();
-        REM_TRY(store.reserve_places());
-        REM_TRY(store.add_regions(store.region_bytes() + 1));
-        REM_TRY(store.reserve_map(400)); // more than its first place takes
-        REM_TRY(store.reserve_checksums(0));
-        const std::uint64_t fresh_chunk = store.image_bytes() / k_chunk + 100; // others are skipped
+        REM_TRY(store.room().reserve_places());
+        REM_TRY(store.room().add_regions(store.where().region_bytes() + 1));
+        REM_TRY(store.room().reserve_map(400)); // more than its first place takes
+        REM_TRY(store.checksums().reserve(0));
+        const std::uint64_t fresh_chunk = store.image().bytes() / k_chunk + 100; // others are skipped
         const page_bytes fresh(3, 2);
-        REM_TRY(store.reserve_pages(fresh_chunk * k_chunk_pages, 2));
-        REM_TRY(store.write_fresh(fresh_chunk * k_chunk_pages, fresh.span()));
-        REM_TRY(store.sync_fresh());
+        REM_TRY(store.room().reserve_pages(fresh_chunk * k_chunk_pages, 2));
+        REM_TRY(store.whole_chunks().write_fresh(fresh_chunk * k_chunk_pages, fresh.span()));
+        REM_TRY(store.whole_chunks().sync());
         std::vector<std::uint32_t> sums(k_chunk_pages);
         sums[0] = fresh.checksum();
         sums[1] = page_checksum(fresh.span().subspan(k_page_bytes));
-        store.accept_fresh(fresh_chunk, sums, 9);
+        store.whole_chunks().accept_fresh(fresh_chunk, sums, 9);
         REM_TRY(verify(store)); // what was accepted counts before it is published
         const page_bytes changed(4);
         const std::vector<folded_page> folded{
             {1, changed.span().data(), changed.checksum()},
             {k_far_chunk * k_chunk_pages + 3, changed.span().data(), changed.checksum()},
             {fresh_chunk * k_chunk_pages + 1, changed.span().data(), changed.checksum()}};
-        REM_TRY(store.reserve_pages(1, 1));
-        REM_TRY(store.fold(folded));
-        REM_TRY(store.publish(9, 9, {1, {}}, true, format::k_log_header_bytes));
+        REM_TRY(store.room().reserve_pages(1, 1));
+        REM_TRY(store.writer().fold(folded));
+        REM_TRY(store.writer().publish({9, 9, {1, {}}, true, format::k_log_header_bytes}));
         REM_TRY(verify(store));
         opened->reset();
         opened = heap_file::open(files, k_path, os::access::read_write);
         if (!opened)
             return opened.error();
-        return (*opened)->reserve_places(); // of a map that has moved
+        return (*opened)->room().reserve_places(); // of a map that has moved
     }
     /// A chunk that was skipped becomes a fresh one, in a part of the table that nobody has read.
     static result<void> fill_a_gap(os::file_system& files) {
@@ -70,11 +70,11 @@ protected:
         if (!opened)
             return opened.error();
         const page_bytes fresh(3);
-        REM_TRY((*opened)->write_fresh(k_chunk_pages, fresh.span()));
+        REM_TRY((*opened)->whole_chunks().write_fresh(k_chunk_pages, fresh.span()));
         std::vector<std::uint32_t> sums(k_chunk_pages);
         sums[0] = fresh.checksum();
-        (*opened)->accept_fresh(1, sums, 9);
-        return (*opened)->publish(9, 9, {1, {}}, true, format::k_log_header_bytes);
+        (*opened)->whole_chunks().accept_fresh(1, sums, 9);
+        return (*opened)->writer().publish({9, 9, {1, {}}, true, format::k_log_header_bytes});
     }
     void fail_each_call(result<void> (*run)(os::file_system&), std::uint64_t calls_min) {
         const auto intact = disk_.now();
@@ -92,7 +92,7 @@ protected:
             EXPECT_FALSE(done);
             ASSERT_TRUE(reopen());
             std::vector<std::byte> page(k_page_bytes);
-            auto read = store_->read_pages(0, page);
+            auto read = store_->image().read_pages(0, page);
             ASSERT_TRUE(read) << read.why().message;
             EXPECT_TRUE(std::equal(page.begin(), page.end(), page_bytes(1).span().begin()));
             store_.reset();

@@ -126,7 +126,7 @@ TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
     ASSERT_NO_FATAL_FAILURE(fold(3, 77));
     const std::vector<std::byte> zeros(k_page_bytes); // of a page that was not
     const folded_page cleared{4 * k_chunk_pages + 2, zeros.data(), page_checksum(zeros)};
-    ASSERT_TRUE(store_->fold({&cleared, 1}));
+    ASSERT_TRUE(store_->writer().fold({&cleared, 1}));
     ASSERT_NO_FATAL_FAILURE(commit_fresh(30, 8));
     ASSERT_NO_FATAL_FAILURE(publish());
     ASSERT_TRUE((*copied)->update(*store_, {}));

@@ -160,7 +160,7 @@ TEST_F(heap_file_creation, goes_over_what_an_interrupted_one_left_and_over_nothi
     EXPECT_EQ(begin_over(empty), errc{});
     EXPECT_EQ(begin_over(page_bytes(1).span()), errc::exists); // somebody's file
     EXPECT_EQ(begin_over(std::vector<std::byte>(5, std::byte{'x'})), errc::exists);
-    ASSERT_TRUE(store_->add_regions(k_chunk)); // for a first commit, which failed before there was a log
+    ASSERT_TRUE(store_->room().add_regions(k_chunk)); // for a first commit, which failed before there was a log
     EXPECT_EQ(begin_over(bytes_of(k_path)), errc{});
     ASSERT_NO_FATAL_FAILURE(commit_fresh(0, 1));
     ASSERT_NO_FATAL_FAILURE(publish());

@@ -13,11 +13,11 @@ TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
     std::mt19937_64 random(seed);
     for (int round = 0; round < 150; ++round) {
         const std::uint64_t chunk = random() % 300;
-        if (!store_->is_stored(chunk)) {
+        if (!store_->image().is_stored(chunk)) {
             ASSERT_NO_FATAL_FAILURE(commit_fresh(chunk, random() % 1000, random() % k_chunk_pages));
         } else {
             const std::uint64_t page = chunk * k_chunk_pages + random() % k_chunk_pages;
-            ASSERT_TRUE(store_->reserve_pages(page, 1));
+            ASSERT_TRUE(store_->room().reserve_pages(page, 1));
             ASSERT_NO_FATAL_FAILURE(fold(page, random() % 1000));
         }
         if (random() % 8 == 0) {
@@ -44,18 +44,18 @@ TEST_F(heap_file_contents, what_was_not_published_is_gone_after_reopening) {
     commit_fresh(0, 1);
     publish();
     commit_fresh(1, 2);
-    EXPECT_EQ(store_->image_bytes(), 2 * k_chunk);
+    EXPECT_EQ(store_->image().bytes(), 2 * k_chunk);
     ASSERT_TRUE(reopen());
-    EXPECT_EQ(store_->image_bytes(), k_chunk);
-    EXPECT_FALSE(store_->is_stored(1));
+    EXPECT_EQ(store_->image().bytes(), k_chunk);
+    EXPECT_FALSE(store_->image().is_stored(1));
     // An interrupted commit left its pages there: recovery makes them read as zeros.
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->file().read(store_->home_of(k_chunk), page));
+    ASSERT_TRUE(store_->file().read(store_->image().home_of(k_chunk), page));
     EXPECT_NE(page, std::vector<std::byte>(k_page_bytes));
-    ASSERT_TRUE(store_->discard_unstored());
+    ASSERT_TRUE(store_->unused().discard_unstored());
     const auto size = *store_->file().size();
-    if (size > store_->home_of(k_chunk)) {
-        ASSERT_TRUE(store_->file().read(store_->home_of(k_chunk), page));
+    if (size > store_->image().home_of(k_chunk)) {
+        ASSERT_TRUE(store_->file().read(store_->image().home_of(k_chunk), page));
         EXPECT_EQ(page, std::vector<std::byte>(k_page_bytes));
     }
     model_.erase(k_chunk_pages);
@@ -68,25 +68,25 @@ TEST_F(heap_file_contents, discarding_frees_what_lies_between_and_behind_and_kee
     publish();
     for (std::uint64_t chunk : {4U, 20U}) { // written, never accepted
         page_bytes page(77);
-        ASSERT_TRUE(store_->add_regions((chunk + 1) * k_chunk));
-        ASSERT_TRUE(store_->write_fresh(chunk * k_chunk_pages, page.span()));
+        ASSERT_TRUE(store_->room().add_regions((chunk + 1) * k_chunk));
+        ASSERT_TRUE(store_->whole_chunks().write_fresh(chunk * k_chunk_pages, page.span()));
     }
-    ASSERT_TRUE(store_->discard_unstored());
+    ASSERT_TRUE(store_->unused().discard_unstored());
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->file().read(store_->home_of(4 * k_chunk), page));
+    ASSERT_TRUE(store_->file().read(store_->image().home_of(4 * k_chunk), page));
     EXPECT_EQ(page, std::vector<std::byte>(k_page_bytes));
-    EXPECT_EQ(*store_->file().size(), store_->home_of(10 * k_chunk)); // and is extended again when it is needed
+    EXPECT_EQ(*store_->file().size(), store_->image().home_of(10 * k_chunk)); // and is extended again when it is needed
     expect_model();
     const page_bytes again(78);
-    ASSERT_TRUE(store_->write_fresh(20 * k_chunk_pages, again.span()));
-    EXPECT_EQ(*store_->file().size(), store_->home_of(20 * k_chunk) + k_chunk);
+    ASSERT_TRUE(store_->whole_chunks().write_fresh(20 * k_chunk_pages, again.span()));
+    EXPECT_EQ(*store_->file().size(), store_->image().home_of(20 * k_chunk) + k_chunk);
 }
 
 TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_file) {
     std::vector<byte_range> homes;
     for (std::uint64_t bytes : {1 * k_chunk, 10 * MiB, 10 * MiB, 100 * MiB, 3 * GiB})
-        ASSERT_TRUE(store_->add_regions(bytes));
-    EXPECT_GE(store_->region_bytes(), 3 * GiB);
+        ASSERT_TRUE(store_->room().add_regions(bytes));
+    EXPECT_GE(store_->where().region_bytes(), 3 * GiB);
     std::uint64_t heap_end = 0;
     std::uint64_t file_end = format::k_first_table_offset;
     for (std::size_t i = 0; i < store_->super().region_count; ++i) {
@@ -99,33 +99,33 @@ TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_f
         file_end = r.home_offset + r.bytes;
     }
     ASSERT_TRUE(reopen());
-    EXPECT_EQ(store_->region_bytes(), heap_end);
-    EXPECT_EQ(store_->add_regions(std::uint64_t{1} << 47).why().code, errc::exhausted);
-    std::uint64_t more = store_->region_bytes();
-    while (store_->add_regions(more + 1))
-        more = store_->region_bytes(); // until the format has no more of them
+    EXPECT_EQ(store_->where().region_bytes(), heap_end);
+    EXPECT_EQ(store_->room().add_regions(std::uint64_t{1} << 47).why().code, errc::exhausted);
+    std::uint64_t more = store_->where().region_bytes();
+    while (store_->room().add_regions(more + 1))
+        more = store_->where().region_bytes(); // until the format has no more of them
     EXPECT_GT(more, std::uint64_t{1} << 45);
     EXPECT_TRUE(reopen());
 }
 
 TEST_F(heap_file_contents, chunks_are_forgotten_as_long_as_there_are_mappings_for_the_gaps) {
     constexpr std::uint64_t k_gaps = 4096;
-    ASSERT_TRUE(store_->add_regions((2 * k_gaps + 10) * k_chunk));
+    ASSERT_TRUE(store_->room().add_regions((2 * k_gaps + 10) * k_chunk));
     for (std::uint64_t chunk = 0; chunk < 2 * k_gaps + 10; ++chunk)
-        store_->accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
+        store_->whole_chunks().accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
     std::uint64_t gaps = 0;
     for (std::uint64_t chunk = 1; chunk < 2 * k_gaps + 9; chunk += 2) {
-        auto forgotten = store_->forget({chunk * k_chunk, k_chunk}, version_);
+        auto forgotten = store_->unused().forget({chunk * k_chunk, k_chunk}, version_);
         ASSERT_TRUE(forgotten) << forgotten.why().message;
         gaps += forgotten->size();
-        EXPECT_EQ(store_->is_stored(chunk), forgotten->empty());
+        EXPECT_EQ(store_->image().is_stored(chunk), forgotten->empty());
     }
     EXPECT_EQ(gaps, k_gaps);
     publish();
     ASSERT_TRUE(reopen());
-    EXPECT_FALSE(store_->is_stored(1));
-    EXPECT_TRUE(store_->is_stored(2));
-    EXPECT_TRUE(store_->is_stored(2 * k_gaps + 3));
+    EXPECT_FALSE(store_->image().is_stored(1));
+    EXPECT_TRUE(store_->image().is_stored(2));
+    EXPECT_TRUE(store_->image().is_stored(2 * k_gaps + 3));
 }
 
 TEST_F(heap_file_contents, a_heap_whose_file_has_no_more_offsets_is_exhausted_and_stays_valid) {
@@ -143,8 +143,8 @@ TEST_F(heap_file_contents, a_heap_whose_file_has_no_more_offsets_is_exhausted_an
         s.region_count = 2;
     });
     ASSERT_TRUE(reopen());
-    EXPECT_EQ(store_->add_regions(store_->region_bytes() + 1).why().code, errc::exhausted);
-    EXPECT_EQ(store_->reserve_map(1000).why().code, errc::exhausted);
+    EXPECT_EQ(store_->room().add_regions(store_->where().region_bytes() + 1).why().code, errc::exhausted);
+    EXPECT_EQ(store_->room().reserve_map(1000).why().code, errc::exhausted);
     publish();
     EXPECT_TRUE(reopen());
 }
@@ -171,7 +171,7 @@ TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_file_that_ends_too_ea
     commit_fresh(0, 1);
     commit_fresh(1, 2);
     publish();
-    const auto end = store_->home_of(k_chunk);
+    const auto end = store_->image().home_of(k_chunk);
     edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
     EXPECT_EQ(reopen().why().code, errc::truncated);
     std::vector<failure> damage;
@@ -181,8 +181,8 @@ TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_file_that_ends_too_ea
     EXPECT_EQ(damage[0].code, errc::truncated);
     EXPECT_EQ(damage[0].offset, end);
     std::vector<std::byte> page(k_page_bytes);
-    EXPECT_TRUE((*opened)->read_pages(0, page));
-    EXPECT_FALSE((*opened)->read_pages(k_chunk_pages, page));
+    EXPECT_TRUE((*opened)->image().read_pages(0, page));
+    EXPECT_FALSE((*opened)->image().read_pages(k_chunk_pages, page));
     std::vector<std::string> problems;
     auto pages = verify(**opened, [&](const store::damage& each) { problems.push_back(each.what); }, {});
     ASSERT_TRUE(pages);
@@ -191,33 +191,35 @@ TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_file_that_ends_too_ea
 }
 
 TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_are_read_at_once) {
-    ASSERT_TRUE(store_->add_regions(k_chunk));
-    const std::uint64_t border = store_->region_bytes() / k_page_bytes;
+    ASSERT_TRUE(store_->room().add_regions(k_chunk));
+    const std::uint64_t border = store_->where().region_bytes() / k_page_bytes;
     commit_fresh(border / k_chunk_pages - 1, 1, k_chunk_pages - 1);
     commit_fresh(border / k_chunk_pages, 2, 0);
-    ASSERT_NE(store_->home_of(border * k_page_bytes), store_->home_of((border - 1) * k_page_bytes) + k_page_bytes);
+    ASSERT_NE(store_->image().home_of(border * k_page_bytes),
+              store_->image().home_of((border - 1) * k_page_bytes) + k_page_bytes);
     std::vector<std::byte> pages(2 * k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(border - 1, pages));
+    ASSERT_TRUE(store_->image().read_pages(border - 1, pages));
     EXPECT_TRUE(std::equal(pages.begin(), pages.begin() + k_page_bytes, page_bytes(1).span().begin()));
     EXPECT_TRUE(std::equal(pages.begin() + k_page_bytes, pages.end(), page_bytes(2).span().begin()));
 }
 
 TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_have_room_for_their_checksums) {
-    ASSERT_TRUE(store_->add_regions(k_chunk));
-    const std::uint64_t border = store_->region_bytes() / k_chunk;
+    ASSERT_TRUE(store_->room().add_regions(k_chunk));
+    const std::uint64_t border = store_->where().region_bytes() / k_chunk;
     commit_fresh(border - 1, 1);
     commit_fresh(border, 2);
     publish();
-    ASSERT_TRUE(store_->add_second_homes({{border - 1, border}}));
+    ASSERT_TRUE(store_->room().add_second_homes({{border - 1, border}}));
     move(border - 1, 3);
     move(border, 4);
     publish();
     ASSERT_TRUE(reopen());
     const std::uint64_t page = border * k_chunk_pages - 1;
-    ASSERT_EQ(store_->home_of((page + 1) * k_page_bytes), store_->home_of(page * k_page_bytes) + k_page_bytes);
+    ASSERT_EQ(store_->image().home_of((page + 1) * k_page_bytes),
+              store_->image().home_of(page * k_page_bytes) + k_page_bytes);
     std::size_t reserved = 0;
     (void)disk_.take_trace();
-    ASSERT_TRUE(store_->reserve_pages(page, 2));
+    ASSERT_TRUE(store_->room().reserve_pages(page, 2));
     for (const auto& each : disk_.trace())
         reserved += std::string_view(each.where) == "store: reserve checksums" ? 1U : 0U;
     EXPECT_EQ(reserved, 2U); // a table of one leaf for each of these regions
@@ -230,39 +232,39 @@ TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_have_room_for_
 
 TEST_F(heap_file_contents, chunks_are_forgotten_in_the_middle_of_runs_that_moved_until_the_chunk_map_is_full) {
     constexpr std::uint64_t k_chunks = 300;
-    ASSERT_TRUE(store_->add_regions(k_chunks * k_chunk));
+    ASSERT_TRUE(store_->room().add_regions(k_chunks * k_chunk));
     for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
-        store_->accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
+        store_->whole_chunks().accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
     publish();
     for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
         ASSERT_NO_FATAL_FAILURE(move(chunk, chunk));
     publish();
     for (std::uint64_t chunk = 1; chunk + 1 < k_chunks; chunk += 2) { // each makes two exceptions more of one run
-        ASSERT_TRUE(store_->forget({chunk * k_chunk, k_chunk}, ++version_));
+        ASSERT_TRUE(store_->unused().forget({chunk * k_chunk, k_chunk}, ++version_));
         ASSERT_NO_FATAL_FAILURE(publish());
     }
     ASSERT_TRUE(reopen());
-    EXPECT_TRUE(store_->is_stored(k_chunks - 2));
-    EXPECT_FALSE(store_->is_stored(k_chunks - 3));
+    EXPECT_TRUE(store_->image().is_stored(k_chunks - 2));
+    EXPECT_FALSE(store_->image().is_stored(k_chunks - 3));
 }
 
 TEST_F(heap_file_contents, the_file_ends_before_homes_that_chunks_have_left) {
     commit_fresh(0, 1);
     publish();
-    const std::uint64_t first_home = store_->home_of(0);
+    const std::uint64_t first_home = store_->image().home_of(0);
     move(0, 2);
     publish();
     move(0, 3); // back
-    ASSERT_EQ(store_->home_of(0), first_home);
+    ASSERT_EQ(store_->image().home_of(0), first_home);
     publish();
-    store_->left_all_former_homes();
-    ASSERT_TRUE(store_->discard_unstored());
+    store_->homes().retired().note_all_unmapped();
+    ASSERT_TRUE(store_->unused().discard_unstored());
     EXPECT_EQ(*store_->file().size(), first_home + k_chunk);
     expect_model();
 }
 
 TEST_F(heap_file_contents, a_heap_with_all_the_regions_of_its_format_is_exhausted) {
-    ASSERT_TRUE(store_->add_regions(k_chunk));
+    ASSERT_TRUE(store_->room().add_regions(k_chunk));
     edit_superblock(store_->super().sequence % 2, [](format::superblock& s) {
         for (; s.region_count < s.regions.size(); ++s.region_count) {
             const format::region& last = s.regions[s.region_count - 1];
@@ -275,8 +277,8 @@ TEST_F(heap_file_contents, a_heap_with_all_the_regions_of_its_format_is_exhauste
         }
     });
     ASSERT_TRUE(reopen());
-    EXPECT_TRUE(store_->add_regions(store_->region_bytes()));
-    auto added = store_->add_regions(store_->region_bytes() + 1);
+    EXPECT_TRUE(store_->room().add_regions(store_->where().region_bytes()));
+    auto added = store_->room().add_regions(store_->where().region_bytes() + 1);
     ASSERT_FALSE(added);
     EXPECT_EQ(added.why().code, errc::exhausted);
 }
@@ -290,17 +292,17 @@ TEST_F(heap_file_contents, a_chunk_that_counts_as_stored_has_contents_once_a_pag
     auto opened = heap_file::open_damaged(disk_, k_path, [](const failure&) {}); // without the map, 1 counts as stored
     ASSERT_TRUE(opened);
     store_ = std::move(*opened);
-    ASSERT_TRUE(store_->is_stored(1));
-    EXPECT_FALSE(*store_->has_contents(1));
-    EXPECT_TRUE(*store_->has_contents(0));
-    EXPECT_TRUE(*store_->has_contents(2));
-    EXPECT_FALSE(*store_->has_contents(3)); // beyond the image
+    ASSERT_TRUE(store_->image().is_stored(1));
+    EXPECT_FALSE(*store_->image().has_contents(1));
+    EXPECT_TRUE(*store_->image().has_contents(0));
+    EXPECT_TRUE(*store_->image().has_contents(2));
+    EXPECT_FALSE(*store_->image().has_contents(3)); // beyond the image
     const format::region region = store_->super().regions[0];
     const std::uint64_t leaf = region.table_offset + region.root.slot * format::k_node_bytes;
     flip(leaf + 5);
     opened = heap_file::open_damaged(disk_, k_path, [](const failure&) {});
     ASSERT_TRUE(opened);
-    auto unknown = (*opened)->has_contents(1);
+    auto unknown = (*opened)->image().has_contents(1);
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.why().offset, leaf);
 }

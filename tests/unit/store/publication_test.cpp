@@ -26,13 +26,14 @@ protected:
             folded.push_back({page, contents_.back()->span().data(), contents_.back()->checksum()});
         }
         ++version_;
-        auto composed = store_->compose(folded, {version_, version_ * 3, {1, {}}, true, format::k_log_header_bytes});
+        auto composed =
+            store_->writer().compose(folded, {version_, version_ * 3, {1, {}}, true, format::k_log_header_bytes});
         EXPECT_TRUE(composed);
         return std::move(*composed);
     }
     void finish(publication& begun) {
         ASSERT_TRUE(begun.carry_out());
-        store_->adopt(begun);
+        store_->writer().adopt(begun);
     }
     std::vector<std::unique_ptr<page_bytes>> contents_;
 };
@@ -63,17 +64,17 @@ TEST_F(publication_of, a_step_writes_no_more_than_it_is_told) {
 
 TEST_F(publication_of, what_was_accepted_beside_one_is_not_what_its_superblock_tells_of) {
     auto begun = compose({{0, 7}});
-    const std::uint64_t image_bytes = store_->image_bytes();
+    const std::uint64_t image_bytes = store_->image().bytes();
     commit_fresh(3, 5);
     finish(*begun);
     EXPECT_EQ(store_->super().image_bytes, image_bytes);
-    EXPECT_GT(store_->image_bytes(), image_bytes);
+    EXPECT_GT(store_->image().bytes(), image_bytes);
     model_[0] = 7;
     expect_model();
     publish();
     ASSERT_TRUE(reopen());
-    EXPECT_GT(store_->image_bytes(), image_bytes);
-    EXPECT_FALSE(store_->is_stored(2));
+    EXPECT_GT(store_->image().bytes(), image_bytes);
+    EXPECT_FALSE(store_->image().is_stored(2));
     expect_model();
 }
 
@@ -81,7 +82,7 @@ TEST_F(publication_of, a_larger_chunk_map_may_be_reserved_beside_one_that_writes
     commit_fresh(3, 3); // 2 is skipped: the map changes
     const auto before = store_->super().map;
     auto begun = compose({});
-    ASSERT_TRUE(store_->reserve_map(500));
+    ASSERT_TRUE(store_->room().reserve_map(500));
     commit_fresh(5, 4);
     finish(*begun);
     EXPECT_EQ(store_->super().map.area_offset, before.area_offset);
@@ -90,8 +91,8 @@ TEST_F(publication_of, a_larger_chunk_map_may_be_reserved_beside_one_that_writes
     EXPECT_GT(store_->super().map.area_offset, before.area_offset);
     EXPECT_EQ(store_->super().map.count, 2U);
     ASSERT_TRUE(reopen());
-    EXPECT_FALSE(store_->is_stored(2));
-    EXPECT_FALSE(store_->is_stored(4));
+    EXPECT_FALSE(store_->image().is_stored(2));
+    EXPECT_FALSE(store_->image().is_stored(4));
     expect_model();
 }
 
@@ -114,7 +115,7 @@ TEST_F(publication_of, pages_counts_for_nothing_until_all_that_it_names_is_durab
             for (const std::uint64_t added : {std::uint64_t{1}, k_chunk_pages + 1}) {
                 if (!is_next)
                     continue;
-                EXPECT_TRUE((*found)->read_pages(added, page));
+                EXPECT_TRUE((*found)->image().read_pages(added, page));
                 EXPECT_NE(page[0], std::byte{0});
             }
             EXPECT_TRUE(is_next || !was_found);
@@ -136,12 +137,12 @@ TEST_F(publication_of, pages_goes_no_further_after_a_failure_wherever_it_was) {
         EXPECT_EQ(static_cast<bool>(carried), !failed);
         EXPECT_EQ(begun->is_done(), !failed);
         if (!failed) {
-            store_->adopt(*begun);
+            store_->writer().adopt(*begun);
             EXPECT_GT(n, 4U); // pages, nodes, superblock, and their syncs
             break;
         }
         ASSERT_TRUE(reopen());
-        ASSERT_TRUE(store_->confirm());
+        ASSERT_TRUE(store_->supers().confirm());
         version_ = store_->super().checkpoint_version;
     }
 }

@@ -70,14 +70,14 @@ protected:
     void commit_fresh(std::uint64_t chunk, std::uint64_t seed, std::uint64_t in_chunk = 0) {
         page_bytes page(seed);
         const std::uint64_t first = chunk * k_chunk_pages + in_chunk;
-        ASSERT_TRUE(store_->add_regions((chunk + 1) * k_chunk));
-        ASSERT_TRUE(store_->reserve_map(1));
-        ASSERT_TRUE(store_->reserve_pages(first, 1));
-        ASSERT_TRUE(store_->write_fresh(first, page.span()));
-        ASSERT_TRUE(store_->sync_fresh());
+        ASSERT_TRUE(store_->room().add_regions((chunk + 1) * k_chunk));
+        ASSERT_TRUE(store_->room().reserve_map(1));
+        ASSERT_TRUE(store_->room().reserve_pages(first, 1));
+        ASSERT_TRUE(store_->whole_chunks().write_fresh(first, page.span()));
+        ASSERT_TRUE(store_->whole_chunks().sync());
         std::vector<std::uint32_t> sums(k_chunk_pages);
         sums[in_chunk] = page.checksum();
-        store_->accept_fresh(chunk, std::move(sums), ++version_);
+        store_->whole_chunks().accept_fresh(chunk, std::move(sums), ++version_);
         model_[first] = seed;
     }
     /// Commits a chunk that is stored as one that moved, with all its pages alike.
@@ -88,32 +88,33 @@ protected:
             all.insert(all.end(), page.span().begin(), page.span().end());
             model_[chunk * k_chunk_pages + i] = seed;
         }
-        ASSERT_TRUE(store_->may_move(chunk));
-        ASSERT_TRUE(store_->add_second_homes({{chunk}}));
-        ASSERT_TRUE(store_->reserve_map(2));
-        ASSERT_TRUE(store_->reserve_move(chunk, 1));
-        ASSERT_TRUE(store_->write_moved(chunk * k_chunk_pages, all));
-        ASSERT_TRUE(store_->sync_fresh());
-        store_->accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()), ++version_, false);
+        ASSERT_TRUE(store_->homes().may_move(chunk));
+        ASSERT_TRUE(store_->room().add_second_homes({{chunk}}));
+        ASSERT_TRUE(store_->room().reserve_map(2));
+        ASSERT_TRUE(store_->room().reserve_move(chunk, 1));
+        ASSERT_TRUE(store_->whole_chunks().write_moved(chunk * k_chunk_pages, all));
+        ASSERT_TRUE(store_->whole_chunks().sync());
+        store_->whole_chunks().accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()),
+                                            ++version_, false);
     }
     void fold(std::uint64_t page, std::uint64_t seed) {
         page_bytes bytes(seed);
         folded_page folded{page, bytes.span().data(), bytes.checksum()};
-        ASSERT_TRUE(store_->fold({&folded, 1}));
+        ASSERT_TRUE(store_->writer().fold({&folded, 1}));
         model_[page] = seed;
     }
     void publish(bool clean = true) {
         ++version_;
-        auto done = store_->publish(version_, version_ * 3, {1, {}}, clean, format::k_log_header_bytes);
+        auto done = store_->writer().publish({version_, version_ * 3, {1, {}}, clean, format::k_log_header_bytes});
         ASSERT_TRUE(done) << done.why().message;
     }
     void expect_model() {
         std::vector<std::byte> page(k_page_bytes);
-        for (std::uint64_t at = 0; at < store_->image_bytes() / k_page_bytes; ++at) {
+        for (std::uint64_t at = 0; at < store_->image().bytes() / k_page_bytes; ++at) {
             auto found = model_.find(at);
             if (found == model_.end() && at % k_chunk_pages > 2)
                 continue; // a sample of the zeros will do
-            auto read = store_->read_pages(at, page);
+            auto read = store_->image().read_pages(at, page);
             ASSERT_TRUE(read) << read.why().message;
             page_bytes wanted(found != model_.end() ? found->second : 0);
             std::vector<std::byte> expected(k_page_bytes);

@@ -18,7 +18,7 @@ TEST_F(superblock_choice, the_newer_one_wins) {
     ASSERT_TRUE(reopen());
     EXPECT_EQ(store_->super().sequence, sequence + 1);
     EXPECT_EQ(store_->super().checkpoint_version, version_);
-    EXPECT_FALSE(store_->other_superblock_damage());
+    EXPECT_FALSE(store_->supers().other_damage());
     expect_model();
 }
 
@@ -32,7 +32,7 @@ TEST_F(superblock_choice, a_torn_newer_one_falls_back_to_the_older) {
         flip(place * format::k_superblock_bytes + offset);
         ASSERT_TRUE(reopen()) << offset;
         EXPECT_EQ(store_->super().sequence, older.sequence);
-        EXPECT_EQ(store_->other_superblock_damage(), place * format::k_superblock_bytes);
+        EXPECT_EQ(store_->supers().other_damage(), place * format::k_superblock_bytes);
         expect_model();
         publish(); // and the next one goes to the damaged place, not over the valid one
         EXPECT_EQ(store_->super().sequence, older.sequence + 1);
@@ -60,7 +60,7 @@ TEST_F(superblock_choice, one_copied_to_the_other_place_is_not_taken_for_valid) 
         ASSERT_TRUE(file.write("test", (1 - place) * format::k_superblock_bytes, std::as_bytes(std::span(&newest, 1))));
     });
     ASSERT_TRUE(reopen());
-    EXPECT_EQ(store_->other_superblock_damage(), (1 - place) * format::k_superblock_bytes);
+    EXPECT_EQ(store_->supers().other_damage(), (1 - place) * format::k_superblock_bytes);
 }
 
 // Every 8 bytes of the superblock, changed in several ways, with a checksum that fits: opening refuses it, or whatever
@@ -90,14 +90,15 @@ TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refuse
             }
             ++harmless;
             std::uint64_t covered = 0;
-            for (const extent& e : store_->extents()) {
+            for (const extent& e : store_->image().extents()) {
                 ASSERT_EQ(e.heap.offset, covered) << at << " = " << value;
                 covered = e.heap.end();
             }
-            ASSERT_EQ(covered, store_->image_bytes());
+            ASSERT_EQ(covered, store_->image().bytes());
             std::vector<std::byte> page(k_page_bytes);
-            for (std::uint64_t p = 0; p < std::min<std::uint64_t>(store_->image_bytes() / k_page_bytes, 5000); p += 5) {
-                auto read = store_->read_pages(p, page);
+            for (std::uint64_t p = 0; p < std::min<std::uint64_t>(store_->image().bytes() / k_page_bytes, 5000);
+                 p += 5) {
+                auto read = store_->image().read_pages(p, page);
                 if (!read) {
                     EXPECT_NE(read.why().code, errc::io) << read.why().message;
                 }
@@ -145,7 +146,7 @@ TEST_F(superblock_choice, a_second_home_that_lies_over_something_else_is_refused
 }
 
 TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_is_refused) {
-    ASSERT_TRUE(store_->add_regions(k_chunk));
+    ASSERT_TRUE(store_->room().add_regions(k_chunk));
     const std::uint64_t place = store_->super().sequence % 2;
     const format::region first = store_->super().regions[0];
     for (const std::uint64_t offset : {std::uint64_t{0}, format::k_superblock_bytes, first.table_offset,
@@ -333,7 +334,7 @@ TEST_F(superblock_choice, one_that_would_be_refused_is_not_written) {
     const std::uint64_t place = store_->super().sequence % 2;
     const auto refused = [&](std::uint64_t version, std::uint64_t epoch) {
         const auto before = store_->super().sequence;
-        const auto published = store_->publish(version, 0, {epoch, {}}, true, format::k_log_header_bytes);
+        const auto published = store_->writer().publish({version, 0, {epoch, {}}, true, format::k_log_header_bytes});
         EXPECT_FALSE(published);
         EXPECT_EQ(published ? errc::io : published.why().code, errc::corrupt);
         ASSERT_TRUE(reopen());
@@ -344,7 +345,7 @@ TEST_F(superblock_choice, one_that_would_be_refused_is_not_written) {
     edit_superblock(place, [&](format::superblock& s) { s.sequence = k_number_max - place; });
     ASSERT_TRUE(reopen());
     if (place == 1) {
-        ASSERT_TRUE(store_->publish(k_number_max, 0, {k_number_max, {}}, true, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->writer().publish({k_number_max, 0, {k_number_max, {}}, true, format::k_log_header_bytes}));
     }
     ASSERT_EQ(store_->super().sequence, k_number_max);
     refused(0, 0);
@@ -393,7 +394,7 @@ TEST_F(superblock_choice, neither_valid_and_one_without_a_beginning_is_corrupt) 
 TEST_F(superblock_choice, neither_left_is_damage_where_a_heaps_memory_or_its_log_shows_that_there_was_a_heap) {
     commit_fresh(0, 1);
     publish();
-    const std::uint64_t home = store_->home_of(0);
+    const std::uint64_t home = store_->image().home_of(0);
     const page_bytes noise(7, 2 * format::k_superblock_bytes / k_page_bytes);
     edit([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, noise.span())); });
     EXPECT_EQ(reopen().why().code, errc::not_a_heap); // the page is none of a heap's
@@ -429,7 +430,7 @@ TEST_F(superblock_choice, neither_left_is_damage_where_a_heaps_memory_or_its_log
 }
 
 TEST_F(superblock_choice, regions_that_together_exceed_the_format_are_refused) {
-    ASSERT_TRUE(store_->add_regions(k_chunk));
+    ASSERT_TRUE(store_->room().add_regions(k_chunk));
     const std::uint64_t place = store_->super().sequence % 2;
     const auto with_second_region = [&](std::uint64_t bytes) {
         edit_superblock(place, [&](format::superblock& s) {

@@ -1,0 +1,195 @@
+#include "store/chunk_homes.hpp"
+
+#include "base/assert.hpp"
+#include "store/superblocks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::store {
+
+namespace {
+
+constexpr std::size_t k_exceptions_to_move = 8192;   // two mappings each at worst; a process has 65,530
+constexpr std::size_t k_exceptions_to_forget = 4096; // likewise
+
+} // namespace
+
+result<void> chunk_homes::read_map(os::file& file) {
+    auto map = chunk_map::read(file, ruling_);
+    if (!map)
+        return map.error();
+    map_ = std::move(*map);
+    return {};
+}
+
+std::vector<extent> chunk_homes::extents() const {
+    std::vector<extent> found;
+    const std::uint64_t chunk = layout_.chunk_bytes();
+    const auto add_stored = [&](std::uint64_t from, std::uint64_t to, chunk_place place) {
+        (void)layout_.for_each_in_region({from, to - from}, [&](heap_range part) -> result<void> {
+            found.push_back({part, true, layout_.home_in(place, part.offset)});
+            return {};
+        });
+    };
+    std::uint64_t at = 0;
+    for (const format::chunk_exception& e : map_.exceptions()) {
+        const std::uint64_t begin = e.chunk * chunk;
+        const std::uint64_t end = (e.chunk + e.run_length) * chunk;
+        add_stored(at, begin, chunk_place::first_home);
+        if (e.encoding == format::chunk_encoding::zero)
+            found.push_back({{begin, end - begin}, false, 0});
+        else
+            add_stored(begin, end, chunk_place::second_home);
+        at = end;
+    }
+    add_stored(at, image_bytes_, chunk_place::first_home);
+    return found;
+}
+
+std::uint64_t chunk_homes::home_of(std::uint64_t heap_offset) const {
+    return layout_.home_in(map_.place_of(heap_offset / layout_.chunk_bytes()), heap_offset);
+}
+
+std::optional<std::uint64_t> chunk_homes::heap_offset_at(std::uint64_t file_offset) const {
+    for (const layout::homes& each : layout_.all_homes()) {
+        if (!each.file.contains(file_offset))
+            continue;
+        const std::uint64_t heap_offset = each.heap_offset + (file_offset - each.file.offset);
+        if (home_of(heap_offset) == file_offset)
+            return heap_offset;
+    }
+    return {};
+}
+
+chunk_place chunk_homes::other_place_of(std::uint64_t chunk) const {
+    return map_.place_of(chunk) == chunk_place::second_home ? chunk_place::first_home : chunk_place::second_home;
+}
+
+bool chunk_homes::may_move(std::uint64_t chunk) const {
+    return retired_.may_be_taken(chunk, ruling_.checkpoint_version) && may_move_after_checkpoint(chunk);
+}
+
+bool chunk_homes::may_move_after_checkpoint(std::uint64_t chunk) const {
+    return is_stored(chunk) && (layout_.has_second_home(chunk) || file_end() <= k_heap_bytes_max);
+}
+
+bool chunk_homes::can_move(std::uint64_t chunk, chunk_place to) const {
+    return may_move(chunk) && layout_.has_second_home(chunk) && map_.place_of(chunk) != to;
+}
+
+std::size_t chunk_homes::room_to_move(std::span<const std::uint64_t> chunks) const {
+    const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
+    chunk_map after = map_with_early();
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        move_in(after, chunks[i], 0);
+        if (after.exceptions().size() > limit)
+            return i;
+    }
+    return chunks.size();
+}
+
+bool chunk_homes::may_all_move(std::span<const std::uint64_t> chunks) const {
+    chunk_map after = map_;
+    for (const std::uint64_t chunk : chunks)
+        move_in(after, chunk, 0);
+    return after.exceptions().size() <= std::max(chunk_map::k_exceptions_max, map_.exceptions().size());
+}
+
+std::vector<std::uint64_t> chunk_homes::scattered(std::size_t exceptions, std::uint64_t chunks) const {
+    if (map_.exceptions().size() <= exceptions || map_.exceptions().size() > k_exceptions_to_move)
+        return {};
+    std::vector<format::chunk_exception> runs(map_.exceptions().begin(), map_.exceptions().end());
+    std::erase_if(runs, [](const auto& run) { return run.encoding == format::chunk_encoding::zero; });
+    std::ranges::stable_sort(runs, {}, &format::chunk_exception::run_length);
+    std::vector<std::uint64_t> found;
+    for (const format::chunk_exception& run : runs) {
+        if (found.size() + run.run_length > chunks)
+            break;
+        for (std::uint64_t chunk = run.chunk; chunk < run.chunk + run.run_length; ++chunk)
+            found.push_back(chunk);
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+const chunk_map& chunk_homes::map_with_early() const {
+    if (!map_with_early_) {
+        map_with_early_ = map_;
+        for (const std::uint64_t chunk : early_) {
+            if (is_stored(chunk))
+                move_in(*map_with_early_, chunk, 0);
+        }
+    }
+    return *map_with_early_;
+}
+
+bool chunk_homes::may_hold_early(std::uint64_t chunk) const {
+    const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
+    return !is_stored(chunk) || early_.contains(chunk) || map_with_early().exceptions().size() + 2 <= limit;
+}
+
+bool chunk_homes::hold_early(std::uint64_t chunk) {
+    if (!may_hold_early(chunk))
+        return false;
+    if (is_stored(chunk) && !early_.contains(chunk)) {
+        move_in(*map_with_early_, chunk, 0);
+        retired_.erase(
+            chunk); // may_move(): nothing durable names the home that it is to take, which must not be punched now
+    }
+    early_.insert(chunk);
+    return true;
+}
+
+void chunk_homes::release_early(std::uint64_t chunk) noexcept {
+    early_.erase(chunk);
+    map_with_early_.reset();
+}
+
+void chunk_homes::move_in(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const {
+    if (map.place_of(chunk) == chunk_place::second_home) {
+        map.move_to_first_home(chunk);
+        return;
+    }
+    const std::uint64_t location = layout_.home_in(chunk_place::second_home, chunk * layout_.chunk_bytes());
+    map.move_to_second_home(chunk, location, layout_.chunk_bytes(), version);
+}
+
+void chunk_homes::place_fresh(std::uint64_t chunk, std::uint64_t version) {
+    const std::uint64_t image_chunks = image_bytes_ / layout_.chunk_bytes();
+    if (chunk < image_chunks) {
+        map_.erase(chunk);
+    } else {
+        map_.append_zero_run(image_chunks, chunk - image_chunks, version);
+        image_bytes_ = (chunk + 1) * layout_.chunk_bytes();
+    }
+    release_early(chunk);
+}
+
+void chunk_homes::move(std::uint64_t chunk, std::uint64_t version, bool maps_former_home) {
+    move_in(map_, chunk, version);
+    retired_.add(chunk, version, maps_former_home);
+    release_early(chunk);
+}
+
+bool chunk_homes::forget(chunk_range chunks, std::uint64_t version) {
+    if (map_.exceptions().size() >= k_exceptions_to_forget || !map_.add_zero_run(chunks.first, chunks.count, version))
+        return false;
+    for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
+        retired_.erase(chunk); // both its homes are given back
+    return true;
+}
+
+void chunk_homes::cut_off_zeros() {
+    image_bytes_ = map_.without_zeros_at_end(image_bytes_ / layout_.chunk_bytes()) * layout_.chunk_bytes();
+    map_with_early_.reset();
+}
+
+void chunk_homes::note_checkpoint() {
+    // Else a larger area was reserved meanwhile.
+    if (next_map_area_.area_offset == ruling_.map.area_offset)
+        next_map_area_ = ruling_.map;
+    retired_.note_checkpoint(ruling_.checkpoint_version);
+}
+
+} // namespace remanence::store

@@ -1,0 +1,60 @@
+// Room in the heap file for what a commit, and the checkpoint after it, will write. May use: base, os, format.
+//
+// I5: all of it is reserved before the first byte is written, so that a full disk fails no write. I8: an outgrown place stays
+// where it is. Under the lock of the store.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/page_checksums.hpp"
+#include "store/sized_file.hpp"
+#include "store/superblock_pair.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace remanence::store {
+
+class commit_room {
+public:
+    commit_room(sized_file& file, superblock_pair& supers, chunk_homes& homes, page_checksums& checksums)
+        : file_(file), supers_(supers), homes_(homes), checksums_(checksums) {}
+
+    // Homes, which are named by a superblock that may be written now: reserve_places() made room for it, and no publication may
+    // be under way. needs_...() tell.
+
+    /// Gives every heap byte below `heap_bytes` a home. errc::exhausted.
+    result<void> add_regions(std::uint64_t heap_bytes);
+    [[nodiscard]] bool needs_regions(std::uint64_t heap_bytes) const {
+        return heap_bytes > homes_.where().region_bytes();
+    }
+    /// Gives each of these chunks a second home. errc::exhausted.
+    result<void> add_second_homes(std::span<const std::uint64_t> chunks);
+    [[nodiscard]] bool needs_second_homes(std::span<const std::uint64_t> chunks) const;
+
+    // Room on the disk: errc::no_space.
+
+    /// For these pages (contiguous in the heap and in the file) and their checksums; where reading holes takes room, for all
+    /// of their chunks.
+    result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
+    /// For the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
+    result<void> reserve_places();
+    /// For the chunk map with up to so many more exceptions.
+    result<void> reserve_map(std::uint64_t more);
+    /// For chunks at their other homes, which must follow each other, and for their checksums.
+    result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
+    /// For what says that nothing is stored in these chunks any more.
+    result<void> reserve_to_forget(chunk_range chunks);
+
+private:
+    [[nodiscard]] unexpected exhausted() const;
+
+    sized_file& file_;
+    superblock_pair& supers_;
+    chunk_homes& homes_;
+    page_checksums& checksums_;
+    bool places_reserved_ = false;
+};
+
+} // namespace remanence::store

@@ -1,0 +1,74 @@
+// The image: the bytes of every page as of the version that the superblock, and the commits accepted since, say. May use:
+// base, os, format.
+//
+// Whoever wants to read committed content, or to map it, holds this and knows nothing else of the heap file: the view,
+// recovery, and all that only looks. Under the lock of the store.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/page_checksums.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace remanence::store {
+
+/// What is to stay readable, while it is pinned: the image as of a version, and the records of the log behind it. Nothing
+/// overwrites the only one that there is today but its own checkpoint (I4).
+struct pin {
+    std::uint64_t version;
+    std::uint64_t log_begin; // where in the log the records of later versions begin
+};
+
+class image {
+public:
+    /// All must outlive it.
+    image(os::file& file, const format::superblock& ruling, const chunk_homes& homes, page_checksums& checksums)
+        : file_(file), ruling_(ruling), homes_(homes), checksums_(checksums) {}
+
+    /// As of the last checkpoint.
+    [[nodiscard]] pin pinned() const { return {ruling_.checkpoint_version, ruling_.log_begin}; }
+    [[nodiscard]] const std::string& path() const { return file_.path(); }
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return homes_.where().chunk_bytes(); }
+    [[nodiscard]] std::uint64_t chunk_pages() const { return homes_.where().chunk_pages(); }
+    /// End of the committed part of the heap; beyond it, and in chunks that are not stored, everything reads as zeros.
+    [[nodiscard]] std::uint64_t bytes() const { return homes_.image_bytes(); }
+    [[nodiscard]] bool is_stored(std::uint64_t chunk) const { return homes_.is_stored(chunk); }
+
+    /// Reads whole pages, each verified against its checksum; pages never written come as zeros. errc::corrupt with the file
+    /// offset when one fails.
+    result<void> read_pages(std::uint64_t first_page, std::span<std::byte> into);
+    /// Reads a page that is in the file, and verifies nothing: for who knows what its records make of it.
+    result<void> read_unverified(std::uint64_t page, std::span<std::byte> into) {
+        return file_.read(home_of(page * k_page_bytes), into);
+    }
+    /// Returns the checksum of a page; 0 when it is all zeros and occupies no space.
+    result<std::uint32_t> checksum_of(std::uint64_t page) { return checksums_.of(page); }
+    /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
+    /// not, and may still become a fresh one.
+    result<bool> has_contents(std::uint64_t chunk) { return checksums_.has_contents(chunk); }
+
+    // For who maps it.
+
+    /// All of it, in order.
+    [[nodiscard]] std::vector<extent> extents() const { return homes_.extents(); }
+    /// Where a heap offset lies in the file: in the home where its chunk is, or was last, or will be first. Precondition:
+    /// covered by a region.
+    [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const { return homes_.home_of(heap_offset); }
+    [[nodiscard]] os::file& file() { return file_; }
+
+private:
+    os::file& file_;
+    const format::superblock& ruling_;
+    const chunk_homes& homes_;
+    page_checksums& checksums_;
+};
+
+} // namespace remanence::store

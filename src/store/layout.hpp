@@ -1,0 +1,85 @@
+// Where in the heap file things lie: pure computation on a superblock. May use: base, format.
+//
+// The heap's addresses are divided into regions. Each has a table of page checksums and one home for every chunk, or two once
+// chunks of it were rewritten.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "store/chunk_map.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace remanence::store {
+
+class layout {
+public:
+    /// Of what the superblock says at the time of each call; it must outlive this.
+    explicit layout(const format::superblock& super) : super_(super) {}
+
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return super_.chunk_bytes; }
+    [[nodiscard]] std::uint64_t chunk_pages() const { return super_.chunk_bytes / k_page_bytes; }
+    [[nodiscard]] heap_range bytes_of_chunk(std::uint64_t chunk) const {
+        return to_bytes(chunk_range{chunk, 1}, super_.chunk_bytes);
+    }
+    [[nodiscard]] page_range pages_of_chunk(std::uint64_t chunk) const {
+        return {chunk * chunk_pages(), chunk_pages()};
+    }
+
+    /// Number of bytes of the heap that have a home.
+    [[nodiscard]] std::uint64_t region_bytes() const;
+    /// Precondition of what follows: the offset, or chunk, is covered by a region.
+    [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
+    [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const {
+        return super_.regions[region_index(heap_offset)];
+    }
+    /// The number of a page among those of its region.
+    [[nodiscard]] std::uint64_t page_in_region(std::uint64_t page, std::size_t region) const {
+        return page - super_.regions[region].heap_offset / k_page_bytes;
+    }
+    [[nodiscard]] bool has_second_homes() const {
+        return (super_.features_incompat & format::k_feature_second_homes) != 0;
+    }
+    [[nodiscard]] bool has_second_home(std::uint64_t chunk) const {
+        return super_.second_homes[region_index(chunk * super_.chunk_bytes)] != 0;
+    }
+    /// Where a heap offset lies in the file when its chunk is there. Precondition: the region has this home.
+    [[nodiscard]] std::uint64_t home_in(chunk_place place, std::uint64_t heap_offset) const;
+
+    /// The homes of a whole region.
+    struct homes {
+        file_range file;
+        std::uint64_t heap_offset;
+        chunk_place place;
+    };
+    /// Both where there are two, in the order of the file.
+    [[nodiscard]] std::vector<homes> all_homes() const;
+    /// Where the last part of the file ends, whether or not the file reaches as far. `next_map` is the area that the next chunk
+    /// map is written to.
+    [[nodiscard]] std::uint64_t end(const format::map_reference& next_map) const;
+    /// The same of what the file must have whatever is stored: superblocks, checksum tables and chunk maps.
+    [[nodiscard]] std::uint64_t end_of_structure(const format::map_reference& next_map) const;
+
+    /// Calls `f(part)` for the parts of `heap` that lie in one region each, in order, until it returns a failure.
+    template <class F>
+    result<void> for_each_in_region(heap_range heap, const F& f) const {
+        for (std::uint64_t from = heap.offset; from < heap.end();) {
+            const format::region& r = region_of(from);
+            const std::uint64_t end = std::min(heap.end(), r.heap_offset + r.bytes);
+            REM_TRY(f(heap_range{from, end - from}));
+            from = end;
+        }
+        return {};
+    }
+
+private:
+    [[nodiscard]] std::uint64_t end_of_maps(const format::map_reference& next_map) const;
+
+    const format::superblock& super_;
+};
+
+} // namespace remanence::store

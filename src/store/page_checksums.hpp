@@ -1,0 +1,68 @@
+// The checksum of every page of the image. May use: base, os, format.
+//
+// They are in the regions' tables; those of chunks that were accepted since the last checkpoint was composed are only in
+// memory (*unpublished*): the log has them until then. Under the lock of the store.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+#include "store/checksum_table.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/planned_write.hpp"
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace remanence::store {
+
+class page_checksums {
+public:
+    /// As the superblock says that rules. All must outlive this.
+    page_checksums(os::file& file, const format::superblock& ruling, const chunk_homes& homes);
+
+    /// Of a page of the image; 0 when it is all zeros and occupies no space. errc::corrupt when its table is damaged.
+    result<std::uint32_t> of(std::uint64_t page);
+    /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
+    /// not, and may still become a fresh one.
+    result<bool> has_contents(std::uint64_t chunk);
+    /// Of a page of a stored chunk: in memory, until a checkpoint takes it.
+    result<void> set(std::uint64_t page, std::uint32_t checksum);
+
+    // Whole chunks, whose table does not have them yet; one checksum for each page.
+
+    void add_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
+    void replace(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
+    /// The chunk is not stored any more: the table must know nothing of its pages, which are zeros when it is stored again.
+    result<void> clear(std::uint64_t chunk);
+    using of_chunks = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
+    [[nodiscard]] const of_chunks& unpublished() const { return unpublished_; }
+
+    // The tables.
+
+    /// Makes sure that there will be space to write another checksum of a page, and of those of its chunk. errc::no_space.
+    result<void> reserve(std::uint64_t page);
+    /// The superblock that rules has another region, the last one.
+    void add_region();
+    /// One for each region, as of the last publication that was composed.
+    [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
+    /// Puts what is unpublished into the tables.
+    result<void> publish_chunks();
+    /// Appends the nodes that changed to `writes`, and puts the new roots into `next`.
+    result<void> take_changed(std::vector<planned_write>& writes, format::superblock& next);
+    /// Reads all nodes, and makes the next take_changed() take them, changed or not. errc::corrupt. O(tables).
+    result<void> take_over();
+
+private:
+    os::file& file_;
+    const format::superblock& ruling_;
+    const layout layout_;
+    const chunk_homes& homes_;
+    std::vector<checksum_table> tables_;
+    of_chunks unpublished_;
+};
+
+} // namespace remanence::store

@@ -1,0 +1,58 @@
+// The two superblocks of an open heap: the one that rules, and the place that the next one is written to. May use: base, os,
+// format.
+//
+// I3 is kept here: the other one stays valid while one is written, so the one that rules is made durable first (confirm()),
+// and no two of them are on their way at the same time. Under the lock of the store, but for what publication does.
+#pragma once
+
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+#include "store/sticky_sync.hpp"
+#include "store/superblocks.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace remanence::store {
+
+class superblock_pair {
+public:
+    /// File and syncs must outlive it.
+    superblock_pair(os::file& file, sticky_sync& syncs, const ruling_superblock& ruling)
+        : file_(file), syncs_(syncs), ruling_(ruling.super), other_damage_(ruling.other_damage) {}
+
+    /// The one that rules; always at the same address.
+    [[nodiscard]] const format::superblock& ruling() const { return ruling_; }
+    /// Where in the file the one lies that was damaged when the heap was opened.
+    [[nodiscard]] std::optional<std::uint64_t> other_damage() const { return other_damage_; }
+
+    /// Makes sure that the superblock as it was read, and all that was written before it, is durable: to be called before
+    /// anything is done that relies on it. Does nothing after the first time.
+    result<void> confirm();
+    /// This process has made it durable.
+    void note_confirmed() { confirmed_ = true; }
+    [[nodiscard]] bool is_confirmed() const { return confirmed_; }
+
+    /// Gives `next` the next sequence number, and seals it; errc::corrupt when there is none.
+    [[nodiscard]] result<format::superblock> sealed(format::superblock next) const;
+    /// Writes one that names nothing new that exists, and makes it rule. Precondition: none is on its way.
+    result<void> write(const format::superblock& next);
+
+    /// A publication that will write one was composed, until it is adopted or given up.
+    void begin_publication() { is_publishing_ = true; }
+    /// It is durable, and rules.
+    void adopt(const format::superblock& published);
+    void give_up_publication() { is_publishing_ = false; }
+    [[nodiscard]] bool is_publishing() const { return is_publishing_; }
+
+private:
+    os::file& file_;
+    sticky_sync& syncs_;
+    format::superblock ruling_;
+    std::optional<std::uint64_t> other_damage_;
+    bool confirmed_ = false; // ruling_ is known to be durable
+    bool is_publishing_ = false;
+};
+
+} // namespace remanence::store

@@ -1,0 +1,62 @@
+// Space that nothing needs any more goes back to the file system, and what is not stored reads as zeros. May use: base, os,
+// format.
+//
+// Fresh chunks rely on zeros where nothing is written. R3: a home that something durable may name, or that somebody maps,
+// keeps its bytes; so does one that a chunk was written to early. I8: in doubt, space is left alone. Under the lock of the
+// store.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/commit_room.hpp"
+#include "store/page_checksums.hpp"
+#include "store/sized_file.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace remanence::store {
+
+class unused_space {
+public:
+    unused_space(sized_file& file, const format::superblock& ruling, chunk_homes& homes, page_checksums& checksums,
+                 commit_room& room)
+        : file_(file), ruling_(ruling), homes_(homes), checksums_(checksums), room_(room) {}
+
+    /// In the chunks of this range lies nothing any more; those that were stored are returned, in runs. They are fewer, or
+    /// none, without room in the chunk map, or on the disk for what says so. After a failure the heap is to be poisoned. Their
+    /// space is given back by a checkpoint that comes after this, and discard_unstored() after that.
+    result<std::vector<heap_range>> forget(heap_range chunks, std::uint64_t version);
+    /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
+    result<void> discard_unstored();
+    /// Gives back the space of homes that were left, as far as nothing durable names them and nobody maps them.
+    result<void> discard_retired();
+    /// Whether discard_unstored() was called since the last time: then what fresh chunks rely on, zeros where nothing is
+    /// written, is not durable before a sync.
+    [[nodiscard]] bool take_new_holes() { return std::exchange(has_new_holes_, false); }
+
+private:
+    /// Where the last part of the file ends that is in use.
+    [[nodiscard]] std::uint64_t needed_end() const;
+    /// The parts of chunks that are not held early.
+    [[nodiscard]] std::vector<heap_range> without_early(heap_range heap) const;
+    result<void> discard_first_homes(heap_range heap);
+    result<void> discard_dead_homes();
+    result<void> discard_homes(chunk_place place, heap_range heap);
+    result<void> discard_homes_but_retired(chunk_place place, heap_range heap);
+    result<void> punch_homes(file_range homes);
+    [[nodiscard]] heap_range behind_image() const {
+        return {homes_.image_bytes(), homes_.where().region_bytes() - homes_.image_bytes()};
+    }
+
+    sized_file& file_;
+    const format::superblock& ruling_;
+    chunk_homes& homes_;
+    page_checksums& checksums_;
+    commit_room& room_;
+    bool has_new_holes_ = false;
+};
+
+} // namespace remanence::store

@@ -1,0 +1,50 @@
+#include "store/whole_chunks.hpp"
+
+#include <utility>
+
+namespace remanence::store {
+
+namespace {
+
+constexpr std::uint64_t k_direct_bytes_min = 64 * KiB;
+
+} // namespace
+
+// What is long goes straight to the device. The kernel gathers short ones, of which each would be waited for alone.
+result<void> whole_chunks::write_pages(os::site where, std::uint64_t offset, std::span<const std::byte> pages) {
+    return pages.size() < k_direct_bytes_min ? file_.file().write(where, offset, pages)
+                                             : file_.file().write_direct(where, offset, pages);
+}
+
+result<void> whole_chunks::write_fresh(std::uint64_t first_page, std::span<const std::byte> pages) {
+    // The whole chunk will be mapped, so the file must extend to its end.
+    const std::uint64_t last = first_page * k_page_bytes + pages.size() - 1;
+    REM_TRY(extend_to_fresh(last / homes_.where().chunk_bytes()));
+    return write_pages("store: fresh pages", homes_.home_of(first_page * k_page_bytes), pages);
+}
+
+result<void> whole_chunks::extend_to_fresh(std::uint64_t chunk) {
+    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
+    return file_.extend_to(homes_.home_of(chunk * chunk_bytes) + chunk_bytes);
+}
+
+result<void> whole_chunks::write_moved(std::uint64_t first_page, std::span<const std::byte> pages) {
+    const std::uint64_t first_chunk = first_page / homes_.where().chunk_pages();
+    const std::uint64_t in_chunk = first_page % homes_.where().chunk_pages() * k_page_bytes;
+    const std::uint64_t home = homes_.other_home_of(first_chunk);
+    REM_TRY(file_.extend_to(home + align_up(in_chunk + pages.size(), homes_.where().chunk_bytes())));
+    return write_pages("store: moved chunks", home + in_chunk, pages);
+}
+
+void whole_chunks::accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version) {
+    homes_.place_fresh(chunk, version);
+    checksums_.add_fresh(chunk, std::move(checksums));
+}
+
+void whole_chunks::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
+                                bool maps_former_home) {
+    homes_.move(chunk, version, maps_former_home);
+    checksums_.replace(chunk, std::move(checksums));
+}
+
+} // namespace remanence::store

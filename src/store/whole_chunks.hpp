@@ -1,0 +1,52 @@
+// The chunks that a commit, or a spill before it, writes whole: a fresh one to its first home, one that was rewritten to the
+// home where it is not. May use: base, os, format.
+//
+// In order: commit_room makes room, these write, sync() makes it durable, the log gets the record that names the chunks (I2),
+// and they are accepted. Nothing that a durable superblock names, or a record after it, is where they are written (R3). Under
+// the lock of the store, but for sync().
+#pragma once
+
+#include "base/result.hpp"
+#include "os/file.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/page_checksums.hpp"
+#include "store/sized_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::store {
+
+class whole_chunks {
+public:
+    whole_chunks(sized_file& file, chunk_homes& homes, page_checksums& checksums)
+        : file_(file), homes_(homes), checksums_(checksums) {}
+
+    /// Writes pages of a chunk that is not stored to its home.
+    result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
+    /// Of a chunk of which nothing is written there: makes the file reach to its home's end, to be mapped.
+    result<void> extend_to_fresh(std::uint64_t chunk);
+    /// Writes pages, which follow each other there too, to the other homes of their chunks.
+    result<void> write_moved(std::uint64_t first_page, std::span<const std::byte> pages);
+    /// Makes durable what was written so. From any thread.
+    result<void> sync() { return file_.syncs().sync("store: sync fresh pages"); }
+
+    /// The log has the record that names this chunk, which had no contents yet. `checksums`: one for each page, 0 for zeros
+    /// that were not written, and for what the log has.
+    void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
+    /// The log has the record that names this chunk, which moved. `maps_former_home`: somebody maps the home that it leaves, so
+    /// that its space is not to be given back before chunk_homes::retired() hears otherwise.
+    void accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
+                      bool maps_former_home);
+
+private:
+    result<void> write_pages(os::site where, std::uint64_t offset, std::span<const std::byte> pages);
+
+    sized_file& file_;
+    chunk_homes& homes_;
+    page_checksums& checksums_;
+};
+
+} // namespace remanence::store
