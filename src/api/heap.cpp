@@ -34,9 +34,6 @@ using detail::checked;
 
 namespace {
 
-constexpr std::uint64_t k_reserve_bytes = 16 * GiB;
-constexpr std::uint64_t k_chunk_bytes = 256 * KiB;
-constexpr std::uint64_t k_log_limit_bytes = 64 * MiB;
 constexpr std::chrono::milliseconds k_lazy_interval_min{1};
 constexpr std::chrono::milliseconds k_lazy_interval_max = std::chrono::hours(1);
 
@@ -79,18 +76,20 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         refuse(path, errc::invalid_argument, "options.base must be a multiple of 1 GiB below 2^47.");
     }
     txn::engine_options internal;
-    const std::uint64_t reserve_bytes = options.reserve_bytes != 0 ? options.reserve_bytes : k_reserve_bytes;
+    const std::uint64_t reserve_bytes = options.reserve_bytes != 0 ? options.reserve_bytes : internal.reserve_bytes;
     if (reserve_bytes >= os::k_address_end / 2)
         refuse(path, errc::invalid_argument, "options.reserve_bytes must be below 64 TiB.");
     // Whole chunks, whatever their size: a checkpoint maps them whole, and nothing behind the reservation is ours.
     internal.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
-    internal.chunk_bytes = options.chunk_bytes != 0 ? options.chunk_bytes : k_chunk_bytes;
+    if (options.chunk_bytes != 0)
+        internal.chunk_bytes = options.chunk_bytes;
     if (!is_power_of_two(internal.chunk_bytes) || internal.chunk_bytes < format::k_chunk_bytes_min ||
         internal.chunk_bytes > format::k_chunk_bytes_max) {
         refuse(path, errc::invalid_argument, "options.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
     }
     internal.base = options.base;
-    internal.log_limit_bytes = options.log_limit_bytes != 0 ? options.log_limit_bytes : k_log_limit_bytes;
+    if (options.log_limit_bytes != 0)
+        internal.log_limit_bytes = options.log_limit_bytes;
     internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;

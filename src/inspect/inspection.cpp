@@ -323,8 +323,7 @@ result<void> inspection::check_allocator(inspected_parts& parts) {
         return accessible_;
     };
     auto& state = reinterpret_cast<format::heap_header*>(place_->base())->allocator;
-    allocator_ =
-        std::make_unique<alloc::block_allocator>(place_->base(), state, extend, std::uint64_t{1} << 44, accessible_);
+    allocator_ = std::make_unique<alloc::block_allocator>(place_->base(), state, extend, k_heap_bytes_max, accessible_);
     auto note_at = [&](std::uint64_t offset, std::string_view what) {
         note({errc::corrupt, "allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), path(),
               0, file_offset(offset)});

@@ -12,35 +12,36 @@ namespace {
 
 /// A page as its records say. Its bytes in the image are not verified: an interrupted fold may have left them half old,
 /// half new. Its last change says what they must become.
-result<std::uint32_t> make_page(store::heap_file& store, const changed_page& page, std::span<std::byte> bytes) {
-    auto before = store.checksum_of(page.index);
+result<std::uint32_t> make_page(store::image& image, const changed_page& page, std::span<std::byte> bytes) {
+    auto before = image.checksum_of(page.index);
     if (!before)
         return before.error();
-    const std::uint64_t home = store.home_of(page.index * k_page_bytes);
+    const std::uint64_t home = image.home_of(page.index * k_page_bytes);
     if (*before != 0)
-        REM_TRY(store.file().read(home, bytes));
+        REM_TRY(image.read_unverified(page.index, bytes));
     const std::uint32_t checksum = page.apply(bytes, *before);
     if (page_checksum(bytes) == checksum)
         return checksum;
     return fail(errc::corrupt,
-                "page " + std::to_string(page.index) + " of " + store.path() + " at byte " + std::to_string(home) +
+                "page " + std::to_string(page.index) + " of " + image.path() + " at byte " + std::to_string(home) +
                     " does not become what the redo log says. Restore heap and log from a copy.",
-                store.path(), 0, home);
+                image.path(), 0, home);
 }
 
 result<void> replay_all(store::heap_file& store, const std::string& log_path,
                         const std::vector<scanned_record>& records, const progress_callback& progress) {
-    replay all(store, log_path);
+    replay all(store.homes(), store.whole_chunks(), log_path);
     for (const scanned_record& record : records)
-        REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.has_contents(chunk); }));
+        REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.image().has_contents(chunk); }));
     REM_TRY(all.leave_out_what_has_no_place());
     // What was written of fresh chunks was durable before the record that names them (I2).
     REM_TRY(store.extend_to_image());
     const auto make = [&](const changed_page& page, std::span<std::byte> bytes) {
-        return make_page(store, page, bytes);
+        return make_page(store.image(), page, bytes);
     };
     // I1: every record is durable. I5: unconditionally.
-    return all.fold(make, [&](std::span<const store::folded_page> pages) { return store.fold(pages); }, progress);
+    return all.fold(
+        make, [&](std::span<const store::folded_page> pages) { return store.writer().fold(pages); }, progress);
 }
 
 /// Makes the records durable: the last ones may be in the page cache only, since their writer died or their sync failed.
@@ -60,12 +61,12 @@ result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& s
                                               const progress_callback& progress) {
     REM_TRY(confirm(log, records)); // I1
     REM_TRY(replay_all(store, log.path(), records, progress));
-    REM_TRY(store.discard_unstored());
-    REM_TRY(store.reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
-    const std::uint64_t version = records.empty() ? store.super().checkpoint_version : records.back().version;
+    REM_TRY(store.unused().discard_unstored());
+    REM_TRY(store.room().reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
+    const std::uint64_t version = records.empty() ? store.image().pinned().version : records.back().version;
     const std::uint64_t chain = records.empty() ? store.super().chain : records.back().checksum;
     // R2: clean, so that the next commit begins a new epoch.
-    REM_TRY(store.publish(version, chain, store.session(), true, format::k_log_header_bytes));
+    REM_TRY(store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes}));
     recovery_outcome outcome{records.size(), 0};
     for (const scanned_record& record : records)
         outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
@@ -74,16 +75,17 @@ result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& s
 
 /// A power loss may have torn a superblock beside a clean one. Publishing the same again makes that place whole.
 result<void> restore_other_superblock(store::heap_file& store) {
-    if (!store.other_superblock_damage())
+    if (!store.supers().other_damage())
         return {};
     const auto& super = store.super();
-    return store.publish(super.checkpoint_version, super.chain, store.session(), true, format::k_log_header_bytes);
+    return store.writer().publish(
+        {super.checkpoint_version, super.chain, store.session(), true, format::k_log_header_bytes});
 }
 
 } // namespace
 
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
-    auto log = open_log(files, store, os::access::read_write);
+    auto log = open_log(files, store.supers(), os::access::read_write);
     if (!log)
         return log.error();
     recovery_outcome outcome;
@@ -92,8 +94,8 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         return outcome;
     }
     REM_TRY(log::lock_log(**log));
-    REM_TRY(store.confirm());          // before pages are folded, or the log is removed, on its word
-    auto records = scan(**log, store); // of a clean heap too: it must not be older than its log (I3)
+    REM_TRY(store.supers().confirm());          // before pages are folded, or the log is removed, on its word
+    auto records = scan(**log, store.supers()); // of a clean heap too: it must not be older than its log (I3)
     if (!records)
         return records.error();
     if (store.is_clean()) {
@@ -109,12 +111,12 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
 }
 
 result<void> check_clean(os::file_system& files, const store::heap_file& store) {
-    auto log = open_log(files, store, os::access::read_only);
+    auto log = open_log(files, store.supers(), os::access::read_only);
     if (!log)
         return log.error();
     if (!*log)
         return {};
-    auto records = scan(**log, store);
+    auto records = scan(**log, store.supers());
     if (!records)
         return records.error();
     return {};

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "recover/replay.hpp"
 #include "os/file.hpp"
+#include "recover/replay.hpp"
 #include "store/heap_file.hpp"
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct recovery_outcome {
     std::uint64_t commits = 0; // records replayed
     std::uint64_t bytes = 0;   // their size in the log
     // Told by salvage() only:
-    log::record_totals totals{};             // what they change
+    log::record_totals totals{};        // what they change
     std::vector<last_change> changes{}; // sorted by page; not what their chunks' births undid
     chunk_births births{};              // of the chunks they place, by which version
 };

@@ -21,15 +21,16 @@ std::uint32_t changed_page::apply(std::span<std::byte> page, std::uint32_t befor
 
 result<void> replay::add(const scanned_record& record, const contents_query& has_contents) {
     auto unfit = [&] { return damaged_log(log_path_, record.offset, "its contents do not fit the heap"); };
-    if (record.image_bytes > store_.region_bytes() || !is_aligned(record.image_bytes, store_.chunk_bytes()))
+    if (record.image_bytes > homes_.where().region_bytes() ||
+        !is_aligned(record.image_bytes, homes_.where().chunk_bytes()))
         return unfit();
     std::vector<log::placed_chunk> chunks;
     std::vector<log::page_entry> changes;
     const auto place = [&](log::placed_chunk chunk) { chunks.push_back(std::move(chunk)); };
     const auto note = [&](const log::page_entry& entry) { changes.push_back(entry); };
-    if (!log::for_each_part(record.bytes, store_.chunk_pages(), place, note))
+    if (!log::for_each_part(record.bytes, homes_.where().chunk_pages(), place, note))
         return unfit();
-    std::uint64_t image_bytes = store_.image_bytes();
+    std::uint64_t image_bytes = homes_.image_bytes();
     std::unordered_set<std::uint64_t> placed;
     std::vector<log::placed_chunk*> moved;
     std::vector<std::uint64_t> moved_chunks;
@@ -38,7 +39,7 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
         if (!placed.insert(each.chunk).second)
             return unfit();
         const auto to = each.at_second_home ? store::chunk_place::second_home : store::chunk_place::first_home;
-        if (store_.can_move(each.chunk, to)) {
+        if (homes_.can_move(each.chunk, to)) {
             moved.push_back(&each);
             moved_chunks.push_back(each.chunk);
             continue;
@@ -49,9 +50,9 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
         if (*taken || each.at_second_home)
             return unfit();
         fresh.push_back(&each);
-        image_bytes = std::max(image_bytes, (each.chunk + 1) * store_.chunk_bytes());
+        image_bytes = std::max(image_bytes, (each.chunk + 1) * homes_.where().chunk_bytes());
     }
-    if (image_bytes != record.image_bytes || !store_.may_all_move(moved_chunks))
+    if (image_bytes != record.image_bytes || !homes_.may_all_move(moved_chunks))
         return unfit();
     for (const log::placed_chunk* each : moved)
         births_[each->chunk] = record.version;
@@ -59,10 +60,11 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
         if (each->has_contents()) // else they are in the log, from this record on
             births_[each->chunk] = record.version;
     }
-    for (log::placed_chunk* each : moved) // first, as when they were committed: fresh ones take room in the chunk map, too
-        store_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
+    for (log::placed_chunk* each :
+         moved) // first, as when they were committed: fresh ones take room in the chunk map, too
+        chunks_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
     for (log::placed_chunk* each : fresh)
-        store_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
+        chunks_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
     for (const log::page_entry& change : changes) {
         const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
         if (is_new)
@@ -75,7 +77,7 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
 
 result<void> replay::leave_out_what_has_no_place() {
     for (touched_page& each : pages_)
-        each.has_place = store_.is_stored(each.index / store_.chunk_pages());
+        each.has_place = homes_.is_stored(each.index / homes_.where().chunk_pages());
     if (std::all_of(pages_.begin(), pages_.end(), [](const touched_page& each) { return each.has_place; }))
         return {};
     return damaged_log(log_path_, 0, "it changes a page that does not exist");
@@ -94,7 +96,7 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
         changes[ends[each.page]++] = each.change;
 
     const auto birth_of = [&](std::uint64_t page) {
-        const auto birth = births_.find(page / store_.chunk_pages());
+        const auto birth = births_.find(page / homes_.where().chunk_pages());
         return birth != births_.end() ? std::optional(birth->second) : std::nullopt;
     };
     std::vector<std::size_t> pages;

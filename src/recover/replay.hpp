@@ -9,7 +9,9 @@
 #include "base/result.hpp"
 #include "log/record.hpp"
 #include "recover/scan.hpp"
-#include "store/heap_file.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/image_writer.hpp"
+#include "store/whole_chunks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +48,8 @@ using chunk_births = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 class replay {
 public:
-    replay(store::heap_file& store, std::string log_path) : store_(store), log_path_(std::move(log_path)) {}
+    replay(store::chunk_homes& homes, store::whole_chunks& chunks, std::string log_path)
+        : homes_(homes), chunks_(chunks), log_path_(std::move(log_path)) {}
 
     using contents_query = std::function<result<bool>(std::uint64_t chunk)>;
     /// Gives the record's chunks their place and takes up its page changes. When it does not fit the heap, nothing
@@ -68,7 +71,8 @@ public:
     [[nodiscard]] const chunk_births& births() const { return births_; }
 
 private:
-    store::heap_file& store_;
+    store::chunk_homes& homes_;
+    store::whole_chunks& chunks_;
     std::string log_path_;
     chunk_births births_;
     struct touched_page {

@@ -13,7 +13,7 @@ namespace {
 result<std::vector<scanned_record>> sound_records(os::file_system& files, const store::heap_file& store,
                                                   const damage_callback& damaged) {
     std::vector<scanned_record> none;
-    auto log = open_log(files, store, os::access::read_write);
+    auto log = open_log(files, store.supers(), os::access::read_write);
     if (!log) {
         if (!is_damage(log.why().code))
             return log.error();
@@ -22,7 +22,7 @@ result<std::vector<scanned_record>> sound_records(os::file_system& files, const 
     }
     if (!*log)
         return none;
-    auto scanned = scan_up_to_damage(**log, store);
+    auto scanned = scan_up_to_damage(**log, store.supers());
     if (!scanned)
         return scanned.error();
     if (scanned->damage)
@@ -34,9 +34,9 @@ result<std::vector<scanned_record>> sound_records(os::file_system& files, const 
 std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_record>& records,
                              const damage_callback& damaged, const progress_callback& progress,
                              recovery_outcome& outcome) {
-    replay all(store, store::log_path(store.path()));
+    replay all(store.homes(), store.whole_chunks(), store::log_path(store.path()));
     const auto has_contents = [&](std::uint64_t chunk) -> result<bool> {
-        const auto known = store.has_contents(chunk);
+        const auto known = store.image().has_contents(chunk);
         return known && *known; // a damaged table of checksums is in nobody's way
     };
     std::size_t applied = 0;
@@ -54,22 +54,22 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
     // The page goes into the image as it is, with the checksum that it should have.
     const auto make = [&](const changed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {
         outcome.changes.push_back({page.index, page.changes.back().version});
-        auto before = store.checksum_of(page.index);
+        auto before = store.image().checksum_of(page.index);
         if (!before) {
             damaged(before.why());
             before = std::uint32_t{0};
         }
         if (*before != 0) // what cannot be read fails its checksum, too
-            static_cast<void>(store.file().read(store.home_of(page.index * k_page_bytes), bytes));
+            static_cast<void>(store.image().read_unverified(page.index, bytes));
         return page.apply(bytes, *before);
     };
     const auto fold = [&](std::span<const store::folded_page> pages) -> result<void> {
-        auto folded = store.fold(pages);
+        auto folded = store.writer().fold(pages);
         if (folded)
             return {};
         damaged(folded.why());
         for (const store::folded_page& page : pages) { // one whose table is damaged must not keep the others back
-            if (auto alone = store.fold({&page, 1}); !alone)
+            if (auto alone = store.writer().fold({&page, 1}); !alone)
                 damaged(alone.why());
         }
         return {};
@@ -81,12 +81,12 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
 
 result<void> publish(store::heap_file& store, std::uint64_t version, std::uint64_t chain) {
     if (!store.is_clean()) {
-        REM_TRY(store.discard_unstored());
-        REM_TRY(store.reserve_map(0));
-    } else if (!store.other_superblock_damage()) {
+        REM_TRY(store.unused().discard_unstored());
+        REM_TRY(store.room().reserve_map(0));
+    } else if (!store.supers().other_damage()) {
         return {};
     }
-    return store.publish(version, chain, store.session(), true, format::k_log_header_bytes);
+    return store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes});
 }
 
 } // namespace
@@ -99,13 +99,13 @@ result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store
     recovery_outcome outcome;
     if (!store.is_clean())
         outcome.commits = replay_what_fits(store, *records, damaged, progress, outcome);
-    std::uint64_t version = store.super().checkpoint_version;
+    std::uint64_t version = store.image().pinned().version;
     std::uint64_t chain = store.super().chain;
     for (const scanned_record& record : std::span(*records).first(outcome.commits)) {
         version = record.version;
         chain = record.checksum;
         outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
-        outcome.totals.add(record.bytes, store.chunk_pages());
+        outcome.totals.add(record.bytes, store.where().chunk_pages());
     }
     // A damaged table stays as it was, and its pages cannot be checked.
     if (auto published = publish(store, version, chain); !published) {

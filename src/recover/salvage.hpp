@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "recover/recovery.hpp"
 #include "os/file.hpp"
+#include "recover/recovery.hpp"
 #include "store/heap_file.hpp"
 
 #include <functional>

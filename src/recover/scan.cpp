@@ -1,7 +1,9 @@
 #include "recover/scan.hpp"
 
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "log/record.hpp"
+#include "store/heap_creation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,17 +23,17 @@ unexpected damaged_log(const std::string& path, std::uint64_t offset, const std:
 
 namespace {
 
-unexpected damaged_superblock(const store::heap_file& store, std::uint64_t offset, const std::string& what) {
+unexpected damaged_superblock(const store::superblock_pair& supers, std::uint64_t offset, const std::string& what) {
     return fail(errc::corrupt,
-                "the superblock of " + store.path() + " at byte " + std::to_string(offset) +
+                "the superblock of " + supers.path() + " at byte " + std::to_string(offset) +
                     " is damaged, and the older one " + what + ". Restore the heap from a copy.",
-                store.path(), 0, offset);
+                supers.path(), 0, offset);
 }
 
 /// As log and records name it. A heap of format 2 has none, and one that was just upgraded has not begun one: in their log
 /// the UUID stands in its place.
-const log::session_number& session_of(const store::heap_file& store) {
-    const format::superblock& super = store.super();
+const log::session_number& session_of(const store::superblock_pair& supers) {
+    const format::superblock& super = supers.ruling();
     return super.session == log::session_number{} ? super.uuid : super.session;
 }
 
@@ -70,47 +72,48 @@ result<std::optional<format::log_header>> read_header(os::file& log) {
 /// is of the next epoch and has no records, which scan() checks. Any other would bring commits into a heap that never saw
 /// what they build on, or go with them.
 result<void> refuse_other_session(const std::string& path, const format::log_header& header,
-                                  const store::heap_file& store) {
-    const std::uint64_t epoch = store.super().epoch;
+                                  const store::superblock_pair& supers) {
+    const std::uint64_t epoch = supers.ruling().epoch;
     if (header.epoch < epoch) {
-        return fail(errc::log_foreign, // I3
-                    "the redo log " + path + " is of an earlier session of " + store.path() + ", or of a copy of it, " +
-                        (store.is_clean()
-                             ? "than the one that was closed. Bring it back to its own heap, or remove it; "
-                               "this heap needs no log."
-                             : "than the one that was not closed cleanly. Put that session's log back "
-                               "beside the heap; without it the last commits are lost."),
-                    path);
+        return fail(
+            errc::log_foreign, // I3
+            "the redo log " + path + " is of an earlier session of " + supers.path() + ", or of a copy of it, " +
+                (supers.is_clean() ? "than the one that was closed. Bring it back to its own heap, or remove it; "
+                                     "this heap needs no log."
+                                   : "than the one that was not closed cleanly. Put that session's log back "
+                                     "beside the heap; without it the last commits are lost."),
+            path);
     }
-    if (header.session == session_of(store) || (store.is_clean() && header.epoch > epoch))
+    if (header.session == session_of(supers) || (supers.is_clean() && header.epoch > epoch))
         return {};
-    if (auto damaged = store.other_superblock_damage(); damaged && header.epoch > epoch)
-        return damaged_superblock(store, *damaged, "is older than the redo log " + path);
+    if (auto damaged = supers.other_damage(); damaged && header.epoch > epoch)
+        return damaged_superblock(supers, *damaged, "is older than the redo log " + path);
     return fail(errc::log_foreign,
-                "the redo log " + path + " belongs to another copy of the heap " + store.path() +
+                "the redo log " + path + " belongs to another copy of the heap " + supers.path() +
                     ": it was begun by another session. Bring it back to its own copy" +
-                    (store.is_clean() ? ", or remove it; this heap needs no log."
-                                      : ", and bring the log of this one; without it the last commits are lost."),
+                    (supers.is_clean() ? ", or remove it; this heap needs no log."
+                                       : ", and bring the log of this one; without it the last commits are lost."),
                 path);
 }
 
 } // namespace
 
-result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode) {
-    const std::string path = store::log_path(store.path());
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::superblock_pair& supers,
+                                           os::access mode) {
+    const std::string path = store::log_path(supers.path());
     auto present = files.exists(path);
     if (!present)
         return present.error();
     if (!*present) {
-        if (store.is_clean())
+        if (supers.is_clean())
             return std::unique_ptr<os::file>();
         // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
         // beside a damaged superblock most likely went with a clean close, which that one told of.
-        if (auto damaged = store.other_superblock_damage())
-            return damaged_superblock(store, *damaged, "needs a redo log, which is not there");
+        if (auto damaged = supers.other_damage())
+            return damaged_superblock(supers, *damaged, "needs a redo log, which is not there");
         return fail(
             errc::log_missing, // I3
-            store.path() + " was not closed cleanly, and its redo log " + path +
+            supers.path() + " was not closed cleanly, and its redo log " + path +
                 " is not there. Put the log back beside the heap; without it the last commits are lost. If the heap "
                 "was renamed or moved while it was open, the log may have the heap's former name, and -log.",
             path);
@@ -122,17 +125,17 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
     if (!header)
         return header.error();
     if (!*header) {
-        if (!store.is_clean())
+        if (!supers.is_clean())
             return damaged_log(path, 0, "its header");
         return std::move(*log);
     }
-    if ((*header)->uuid != store.super().uuid) {
+    if ((*header)->uuid != supers.ruling().uuid) {
         return fail(errc::log_foreign,
-                    "the redo log " + path + " belongs to another heap than " + store.path() +
+                    "the redo log " + path + " belongs to another heap than " + supers.path() +
                         ". Move it back to its own heap, and bring the right one if there is one.",
                     path);
     }
-    REM_TRY(refuse_other_session(path, **header, store));
+    REM_TRY(refuse_other_session(path, **header, supers));
     return std::move(*log);
 }
 
@@ -173,23 +176,23 @@ struct window {
         return {end, may_go_on_at_beginning() ? format::k_log_header_bytes : end};
     }
     /// Where a record may lie that does not belong to it.
-    [[nodiscard]] std::array<byte_range, 2> outside(std::uint64_t log_bytes) const {
+    [[nodiscard]] std::array<file_range, 2> outside(std::uint64_t log_bytes) const {
         const std::uint64_t low = in_two_parts ? end : format::k_log_header_bytes;
         const std::uint64_t high = in_two_parts ? far_end : end;
-        return {byte_range{low, std::max(low, std::min(begin, log_bytes)) - low},
-                byte_range{high, std::max(high, log_bytes) - high}};
+        return {file_range{low, std::max(low, std::min(begin, log_bytes)) - low},
+                file_range{high, std::max(high, log_bytes) - high}};
     }
 };
 
 /// The header of this version at that place, whether or not its record is whole, if there is one.
 result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_bytes, std::uint64_t at,
-                                               const store::heap_file& store, std::uint64_t version) {
+                                               const store::superblock_pair& supers, std::uint64_t version) {
     record_header header{};
     if (at + sizeof header > log_bytes)
         return std::optional<record_header>();
     REM_TRY(log.read(at, std::as_writable_bytes(std::span(&header, 1))));
-    const bool is_it = header.magic == format::k_record_magic && header.session == session_of(store) &&
-                       header.epoch == store.super().epoch && header.version == version;
+    const bool is_it = header.magic == format::k_record_magic && header.session == session_of(supers) &&
+                       header.epoch == supers.ruling().epoch && header.version == version;
     return is_it ? std::optional(header) : std::nullopt;
 }
 
@@ -197,7 +200,7 @@ result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_
 /// before the window. It grows by whole segments, each durable with the first record that reaches into it: only records
 /// in flight lie in a part of one.
 result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::vector<scanned_record>& records,
-                            const window& found, const store::heap_file& store, std::uint64_t version) {
+                            const window& found, const store::superblock_pair& supers, std::uint64_t version) {
     constexpr std::uint64_t k_header = format::k_log_header_bytes;
     const std::uint64_t whole = log_bytes < k_header ? 0 : format::log_segments_within(log_bytes - k_header);
     if (whole < format::log_segments_around(found.begin - k_header))
@@ -213,7 +216,7 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
     }
     std::uint64_t durable_through = records.empty() ? 0 : records.back().durable_through;
     for (const std::uint64_t place : found.next_places()) {
-        auto next = header_at(log, log_bytes, place, store, version + 1);
+        auto next = header_at(log, log_bytes, place, supers, version + 1);
         if (!next)
             return next.error();
         if (*next)
@@ -225,8 +228,8 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
 }
 
 /// Reads the record at `offset` when there is an intact one of this session.
-result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset, const log::session_number& session,
-                         scanned_record& record, record_header& header) {
+result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset,
+                         const log::session_number& session, scanned_record& record, record_header& header) {
     if (offset + sizeof header > log_bytes)
         return false;
     std::vector<std::byte> head(sizeof header);
@@ -248,7 +251,7 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
 }
 
 /// The first record in this part of the log that cannot be there when commit `expected` is not; nothing, when none is.
-result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, byte_range part,
+result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, file_range part,
                                                  const log::session_number& session, std::uint64_t epoch,
                                                  std::uint64_t expected) {
     std::vector<std::byte> buffer(
@@ -278,11 +281,11 @@ result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t lo
     return std::optional<scanned_record>();
 }
 
-unexpected later_session(const std::string& path, std::uint64_t offset, const store::heap_file& store) {
+unexpected later_session(const std::string& path, std::uint64_t offset, const store::superblock_pair& supers) {
     return fail(
         errc::corrupt, // I3
         "the redo log " + path + " has commits, from byte " + std::to_string(offset) +
-            " on, of a session that began after " + store.path() +
+            " on, of a session that began after " + supers.path() +
             " was closed. That heap was replaced by an older copy, or the log belongs to another copy of it. Bring "
             "back the heap that the log belongs to, or move the log to it.",
         path, 0, offset);
@@ -290,26 +293,26 @@ unexpected later_session(const std::string& path, std::uint64_t offset, const st
 
 /// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable. That one may lie
 /// before it in the file.
-result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found, const store::heap_file& store,
-                           std::uint64_t expected) {
+result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found,
+                           const store::superblock_pair& supers, std::uint64_t expected) {
     auto header = read_header(log);
     if (!header)
         return header.error();
     // Beside a clean heap it may be another one than the superblock's.
-    const log::session_number session = *header ? (*header)->session : session_of(store);
-    for (const byte_range part : found.outside(log_bytes)) {
-        auto later = find_proof(log, log_bytes, part, session, store.super().epoch, expected);
+    const log::session_number session = *header ? (*header)->session : session_of(supers);
+    for (const file_range part : found.outside(log_bytes)) {
+        auto later = find_proof(log, log_bytes, part, session, supers.ruling().epoch, expected);
         if (!later)
             return later.error();
         if (!*later)
             continue;
-        if (auto damaged = store.other_superblock_damage()) // what follows, follows that one
-            return damaged_superblock(store, *damaged, "is older than the redo log " + log.path());
-        if (session != session_of(store))
-            return later_session(log.path(), (*later)->offset, store);
+        if (auto damaged = supers.other_damage()) // what follows, follows that one
+            return damaged_superblock(supers, *damaged, "is older than the redo log " + log.path());
+        if (session != session_of(supers))
+            return later_session(log.path(), (*later)->offset, supers);
         std::uint64_t place = found.end;
         if (const std::uint64_t other = found.next_places()[1]; other != place) {
-            auto there = header_at(log, log_bytes, other, store, expected);
+            auto there = header_at(log, log_bytes, other, supers, expected);
             if (!there)
                 return there.error();
             if (*there)
@@ -324,10 +327,10 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window&
 }
 
 result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanned_log& scanned, const window& found,
-                            const store::heap_file& store, std::uint64_t version) {
-    REM_TRY(refuse_damage(log, log_bytes, found, store, version + 1));
-    if (!store.is_clean())
-        REM_TRY(refuse_cut_off(log, log_bytes, scanned.records, found, store, version));
+                            const store::superblock_pair& supers, std::uint64_t version) {
+    REM_TRY(refuse_damage(log, log_bytes, found, supers, version + 1));
+    if (!supers.is_clean())
+        REM_TRY(refuse_cut_off(log, log_bytes, scanned.records, found, supers, version));
     return {};
 }
 
@@ -335,20 +338,20 @@ result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanne
 
 // R2: a version is written once in an epoch, so its record is at one of the two places at most, and it alone names the
 // checksum of the one before.
-result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& store) {
+result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pair& supers) {
     auto size = log.size();
     if (!size)
         return size.error();
     scanned_log scanned;
-    window found(store.super());
-    std::uint64_t version = store.super().checkpoint_version;
-    std::uint64_t predecessor = store.super().chain;
+    window found(supers.ruling());
+    std::uint64_t version = supers.ruling().checkpoint_version;
+    std::uint64_t predecessor = supers.ruling().chain;
     const auto read_next = [&](std::uint64_t offset, scanned_record& record) -> result<bool> {
         record_header header{};
-        auto intact = read_record(log, *size, offset, session_of(store), record, header);
+        auto intact = read_record(log, *size, offset, session_of(supers), record, header);
         if (!intact)
             return intact.error();
-        if (!*intact || header.epoch != store.super().epoch || header.version != version + 1 ||
+        if (!*intact || header.epoch != supers.ruling().epoch || header.version != version + 1 ||
             header.predecessor != predecessor)
             return false;
         const std::uint64_t unknown = header.features & ~format::k_known_record_features;
@@ -377,7 +380,7 @@ result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& sto
         found.end += align_up(record.bytes.size(), format::k_record_alignment);
         scanned.records.push_back(std::move(record));
     }
-    if (auto sound = refuse_bad_end(log, *size, scanned, found, store, version); !sound) {
+    if (auto sound = refuse_bad_end(log, *size, scanned, found, supers, version); !sound) {
         if (!is_damage(sound.why().code))
             return sound.error();
         scanned.damage = sound.why();
@@ -385,8 +388,8 @@ result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& sto
     return scanned;
 }
 
-result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store) {
-    auto scanned = scan_up_to_damage(log, store);
+result<std::vector<scanned_record>> scan(os::file& log, const store::superblock_pair& supers) {
+    auto scanned = scan_up_to_damage(log, supers);
     if (!scanned)
         return scanned.error();
     if (scanned->damage)

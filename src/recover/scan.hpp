@@ -4,7 +4,7 @@
 
 #include "base/result.hpp"
 #include "os/file.hpp"
-#include "store/heap_file.hpp"
+#include "store/superblock_pair.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace remanence::recover {
 
 /// Opens the log beside the heap and checks that it is the heap's; null when there is none, and none is needed (I3).
 /// Errors: log_missing, log_foreign, corrupt.
-result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode);
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::superblock_pair& supers,
+                                           os::access mode);
 
 struct scanned_record {
     std::uint64_t offset; // in the log
@@ -30,14 +31,14 @@ struct scanned_record {
 
 /// The intact records that follow the store's checkpoint, in order; errc::corrupt or truncated when an acknowledged one
 /// is not there.
-result<std::vector<scanned_record>> scan(os::file& log, const store::heap_file& store);
+result<std::vector<scanned_record>> scan(os::file& log, const store::superblock_pair& supers);
 
 /// What scan() finds, for who takes the records before the damage, too.
 struct scanned_log {
     std::vector<scanned_record> records;
     std::optional<failure> damage; // an acknowledged record is not there
 };
-result<scanned_log> scan_up_to_damage(os::file& log, const store::heap_file& store);
+result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pair& supers);
 
 /// errc::corrupt at a place in the log.
 unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what);

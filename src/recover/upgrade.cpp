@@ -20,7 +20,7 @@ result<upgrade_outcome> upgrade(os::file_system& files, const std::string& path,
     if (!recovered)
         return recovered.error();
     outcome.recovered_commits = recovered->commits;
-    REM_TRY((*store)->reserve_places());
+    REM_TRY((*store)->room().reserve_places());
     REM_TRY((*store)->upgrade(application));
     outcome.changed = true;
     return outcome;

@@ -71,7 +71,7 @@ bool chunk_homes::may_move(std::uint64_t chunk) const {
 }
 
 bool chunk_homes::may_move_after_checkpoint(std::uint64_t chunk) const {
-    return is_stored(chunk) && (layout_.has_second_home(chunk) || file_end() <= k_heap_bytes_max);
+    return is_stored(chunk) && (layout_.has_second_home(chunk) || file_end() <= k_layout_bytes_max);
 }
 
 bool chunk_homes::can_move(std::uint64_t chunk, chunk_place to) const {

@@ -20,16 +20,16 @@ result<void> commit_room::add_regions(std::uint64_t heap_bytes) {
     if (heap_bytes <= have)
         return {};
     superblock next = supers_.ruling();
-    if (next.region_count == next.regions.size() || heap_bytes > k_heap_bytes_max)
+    if (next.region_count == next.regions.size() || heap_bytes > k_layout_bytes_max)
         return exhausted();
     // By half its size each time, so that few regions make even a large heap; what is not used yet is a hole.
     region r{};
     r.heap_offset = have;
-    r.bytes =
-        align_up(std::max(heap_bytes - have, std::min(have / 2, k_heap_bytes_max - have)), format::k_region_alignment);
+    r.bytes = align_up(std::max(heap_bytes - have, std::min(have / 2, k_layout_bytes_max - have)),
+                       format::k_region_alignment);
     r.table_offset = homes_.file_end();
     r.home_offset = align_up(r.table_offset + checksum_table::file_bytes(r.bytes), format::k_home_alignment);
-    if (r.home_offset > k_heap_bytes_max)
+    if (r.home_offset > k_layout_bytes_max)
         return exhausted();
     next.regions[next.region_count++] = r;
     REM_TRY(supers_.write(next));
@@ -50,7 +50,7 @@ result<void> commit_room::add_second_homes(std::span<const std::uint64_t> chunks
             continue;
         next.second_homes[index] = align_up(end, format::k_home_alignment);
         end = next.second_homes[index] + next.regions[index].bytes;
-        if (next.second_homes[index] > k_heap_bytes_max)
+        if (next.second_homes[index] > k_layout_bytes_max)
             return exhausted();
     }
     if (next.second_homes == supers_.ruling().second_homes)
@@ -92,7 +92,7 @@ result<void> commit_room::reserve_map(std::uint64_t more) {
         return {};
     area.area_offset = homes_.file_end();
     area.slot_bytes = align_up(2 * bytes, k_page_bytes);
-    if (area.area_offset > k_heap_bytes_max)
+    if (area.area_offset > k_layout_bytes_max)
         return exhausted();
     REM_TRY(file_.reserve("store: reserve larger chunk map", {area.area_offset, 2 * area.slot_bytes}));
     homes_.use_map_area(area); // I8: the old area is left alone

@@ -69,7 +69,7 @@ public:
     [[nodiscard]] const std::string& path() const { return sized_.path(); }
     [[nodiscard]] os::file& file() { return sized_.file(); }
     [[nodiscard]] const format::superblock& super() const { return supers_.ruling(); }
-    [[nodiscard]] bool is_clean() const { return (super().flags & format::k_flag_clean) != 0; }
+    [[nodiscard]] bool is_clean() const { return supers_.is_clean(); }
     [[nodiscard]] std::string_view abi() const;
     /// Whose heap it is; empty when nobody said.
     [[nodiscard]] std::string_view application() const;

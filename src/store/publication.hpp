@@ -1,7 +1,7 @@
 // What a checkpoint writes, from the first page to the superblock. May use: base, os, format.
 //
-// heap_file::compose() makes it, in memory, from what is committed then; it owns all of it but the pages. Whoever carries
-// it out needs nothing else of the heap file, which goes on with the next commits meanwhile. heap_file::adopt() ends it.
+// image_writer::compose() makes it, in memory, from what is committed then; it owns all of it but the pages. Whoever carries
+// it out needs nothing else of the heap file, which goes on with the next commits meanwhile. image_writer::adopt() ends it.
 //
 // I3: pages, nodes and map are synced before the superblock that names them is written, which is synced, too.
 #pragma once

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace remanence::store {
 
@@ -24,6 +25,9 @@ public:
 
     /// The one that rules; always at the same address.
     [[nodiscard]] const format::superblock& ruling() const { return ruling_; }
+    [[nodiscard]] bool is_clean() const { return (ruling_.flags & format::k_flag_clean) != 0; }
+    /// Of the heap file.
+    [[nodiscard]] const std::string& path() const { return file_.path(); }
     /// Where in the file the one lies that was damaged when the heap was opened.
     [[nodiscard]] std::optional<std::uint64_t> other_damage() const { return other_damage_; }
 

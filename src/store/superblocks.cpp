@@ -142,15 +142,15 @@ result<void> check(const superblock& s, const std::string& path) {
             name.find_first_not_of('\0', end) != name.npos)
             return bad("application");
     }
-    if (s.log_begin < format::k_log_header_bytes || s.log_begin > k_heap_bytes_max ||
+    if (s.log_begin < format::k_log_header_bytes || s.log_begin > k_layout_bytes_max ||
         !is_aligned(s.log_begin, format::k_record_alignment) ||
         ((s.flags & format::k_flag_clean) != 0 && s.log_begin != format::k_log_header_bytes)) {
         return bad("where its log begins");
     }
     if (s.region_count > s.regions.size())
         return bad("number of regions");
-    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_heap_bytes_max ||
-        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_heap_bytes_max ||
+    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_layout_bytes_max ||
+        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_layout_bytes_max ||
         !is_aligned(s.map.area_offset, k_page_bytes) || !is_aligned(s.map.slot_bytes, k_page_bytes) ||
         s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
         return bad("chunk map");
@@ -170,10 +170,11 @@ result<void> check(const superblock& s, const std::string& path) {
     for (std::size_t i = 0; i < s.region_count; ++i) {
         const region& r = s.regions[i];
         if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
-            r.bytes > k_heap_bytes_max || heap_end + r.bytes > k_heap_bytes_max || r.table_offset < file_end ||
-            r.table_offset > k_heap_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
-            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) || r.home_offset > k_heap_bytes_max ||
-            !is_aligned(r.home_offset, format::k_home_alignment) || r.root.slot > 1) {
+            r.bytes > k_layout_bytes_max || heap_end + r.bytes > k_layout_bytes_max || r.table_offset < file_end ||
+            r.table_offset > k_layout_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
+            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) ||
+            r.home_offset > k_layout_bytes_max || !is_aligned(r.home_offset, format::k_home_alignment) ||
+            r.root.slot > 1) {
             return bad("regions");
         }
         heap_end += r.bytes;
@@ -185,7 +186,7 @@ result<void> check(const superblock& s, const std::string& path) {
         if (home == 0)
             continue;
         if (i >= s.region_count || (s.features_incompat & format::k_feature_second_homes) == 0 ||
-            home < format::k_first_table_offset || home > k_heap_bytes_max ||
+            home < format::k_first_table_offset || home > k_layout_bytes_max ||
             !is_aligned(home, format::k_home_alignment))
             return bad("second homes");
         areas.push_back({home, s.regions[i].bytes});

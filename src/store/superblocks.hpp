@@ -16,7 +16,8 @@ namespace remanence::store {
 
 using superblock_places = std::array<format::superblock, format::k_superblock_count>;
 
-constexpr std::uint64_t k_heap_bytes_max = std::uint64_t{1} << 46;
+/// Of all regions, and of the places in the file: above it sums could overflow.
+constexpr std::uint64_t k_layout_bytes_max = std::uint64_t{1} << 46;
 /// Of superblocks, epochs and commits: a billion of them every second reach it in 146 years. Higher ones are neither read
 /// nor written: they would come to an end, and what follows begin from 0 again, as if it were older.
 constexpr std::uint64_t k_number_max = std::uint64_t{1} << 62;

@@ -5,9 +5,9 @@
 #include "track/trap_tracker.hpp"
 
 #include "os/memory.hpp"
+#include "os/write_traps.hpp"
 #include "track/paused_writes.hpp"
 #include "track/private_copies.hpp"
-#include "os/write_traps.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -23,8 +23,7 @@ namespace remanence::track {
 
 namespace {
 
-constexpr std::uint64_t k_tracked_bytes_max = std::uint64_t{1} << 44; // as the longest heap
-constexpr std::uint64_t k_pages_max = k_tracked_bytes_max / k_page_bytes;
+constexpr std::uint64_t k_pages_max = k_heap_bytes_max / k_page_bytes;
 constexpr std::uint64_t k_unit_pages = 2 * MiB / k_page_bytes; // a huge page
 // Each may be a mapping of its own, with another behind it, and a process has 65,530; and so many traps cost as much as
 // looking at several GiB.
@@ -121,7 +120,7 @@ public:
 
     result<void> mapped(std::uint64_t offset, std::uint64_t bytes, page_contents contents) override {
         const std::uint64_t end = offset + bytes;
-        if (end > k_tracked_bytes_max)
+        if (end > k_heap_bytes_max)
             return fail(errc::exhausted, "the trap tracker follows the first 16 TiB of a heap only.");
         REM_TRY(make_states(end / k_page_bytes));
         if (contents == page_contents::file) {
@@ -350,7 +349,7 @@ private:
         if (all_open_)
             return true;
         os::say("remanence: a page of a heap cannot be opened for writing (out of memory, or of mappings: "
-            "vm.max_map_count). The process ends; what was committed is in the file.\n");
+                "vm.max_map_count). The process ends; what was committed is in the file.\n");
         return false;
     }
 

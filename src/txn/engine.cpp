@@ -185,7 +185,7 @@ result<verification> engine::verify() {
     report.pages_checked = *pages;
     if (log_) {
         const std::uint64_t written = log_->written_through(); // later ones may be under way
-        auto records = recover::scan(log_->file(), *store_);
+        auto records = recover::scan(log_->file(), store_->supers());
         if (!records) {
             report.problems.push_back({records.why().message, records.why().offset});
         } else {

@@ -131,8 +131,8 @@ result<void> engine::open_memory(os::reservation place) {
         REM_TRY(check_header());
     }
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
-    allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend,
-                                                          std::uint64_t{1} << 44, view_->accessible_bytes());
+    allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend, k_heap_bytes_max,
+                                                          view_->accessible_bytes());
     return check_allocator();
 }
 

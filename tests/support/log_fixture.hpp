@@ -27,8 +27,8 @@ protected:
         auto log =
             redo_log::create(disk_, k_path, super.uuid, *session, super.sequence + 1, 0600, super.checkpoint_version);
         ASSERT_TRUE(log);
-        ASSERT_TRUE(
-            store_->publish(super.checkpoint_version, super.chain, *session, false, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->writer().publish(
+            {super.checkpoint_version, super.chain, *session, false, format::k_log_header_bytes}));
         log_ = std::move(*log);
         version_ = super.checkpoint_version;
         chain_ = super.chain;
@@ -37,13 +37,13 @@ protected:
     void commit(std::optional<std::uint64_t> fresh, const std::vector<std::uint64_t>& pages, std::uint64_t value,
                 std::uint64_t at = 0) {
         record_builder builder;
-        std::uint64_t image_bytes = store_->image_bytes();
+        std::uint64_t image_bytes = store_->image().bytes();
         std::vector<std::uint32_t> sums(k_chunk_pages);
         if (fresh) {
             store::page_bytes page(value);
-            ASSERT_TRUE(store_->add_regions((*fresh + 1) * k_chunk));
-            ASSERT_TRUE(store_->write_fresh(*fresh * k_chunk_pages, page.span()));
-            ASSERT_TRUE(store_->sync_fresh());
+            ASSERT_TRUE(store_->room().add_regions((*fresh + 1) * k_chunk));
+            ASSERT_TRUE(store_->whole_chunks().write_fresh(*fresh * k_chunk_pages, page.span()));
+            ASSERT_TRUE(store_->whole_chunks().sync());
             sums[0] = page.checksum();
             builder.add_chunk(*fresh, false, sums);
             memory_[*fresh * k_chunk_pages].assign(page.span().begin(), page.span().end());
@@ -58,7 +58,7 @@ protected:
         }
         ASSERT_NO_FATAL_FAILURE(append(builder, image_bytes));
         if (fresh)
-            store_->accept_fresh(*fresh, sums, version_);
+            store_->whole_chunks().accept_fresh(*fresh, sums, version_);
         states_.push_back(memory_);
     }
     /// Appends what the builder holds as the next commit.
@@ -94,9 +94,9 @@ protected:
     void end_checkpoint(const begun_checkpoint& begun) {
         for (const auto& [index, bytes] : begun.memory) {
             const store::folded_page page{index, bytes.data(), page_checksum(bytes)};
-            ASSERT_TRUE(store_->fold({&page, 1}));
+            ASSERT_TRUE(store_->writer().fold({&page, 1}));
         }
-        ASSERT_TRUE(store_->publish(begun.version, begun.chain, store_->session(), false, begun.mark));
+        ASSERT_TRUE(store_->writer().publish({begun.version, begun.chain, store_->session(), false, begun.mark}));
         log_->release(begun.mark);
     }
     /// The window's last records are at the log's beginning, those before them are not: two commits of each, which change
@@ -151,11 +151,11 @@ protected:
     /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
     void cut_off_behind(std::uint64_t bytes_of_the_chunk) {
         commit(0, {}, 1);
-        ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
         log_->restart();
         commit({}, {0}, 2);
         commit(1, {}, 3);
-        cut_off(store_->home_of(k_chunk) + bytes_of_the_chunk);
+        cut_off(store_->image().home_of(k_chunk) + bytes_of_the_chunk);
     }
     void cut_off(std::uint64_t end) {
         edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
@@ -170,7 +170,7 @@ protected:
             return;
         std::vector<std::byte> page(k_page_bytes);
         for (const auto& [index, bytes] : states_[commits - 1]) {
-            auto read = store_->read_pages(index, page);
+            auto read = store_->image().read_pages(index, page);
             ASSERT_TRUE(read) << read.why().message;
             EXPECT_EQ(page, bytes) << "page " << index;
         }

@@ -12,8 +12,8 @@ TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_appli
     commit(0, {}, 1);
     log::record_builder builder;
     store::page_bytes page(9);
-    ASSERT_TRUE(store_->add_regions(2 * store::k_chunk));
-    ASSERT_TRUE(store_->write_fresh(store::k_chunk_pages, page.span()));
+    ASSERT_TRUE(store_->room().add_regions(2 * store::k_chunk));
+    ASSERT_TRUE(store_->whole_chunks().write_fresh(store::k_chunk_pages, page.span()));
     std::vector<std::uint32_t> sums(store::k_chunk_pages);
     sums[0] = page.checksum();
     builder.add_chunk(1, false, sums);
@@ -26,7 +26,7 @@ TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_appli
     crash();
     ASSERT_TRUE(recover());
     std::vector<std::byte> got(k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(store::k_chunk_pages, got));
+    ASSERT_TRUE(store_->image().read_pages(store::k_chunk_pages, got));
     EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
 }
 
@@ -45,46 +45,46 @@ protected:
     }
     std::vector<std::byte> page_at(std::uint64_t page) {
         std::vector<std::byte> got(k_page_bytes);
-        EXPECT_TRUE(store_->read_pages(page, got));
+        EXPECT_TRUE(store_->image().read_pages(page, got));
         return got;
     }
 };
 
 TEST_F(log_replay_of_contents, applies_what_a_record_changes_in_a_chunk_that_it_places_without_contents) {
     commit(0, {}, 1);
-    ASSERT_TRUE(store_->add_regions(3 * store::k_chunk));
+    ASSERT_TRUE(store_->room().add_regions(3 * store::k_chunk));
     const store::page_bytes page(9);
     commit_in_log(2, 1, page);
     crash();
     ASSERT_TRUE(recover());
     EXPECT_TRUE(std::ranges::equal(page_at(2 * store::k_chunk_pages + 1), page.span()));
     EXPECT_TRUE(is_all_zeros(page_at(2 * store::k_chunk_pages)));
-    EXPECT_FALSE(store_->is_stored(1));
-    EXPECT_GE(*store_->file().size(), store_->home_of(3 * store::k_chunk - 1)) << "the chunk is to be mapped";
+    EXPECT_FALSE(store_->image().is_stored(1));
+    EXPECT_GE(*store_->file().size(), store_->image().home_of(3 * store::k_chunk - 1)) << "the chunk is to be mapped";
 }
 
 TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
     commit(0, {}, 1);
     commit(2, {}, 2);
-    ASSERT_TRUE(store_->reserve_map(1000)); // behind all homes then
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
+    ASSERT_TRUE(store_->room().reserve_map(1000)); // behind all homes then
+    ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
     log_->restart();
     const std::uint64_t map = store_->super().map.area_offset;
-    ASSERT_GT(map, store_->home_of(3 * store::k_chunk));
+    ASSERT_GT(map, store_->image().home_of(3 * store::k_chunk));
     commit_in_log(3, 0, store::page_bytes(9)); // the map stays as it is
     crash();
     ASSERT_TRUE(recover());
     ASSERT_EQ(store_->super().map.area_offset, map);
     const auto opened = reopen();
     ASSERT_TRUE(opened) << opened.why().message;
-    EXPECT_FALSE(store_->is_stored(1));
-    EXPECT_TRUE(store_->is_stored(3));
+    EXPECT_FALSE(store_->image().is_stored(1));
+    EXPECT_TRUE(store_->image().is_stored(3));
 }
 
 TEST_F(log_replay, a_page_that_does_not_become_what_the_record_says_is_corrupt) {
     commit(0, {}, 1);
     commit({}, {0}, 2);
-    const std::uint64_t home = store_->home_of(0);
+    const std::uint64_t home = store_->image().home_of(0);
     crash();
     store_.reset();
     flip(home + 2000);
@@ -163,33 +163,33 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
     constexpr std::uint64_t k_exceptions = 8190; // of 8192 that chunks may move for
     constexpr std::uint64_t k_last = k_first + 2 * (k_exceptions - 1);
     const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
-    ASSERT_TRUE(store_->add_regions((k_last + 1) * store::k_chunk));
-    ASSERT_TRUE(store_->add_second_homes({{k_last}}));
-    ASSERT_TRUE(store_->write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->room().add_regions((k_last + 1) * store::k_chunk));
+    ASSERT_TRUE(store_->room().add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->whole_chunks().write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->whole_chunks().write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
-        store_->accept_fresh(chunk, zeros, version_);
+        store_->whole_chunks().accept_fresh(chunk, zeros, version_);
     for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
-        store_->accept_moved(chunk, zeros, version_, false);
-    ASSERT_TRUE(store_->reserve_map(0));
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
+        store_->whole_chunks().accept_moved(chunk, zeros, version_, false);
+    ASSERT_TRUE(store_->room().reserve_map(0));
+    ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
 
     for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
-        ASSERT_TRUE(store_->hold_early(back));
+        ASSERT_TRUE(store_->homes().hold_early(back));
     log::record_builder builder;
     for (const std::uint64_t away : {1U, 3U, 5U, 7U}) {
-        ASSERT_TRUE(store_->hold_early(away));
+        ASSERT_TRUE(store_->homes().hold_early(away));
         builder.add_chunk(away, true, zeros);
     }
     for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
         builder.add_chunk(back, false, zeros);
-    append(builder, store_->image_bytes());
+    append(builder, store_->image().bytes());
     crash();
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_EQ(outcome->commits, 1U);
-    EXPECT_EQ(store_->other_place_of(1), store::chunk_place::first_home);
-    EXPECT_EQ(store_->other_place_of(k_last), store::chunk_place::second_home);
+    EXPECT_EQ(store_->homes().other_place_of(1), store::chunk_place::first_home);
+    EXPECT_EQ(store_->homes().other_place_of(k_last), store::chunk_place::second_home);
 }
 
 /// Records whose checksums fit, but that no program of ours has written.
@@ -208,13 +208,13 @@ protected:
 TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_corrupt_at_its_place) {
     constexpr std::uint64_t k_last = 2 * store::chunk_map::k_exceptions_max;
     const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
-    ASSERT_TRUE(store_->add_regions((k_last + 1) * store::k_chunk));
-    ASSERT_TRUE(store_->add_second_homes({{k_last}}));
-    ASSERT_TRUE(store_->write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->room().add_regions((k_last + 1) * store::k_chunk));
+    ASSERT_TRUE(store_->room().add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->whole_chunks().write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->whole_chunks().write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
-        store_->accept_fresh(chunk, zeros, version_);
-    ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
+        store_->whole_chunks().accept_fresh(chunk, zeros, version_);
+    ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
     const auto start_chain = chain_;
     store_.reset();
     log_.reset();
@@ -228,7 +228,7 @@ TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_
         for (std::uint64_t chunk = first; chunk <= k_last; chunk += 2)
             builder.add_chunk(chunk, true, zeros);
         builder.finish({store_->super().session, store_->super().epoch, version_ + 1, start_chain, version_},
-                       store_->image_bytes());
+                       store_->image().bytes());
         ASSERT_TRUE((*log)->write("test", format::k_log_header_bytes, builder.take()));
         log->reset();
         if (first == 0)

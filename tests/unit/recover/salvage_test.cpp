@@ -36,7 +36,7 @@ TEST_F(log_salvage, passes_over_a_record_that_does_not_fit) {
     ASSERT_EQ(damage_.size(), 1U);
     EXPECT_EQ(damage_[0].offset, offsets_[2]);
     EXPECT_EQ(store_->super().checkpoint_version, 2U);
-    ASSERT_TRUE(store_->read_pages(0, page));
+    ASSERT_TRUE(store_->image().read_pages(0, page));
     EXPECT_EQ(page, ours); // nothing of that record was applied
 }
 
@@ -53,7 +53,7 @@ TEST_F(log_salvage, tells_of_a_file_that_ends_before_what_a_record_placed) {
 
 TEST_F(log_salvage, applies_nothing_of_a_record_of_which_a_part_fits) {
     commit(0, {}, 1);
-    ASSERT_TRUE(store_->add_regions(3 * store::k_chunk));
+    ASSERT_TRUE(store_->room().add_regions(3 * store::k_chunk));
     const std::vector<std::uint32_t> sums(store::k_chunk_pages, 7);
     log::record_builder builder;
     builder.add_chunk(2, false, sums);
@@ -65,15 +65,15 @@ TEST_F(log_salvage, applies_nothing_of_a_record_of_which_a_part_fits) {
     EXPECT_EQ(outcome->commits, 1U);
     ASSERT_EQ(damage_.size(), 1U);
     EXPECT_EQ(damage_[0].offset, offsets_[1]);
-    EXPECT_EQ(store_->image_bytes(), store::k_chunk);
-    EXPECT_FALSE(store_->is_stored(2));
+    EXPECT_EQ(store_->image().bytes(), store::k_chunk);
+    EXPECT_FALSE(store_->image().is_stored(2));
 }
 
 TEST_F(log_salvage, puts_in_a_page_that_does_not_become_what_its_record_says_so_that_checks_notice) {
     commit(0, {}, 1);
     commit({}, {0, 1}, 2);
     crash();
-    const auto home = store_->home_of(0);
+    const auto home = store_->image().home_of(0);
     flip(home + 900);
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::corrupt);
@@ -82,10 +82,10 @@ TEST_F(log_salvage, puts_in_a_page_that_does_not_become_what_its_record_says_so_
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_TRUE(damage_.empty()) << damage_[0].message;
     std::vector<std::byte> page(k_page_bytes);
-    auto damaged = store_->read_pages(0, page);
+    auto damaged = store_->image().read_pages(0, page);
     ASSERT_FALSE(damaged);
     EXPECT_EQ(damaged.why().offset, home);
-    ASSERT_TRUE(store_->read_pages(1, page));
+    ASSERT_TRUE(store_->image().read_pages(1, page));
     EXPECT_EQ(page, states_[1][1]);
 }
 
@@ -108,7 +108,7 @@ TEST_F(log_salvage, of_a_file_that_ends_before_what_the_log_tells_of_says_so_and
     commit(0, {}, 1);
     commit(3, {0}, 2);
     crash();
-    const std::uint64_t end = store_->home_of(3 * store::k_chunk) + k_page_bytes;
+    const std::uint64_t end = store_->image().home_of(3 * store::k_chunk) + k_page_bytes;
     {
         auto file = std::move(*disk_.open(store::k_path, os::access::read_write));
         ASSERT_TRUE(file->resize("test", end));
@@ -140,7 +140,7 @@ TEST_F(log_salvage, of_a_log_that_is_not_to_be_read_leaves_the_checkpoint) {
     EXPECT_EQ(damage_[0].offset, 0U);
     EXPECT_TRUE(store_->is_clean());
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(0, page));
+    ASSERT_TRUE(store_->image().read_pages(0, page));
     EXPECT_EQ(page, states_[0][0]);
 }
 
@@ -157,9 +157,9 @@ TEST_F(log_salvage, leaves_out_changes_of_pages_that_have_no_place) {
     EXPECT_EQ(outcome->commits, 4U);
     ASSERT_EQ(damage_.size(), 1U);
     EXPECT_EQ(damage_[0].code, errc::corrupt);
-    EXPECT_FALSE(store_->is_stored(1));
+    EXPECT_FALSE(store_->image().is_stored(1));
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(0, page));
+    ASSERT_TRUE(store_->image().read_pages(0, page));
     EXPECT_EQ(page, states_.back()[0]);
 }
 
@@ -187,7 +187,7 @@ TEST_F(log_salvage, passes_over_a_damaged_table_of_checksums_and_keeps_what_othe
     for (const failure& each : damage_)
         EXPECT_EQ(each.offset, leaf) << each.message;
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->read_pages(80 * store::k_chunk_pages, page));
+    ASSERT_TRUE(store_->image().read_pages(80 * store::k_chunk_pages, page));
     EXPECT_EQ(page, states_.back()[80 * store::k_chunk_pages]);
 }
 
@@ -204,7 +204,7 @@ TEST_F(log_salvage, of_a_clean_heap_makes_a_torn_superblock_whole_and_nothing_el
     EXPECT_TRUE(damage_.empty()); // the one that rules says all
     EXPECT_EQ(store_->super().sequence, sequence + 1);
     ASSERT_TRUE(reopen());
-    EXPECT_FALSE(store_->other_superblock_damage());
+    EXPECT_FALSE(store_->supers().other_damage());
     expect_state(1);
 }
 

@@ -63,7 +63,7 @@ TEST_F(log_scan, a_part_of_a_new_segment_behind_the_record_in_flight_is_no_damag
     const format::change_range whole{0, k_page_bytes};
     while (builder.record_bytes() <= format::k_log_segment_bytes_min)
         builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
-    append(builder, store_->image_bytes());
+    append(builder, store_->image().bytes());
     states_.push_back(memory_);
     const std::uint64_t end = format::k_log_header_bytes + log_->used_bytes();
     commit({}, {0}, 5);
@@ -108,7 +108,7 @@ TEST_F(log_scan, records_in_flight_may_lie_in_a_part_of_a_segment) {
             log::record_builder builder;
             while (builder.record_bytes() <= bytes)
                 builder.add_page(0, page_checksum(page), {&whole, 1}, page.data());
-            submit(builder, store_->image_bytes());
+            submit(builder, store_->image().bytes());
             states_.push_back(memory_);
         };
         submit_record_of(format::k_log_segment_bytes_min);
@@ -275,7 +275,8 @@ TEST_F(log_scan, a_log_whose_creation_was_cut_short_belongs_to_no_heap_that_need
         ASSERT_FALSE(needed);
         EXPECT_EQ(needed.why().code, errc::corrupt);
         EXPECT_EQ(needed.why().offset, 0U);
-        ASSERT_TRUE(store_->publish(0, 0, store_->session(), true, format::k_log_header_bytes)); // now it is not needed
+        ASSERT_TRUE(store_->writer().publish(
+            {0, 0, store_->session(), true, format::k_log_header_bytes})); // now it is not needed
         ASSERT_TRUE(reopen());
         EXPECT_TRUE(check_clean(disk_, *store_));
         ASSERT_TRUE(recover());
@@ -299,8 +300,8 @@ TEST_F(log_scan, a_log_of_an_earlier_session_is_foreign_to_a_heap_that_needs_one
     EXPECT_NE(outcome.why().message.find("earlier session"), std::string::npos) << outcome.why().message;
     // It may be another copy's: what it has would go with it.
     const auto& super = store_->super();
-    ASSERT_TRUE(
-        store_->publish(super.checkpoint_version, super.chain, store_->session(), true, format::k_log_header_bytes));
+    ASSERT_TRUE(store_->writer().publish(
+        {super.checkpoint_version, super.chain, store_->session(), true, format::k_log_header_bytes}));
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_foreign);
     EXPECT_EQ(check_clean(disk_, *store_).why().code, errc::log_foreign);

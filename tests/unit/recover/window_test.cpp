@@ -73,14 +73,14 @@ protected:
     void release(std::size_t index) {
         const taken_mark it = marks_.at(index);
         marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
-        ASSERT_TRUE(store_->publish(it.version, it.chain, store_->session(), false, it.place));
+        ASSERT_TRUE(store_->writer().publish({it.version, it.chain, store_->session(), false, it.place}));
         log_->release(it.place);
         while (!records_.empty() && records_.front().version <= it.version)
             records_.pop_front();
     }
     void restart() {
         ASSERT_TRUE(log_->await(version_, log::durability::durable));
-        ASSERT_TRUE(store_->publish(version_, chain_, store_->session(), false, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
         log_->restart();
         records_.clear();
         marks_.clear();
@@ -107,7 +107,7 @@ protected:
     /// As another process would find it: those that reached the file.
     void expect_all() {
         ASSERT_TRUE(reopen());
-        auto found = scan(log_->file(), *store_);
+        auto found = scan(log_->file(), store_->supers());
         ASSERT_TRUE(found) << found.why().message;
         const std::uint64_t first = records_.empty() ? version_ + 1 : records_.front().version;
         ASSERT_NO_FATAL_FAILURE(expect_records(*found, log_->written_through() + 1 - first));
@@ -124,7 +124,7 @@ protected:
                                            [&](const placed_record& each) {
                                                return is_whole(each) && each.durable_through >= records_[count].version;
                                            });
-        auto found = scan_up_to_damage(log_->file(), *store_);
+        auto found = scan_up_to_damage(log_->file(), store_->supers());
         ASSERT_TRUE(found);
         ASSERT_NO_FATAL_FAILURE(expect_records(found->records, count));
         ASSERT_EQ(found->damage.has_value(), is_proven) << (found->damage ? found->damage->message : "no damage");
@@ -179,7 +179,7 @@ protected:
             const bool is_gone = first_gone != records_.end() && first_gone->version <= durable_through;
             const bool is_short = end < proven_bytes(store_->super().checkpoint_version) ||
                                   (is_in_segment && end < proven_bytes(durable_through));
-            auto found = scan_up_to_damage(*copy, *store_);
+            auto found = scan_up_to_damage(*copy, store_->supers());
             ASSERT_TRUE(found);
             ASSERT_NO_FATAL_FAILURE(
                 expect_records(found->records, static_cast<std::uint64_t>(first_gone - records_.begin())));
@@ -336,7 +336,7 @@ TEST_F(log_window, that_is_cut_off_lacks_nothing_durable_without_a_word) {
     while (records_.back().offset < records_.front().offset)
         records_.pop_back();
     edit_log([&](os::file& file) { ASSERT_TRUE(file.resize("test", records_.back().end())); });
-    auto found = scan(log_->file(), *store_);
+    auto found = scan(log_->file(), store_->supers());
     ASSERT_FALSE(found);
     EXPECT_EQ(found.why().code, errc::truncated);
 }
@@ -380,8 +380,8 @@ TEST_F(recovery_of_window, brings_every_commit_back_wherever_it_lies) {
         const std::uint64_t left = commits - store_->super().checkpoint_version;
         crash();
         {
-            auto log = std::move(*open_log(disk_, *store_, os::access::read_only));
-            const auto found = scan(*log, *store_);
+            auto log = std::move(*open_log(disk_, store_->supers(), os::access::read_only));
+            const auto found = scan(*log, store_->supers());
             ASSERT_TRUE(found) << found.why().message;
             in_two_parts += !found->empty() && found->back().offset < found->front().offset ? 1U : 0U;
         }

@@ -135,8 +135,8 @@ TEST_F(heap_file_contents, a_heap_whose_file_has_no_more_offsets_is_exhausted_an
         const format::region& last = s.regions[0];
         s.regions[1] = {last.heap_offset + last.bytes,
                         format::k_region_alignment,
-                        k_heap_bytes_max - k_page_bytes,
-                        k_heap_bytes_max,
+                        k_layout_bytes_max - k_page_bytes,
+                        k_layout_bytes_max,
                         {}};
         s.regions[1].table_offset -= checksum_table::file_bytes(s.regions[1].bytes);
         s.regions[1].table_offset = align_down(s.regions[1].table_offset, k_page_bytes);

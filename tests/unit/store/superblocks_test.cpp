@@ -210,7 +210,8 @@ TEST_F(superblock_choice, one_whose_log_begins_where_no_record_can_is_refused) {
         return !opened;
     };
     constexpr std::uint64_t k_first = format::k_log_header_bytes;
-    for (const std::uint64_t wrong : {std::uint64_t{0}, k_first - k_sector_bytes, k_first + 8, k_heap_bytes_max + 512})
+    for (const std::uint64_t wrong :
+         {std::uint64_t{0}, k_first - k_sector_bytes, k_first + 8, k_layout_bytes_max + 512})
         EXPECT_TRUE(refused(wrong, false)) << wrong;
     EXPECT_FALSE(refused(k_first, false));
     EXPECT_FALSE(refused(k_first + 77 * k_sector_bytes, false));
@@ -435,7 +436,7 @@ TEST_F(superblock_choice, regions_that_together_exceed_the_format_are_refused) {
     const auto with_second_region = [&](std::uint64_t bytes) {
         edit_superblock(place, [&](format::superblock& s) {
             format::region& first = s.regions[0];
-            first.bytes = k_heap_bytes_max / 2;
+            first.bytes = k_layout_bytes_max / 2;
             first.home_offset =
                 align_up(first.table_offset + checksum_table::file_bytes(first.bytes), format::k_home_alignment);
             format::region& second = s.regions[1];
@@ -448,9 +449,9 @@ TEST_F(superblock_choice, regions_that_together_exceed_the_format_are_refused) {
         });
         return reopen();
     };
-    auto fits = with_second_region(k_heap_bytes_max / 2);
+    auto fits = with_second_region(k_layout_bytes_max / 2);
     EXPECT_TRUE(fits) << fits.why().message;
-    auto exceeds = with_second_region(k_heap_bytes_max / 2 + format::k_region_alignment);
+    auto exceeds = with_second_region(k_layout_bytes_max / 2 + format::k_region_alignment);
     ASSERT_FALSE(exceeds);
     EXPECT_EQ(exceeds.why().code, errc::corrupt);
     EXPECT_EQ(exceeds.why().offset, place * format::k_superblock_bytes);
