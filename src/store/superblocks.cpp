@@ -104,8 +104,8 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
 bool is_sound(const area_reference& area, bool may_be_there) {
     if (is_all_zeros(std::as_bytes(std::span(&area, 1))))
         return true;
-    return may_be_there && area.zero == 0 && area.version != 0 && area.bytes != 0 && area.bytes <= k_heap_bytes_max &&
-           area.offset >= format::k_first_table_offset && area.offset <= k_heap_bytes_max &&
+    return may_be_there && area.zero == 0 && area.version != 0 && area.bytes != 0 && area.bytes <= k_layout_bytes_max &&
+           area.offset >= format::k_first_table_offset && area.offset <= k_layout_bytes_max &&
            is_aligned(area.offset, k_page_bytes);
 }
 

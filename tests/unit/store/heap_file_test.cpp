@@ -83,7 +83,7 @@ TEST_F(heap_file_contents, discarding_frees_what_lies_between_and_behind_and_kee
 }
 
 TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_file) {
-    std::vector<byte_range> homes;
+    std::vector<file_range> homes;
     for (std::uint64_t bytes : {1 * k_chunk, 10 * MiB, 10 * MiB, 100 * MiB, 3 * GiB})
         ASSERT_TRUE(store_->room().add_regions(bytes));
     EXPECT_GE(store_->where().region_bytes(), 3 * GiB);
