@@ -123,7 +123,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         };
     }
     if (types::checks_pointers()) {
-        internal.inspect = [](txn::engine& engine, const view::change_set& changes,
+        internal.inspect = [](txn::engine& engine, const change::change_set& changes,
                               const alloc::block_allocator& blocks) {
             return types::check_pointers(engine, changes, blocks, detail::registry::path_at);
         };

@@ -158,14 +158,14 @@ result<void> engine::announce(const void* first, std::uint64_t bytes) {
 result<void> engine::touch(const void* first, std::uint64_t bytes) {
     {
         const std::lock_guard allocation(allocation_);
-        view_->keep_in_memory(offset_of(first), bytes);
+        view_->spiller().keep_in_memory(offset_of(first), bytes);
     }
     return announce(first, bytes);
 }
 
 bool engine::contains(const void* address) const {
     auto offset = reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(base());
-    return offset < view_->reserved_bytes();
+    return offset < view_->memory().reserved_bytes();
 }
 
 result<verification> engine::verify() {

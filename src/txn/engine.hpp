@@ -14,10 +14,10 @@
 #include "log/redo_log.hpp"
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
-#include "track/page_scan.hpp"
 #include "os/quick_mutex.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
+#include "track/page_scan.hpp"
 #include "txn/checkpoint_run.hpp"
 #include "txn/spill_pace.hpp"
 #include "view/memory_view.hpp"
@@ -40,8 +40,8 @@ class engine;
 
 enum class open_mode { open_or_create, create, open_existing };
 
-using view::commit_scope;
-using view::fresh_contents;
+using change::commit_scope;
+using change::fresh_contents;
 
 /// What becomes of a heap whose own addresses are taken. It may be mapped elsewhere if its objects hold none, which the engine
 /// does not know.
@@ -82,10 +82,10 @@ struct engine_options {
     /// Sees what a commit is about to make durable, before anything is written, and may refuse it: memory then keeps its
     /// changes. Called with the allocation lock held: it must ask the allocator handed to it, not the engine. While one
     /// is set, freed blocks are zeroed, so that what is in a live block was not left there by an earlier one.
-    std::function<result<void>(engine&, const view::change_set&, const alloc::block_allocator&)> inspect;
+    std::function<result<void>(engine&, const change::change_set&, const alloc::block_allocator&)> inspect;
     /// Sees, before a commit of a declared section, what was changed and not announced; called and answering as `inspect`.
     /// While one is set, such a commit looks for changes everywhere first.
-    std::function<result<void>(engine&, const view::change_set&, const alloc::block_allocator&)> inspect_unannounced;
+    std::function<result<void>(engine&, const change::change_set&, const alloc::block_allocator&)> inspect_unannounced;
 };
 
 struct engine_stats {
@@ -139,7 +139,7 @@ public:
     /// The last version that is known to be. From any thread; 0 before the first commit since the heap was opened.
     [[nodiscard]] std::uint64_t durable_through() const;
     /// Sees changes that are in memory and in no commit; called as engine_options::inspect.
-    using change_listener = std::function<void(engine&, const view::change_set&, const alloc::block_allocator&)>;
+    using change_listener = std::function<void(engine&, const change::change_set&, const alloc::block_allocator&)>;
     /// Memory becomes what the last commit left, allocator included. `lost` is told before, unless there is nothing.
     result<void> rollback(const change_listener& lost = {});
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
@@ -247,16 +247,16 @@ public:
     [[nodiscard]] std::uint64_t log_limit_bytes() const { return options_.log_limit_bytes; }
     [[nodiscard]] std::uint64_t log_used_bytes() const { return log_ ? log_->used_bytes() : 0; }
     /// Those that are in the file, as far as they were not written again, and in no commit yet.
-    [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return view_->spilled(); }
+    [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return view_->spiller().spilled().chunks(); }
     /// Of chunks that were committed first and are not mapped from the file yet.
-    [[nodiscard]] std::uint64_t unmapped_bytes() const { return view_->unmapped_bytes(); }
+    [[nodiscard]] std::uint64_t unmapped_bytes() const { return view_->memory().unmapped_bytes(); }
     /// Written to the heap file before a commit took it.
     [[nodiscard]] std::uint64_t spilled_bytes() const { return spilled_bytes_; }
-    [[nodiscard]] std::uint64_t twin_bytes() const { return view_->twin_bytes(); }
+    [[nodiscard]] std::uint64_t twin_bytes() const { return view_->committed().twin_bytes(); }
     [[nodiscard]] std::uint64_t committed_bytes() const { return store_->image_bytes(); }
     [[nodiscard]] std::uint64_t chunk_bytes() const { return store_->chunk_bytes(); }
-    [[nodiscard]] std::uint64_t reserved_bytes() const { return view_->reserved_bytes(); }
-    [[nodiscard]] std::uint64_t accessible_bytes() const { return view_->accessible_bytes(); }
+    [[nodiscard]] std::uint64_t reserved_bytes() const { return view_->memory().reserved_bytes(); }
+    [[nodiscard]] std::uint64_t accessible_bytes() const { return view_->memory().accessible_bytes(); }
     [[nodiscard]] const char* tracker_name() const { return view_->tracker_name(); }
 
 private:
@@ -277,9 +277,9 @@ private:
     result<void> usable() const;
     [[nodiscard]] bool knows_all_changes() const;
     /// With allocation_ held. What a new heap is made of before anything is in it is no loss.
-    void tell(const change_listener& listener, const view::change_set& changes);
-    result<view::change_set> collect(commit_scope scope, fresh_contents fresh);
-    result<view::change_set> collect_everything(const view::page_predicate& is_unused, fresh_contents fresh);
+    void tell(const change_listener& listener, const change::change_set& changes);
+    result<change::change_set> collect(commit_scope scope, fresh_contents fresh);
+    result<change::change_set> collect_everything(const view::page_predicate& is_unused, fresh_contents fresh);
     unexpected poison(unexpected why);
     /// What a lack of memory interrupts may be half done. It is noted without memory, too.
     template <class F>
@@ -295,9 +295,9 @@ private:
     static unexpected name_file(const std::string& before, const std::string& path, failure why);
 
     result<std::uint64_t> try_to_submit(commit_scope scope, fresh_contents fresh);
-    result<void> submit(view::change_set& changes, log::record_builder& record, commit_scope scope);
-    void accept(const view::change_set& changes, commit_scope scope);
-    result<void> prepare(const view::change_set& changes, std::uint64_t record_bytes);
+    result<void> submit(change::change_set& changes, log::record_builder& record, commit_scope scope);
+    void accept(const change::change_set& changes, commit_scope scope);
+    result<void> prepare(const change::change_set& changes, std::uint64_t record_bytes);
     result<void> begin_session();
     /// Looks up where heap and log are now, and moves the log beside the heap. errc::unlinked when one of them is nowhere;
     /// errc::log_foreign when another file is where the log belongs. Nothing is lost then, and it may be repeated.
@@ -312,9 +312,9 @@ private:
     /// What whoever closed the heap must know, after find_names() said why heap or log were not in their places.
     result<void> tell_what_is_left(unexpected why);
     /// And makes their checksums.
-    result<void> write_whole_chunks(view::change_set& changes);
+    result<void> write_whole_chunks(change::change_set& changes);
     /// Takes no memory: there is room.
-    void fill(log::record_builder& record, const view::change_set& changes) const;
+    void fill(log::record_builder& record, const change::change_set& changes) const;
     /// Of what makes a checkpoint due, the most: by its limit.
     [[nodiscard]] double limits_reached() const;
     result<void> checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed);

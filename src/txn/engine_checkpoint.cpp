@@ -35,29 +35,29 @@ result<void> engine::checkpoint() {
 result<void> engine::fold_beside_changes() {
     return poisoning_without_memory([&]() -> result<void> {
         auto folded = [&]() -> result<void> {
-            REM_TRY(view_->settle_rest());
+            REM_TRY(view_->settler().settle_rest());
             return fold(false);
         }();
         if (!folded)
             return poison(folded.error());
-        view_->drop_twins();
+        view_->settler().drop_twins();
         return {};
     });
 }
 
 result<void> engine::fold_and_settle(commit_scope scope) {
-    REM_TRY(view_->settle_rest());
+    REM_TRY(view_->settler().settle_rest());
     REM_TRY(fold(false));
-    REM_TRY(view_->settle(scope));
-    view_->drop_twins();
+    REM_TRY(view_->settler().settle(scope));
+    view_->settler().drop_twins();
     return {};
 }
 
 // Nothing else may be under way.
 result<void> engine::fold(bool clean) {
     REM_TRY(await(version_, log::durability::durable)); // I1
-    auto composed =
-        store_->compose(view_->twin_pages(), {version_, chain_, store_->session(), clean, format::k_log_header_bytes});
+    auto composed = store_->compose(view_->committed().twin_pages(),
+                                    {version_, chain_, store_->session(), clean, format::k_log_header_bytes});
     if (!composed)
         return composed.error();
     checkpoint_run all(std::move(*composed), format::k_log_header_bytes);
@@ -75,7 +75,7 @@ result<void> engine::close() {
     const std::lock_guard alone(at_store_);
     if (is_poisoned())
         return usable();
-    if (view_->has_spilled())
+    if (!view_->spiller().spilled().is_empty())
         REM_TRY(rollback());
     if (!log_ && !options_.read_only)
         REM_TRY(check_is_linked());
@@ -109,9 +109,10 @@ double engine::limits_reached() const {
     const auto part = [](std::uint64_t bytes, std::uint64_t limit) {
         return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
     };
-    return std::max({part(log_->used_bytes(), options_.log_limit_bytes), part(view_->twin_bytes(), twin_limit_bytes()),
-                     part(store_->retired_bytes(), retired_limit_bytes()),
-                     part(view_->chunks_mapped_with_newer(), view::memory_view::k_chunks_mapped_with_newer_max)});
+    return std::max(
+        {part(log_->used_bytes(), options_.log_limit_bytes), part(view_->committed().twin_bytes(), twin_limit_bytes()),
+         part(store_->retired_bytes(), retired_limit_bytes()),
+         part(view_->settler().chunks_mapped_with_newer(), view::memory_settler::k_chunks_mapped_with_newer_max)});
 }
 
 // As PostgreSQL spreads its checkpoints: done when half of the log that is there meanwhile is full.
@@ -125,17 +126,17 @@ bool engine::is_checkpoint_ahead() const {
 result<void> engine::checkpoint_if_due(commit_scope scope, std::uint64_t pages_changed) {
     const std::uint64_t pages =
         is_memory_short() ? memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
-    if (auto settled = view_->settle_some(scope, pages); !settled) {
+    if (auto settled = view_->settler().settle_some(scope, pages); !settled) {
         (void)poison(settled.error()); // this commit is in the log; the next one will hear
         return {};
     }
     if (holds_too_many_unmapped() && scope == commit_scope::everything) {
-        if (auto mapped = view_->map_unmapped(); !mapped) {
+        if (auto mapped = view_->settler().map_unmapped(); !mapped) {
             (void)poison(mapped.error());
             return {};
         }
     }
-    if (!view_->has_chunks_to_map())
+    if (!view_->settler().has_chunks_to_map())
         discard_former_homes();
     const double reached = limits_reached();
     due_again_ = reached - 1;
@@ -151,7 +152,7 @@ result<void> engine::checkpoint_if_due(commit_scope scope, std::uint64_t pages_c
 result<void> engine::make_room_for_twins() {
     if (run_ && limits_reached() >= k_limits_waited_for)
         REM_TRY(finish_run());
-    return holds_too_many_unsettled() ? view_->settle_rest() : result<void>();
+    return holds_too_many_unsettled() ? view_->settler().settle_rest() : result<void>();
 }
 
 result<void> engine::make_or_begin_checkpoint(commit_scope scope) {
@@ -169,7 +170,7 @@ result<void> engine::begin_run() {
     auto mark = log_->mark(); // I1: every record up to it is durable
     if (!mark)
         return mark.error();
-    auto pages = view_->freeze();
+    auto pages = view_->settler().freeze();
     if (!pages)
         return pages.error();
     auto composed = store_->compose(*pages, {version_, chain_, store_->session(), false, *mark});
@@ -231,7 +232,7 @@ void engine::adopt_run() noexcept {
     store_->adopt(run_->what());
     owes_former_homes_ = true;
     log_->release(run_->log_begin());
-    view_->thaw();
+    view_->settler().thaw();
     stats_.image_bytes += run_->total_bytes();
     ++stats_.checkpoints;
     const std::lock_guard guard(running_);
@@ -242,7 +243,7 @@ engine::checkpoint_progress engine::checkpoint_under_way() const {
     return run_ ? checkpoint_progress{run_->done_bytes(), run_->total_bytes()} : checkpoint_progress{};
 }
 
-void engine::tell(const change_listener& listener, const view::change_set& changes) {
+void engine::tell(const change_listener& listener, const change::change_set& changes) {
     const bool is_new = store_->image_bytes() == 0 && allocator_->allocated_bytes() == 0;
     if (!is_new && !changes.empty())
         listener(*this, changes, *allocator_);
@@ -253,7 +254,8 @@ result<void> engine::look_at_changes(const change_listener& seen) {
     REM_TRY(usable());
     std::lock_guard allocation(allocation_);
     allocator_->flush();
-    auto changes = view_->uncommitted([this](std::uint64_t page) { return allocator_->is_free_page(page); });
+    auto changes =
+        view_->collector().uncommitted([this](std::uint64_t page) { return allocator_->is_free_page(page); });
     if (!changes)
         return changes.error();
     tell(seen, *changes);
@@ -269,10 +271,10 @@ result<void> engine::rollback(const change_listener& lost) {
         view::memory_view::change_listener told;
         if (lost) {
             allocator_->flush();
-            told = [&](const view::change_set& changes) { tell(lost, changes); };
+            told = [&](const change::change_set& changes) { tell(lost, changes); };
         }
         auto restored = view_->rollback([this](std::uint64_t page) { return allocator_->is_free_page(page); }, told);
-        if (view_->has_left_homes())
+        if (view_->spiller().has_left_homes())
             owes_discard_ = true;
         if (!restored)
             return poison(restored.error());

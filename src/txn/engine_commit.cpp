@@ -55,9 +55,9 @@ private:
 
 /// Chunks that follow each other, as far as `continues` says of two neighbours.
 template <class F>
-std::vector<stretch> runs_of(const std::vector<view::whole_chunk>& sorted, F&& continues) {
+std::vector<stretch> runs_of(const std::vector<change::whole_chunk>& sorted, F&& continues) {
     std::vector<stretch> runs;
-    for (const view::whole_chunk& each : sorted) {
+    for (const change::whole_chunk& each : sorted) {
         if (!runs.empty() && runs.back().first + runs.back().count == each.chunk &&
             continues(each.chunk - 1, each.chunk))
             ++runs.back().count;
@@ -67,22 +67,22 @@ std::vector<stretch> runs_of(const std::vector<view::whole_chunk>& sorted, F&& c
     return runs;
 }
 
-std::vector<stretch> fresh_runs(const view::change_set& changes) {
+std::vector<stretch> fresh_runs(const change::change_set& changes) {
     return runs_of(changes.fresh, [](std::uint64_t, std::uint64_t) { return true; });
 }
 
 /// That follow each other in the homes they move to, too.
-std::vector<stretch> moved_runs(const store::heap_file& store, const view::change_set& changes) {
+std::vector<stretch> moved_runs(const store::heap_file& store, const change::change_set& changes) {
     return runs_of(changes.moved, [&](std::uint64_t before, std::uint64_t chunk) {
         return store.other_home_of(chunk) == store.other_home_of(before) + store.chunk_bytes();
     });
 }
 
 /// The pages of moved chunks that are to be written: all, but for what was spilled.
-std::vector<stretch> moved_stretches(const store::heap_file& store, const view::change_set& changes) {
+std::vector<stretch> moved_stretches(const store::heap_file& store, const change::change_set& changes) {
     std::vector<stretch> found;
     std::uint64_t home_of_next = 0; // behind the last one
-    for (const view::whole_chunk& moved : changes.moved) {
+    for (const change::whole_chunk& moved : changes.moved) {
         const std::uint64_t home = store.other_home_of(moved.chunk);
         for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
             if (!moved.needs_writing(i))
@@ -100,9 +100,9 @@ std::vector<stretch> moved_stretches(const store::heap_file& store, const view::
 }
 
 /// The pages of fresh chunks that are to be written, once they have a home.
-stretches fresh_stretches(const store::heap_file& store, const view::change_set& changes) {
+stretches fresh_stretches(const store::heap_file& store, const change::change_set& changes) {
     stretches found(store);
-    for (const view::whole_chunk& fresh : changes.fresh) {
+    for (const change::whole_chunk& fresh : changes.fresh) {
         for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
             if (fresh.checksums[i] != 0 && fresh.needs_writing(i))
                 found.add(fresh.chunk * store.chunk_pages() + i);
@@ -121,16 +121,16 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
 }
 
 bool engine::knows_all_changes() const {
-    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements() && !view_->has_spilled() &&
-           !holds_too_many_unmapped();
+    return is_declared_ && !has_other_changes_ && view_->notes_all_announcements() &&
+           view_->spiller().spilled().is_empty() && !holds_too_many_unmapped();
 }
 
-result<view::change_set> engine::collect(commit_scope scope, fresh_contents fresh) {
+result<change::change_set> engine::collect(commit_scope scope, fresh_contents fresh) {
     const auto is_unused = [this](std::uint64_t page) { return allocator_->is_free_page(page); };
     if (scope == commit_scope::everything)
         return collect_everything(is_unused, fresh);
     if (options_.inspect_unannounced) {
-        auto missed = view_->collect_unannounced(is_unused);
+        auto missed = view_->collector().collect_unannounced(is_unused);
         if (!missed)
             return missed.error();
         if (!missed->empty()) {
@@ -138,24 +138,25 @@ result<view::change_set> engine::collect(commit_scope scope, fresh_contents fres
                 return passed.error();
         }
     }
-    return view_->collect_announced(is_unused, fresh);
+    return view_->collector().collect_announced(is_unused, fresh);
 }
 
 // What is rewritten and may not move before a checkpoint would be written twice, to the log and by the fold after it. So if a
 // checkpoint writes less than that, it comes first (R3); but not for what is little against all that one fold writes. One that is
 // under way is going to be written anyway, and is waited for if that takes about as long as the commit.
-result<view::change_set> engine::collect_everything(const view::page_predicate& is_unused, fresh_contents fresh) {
+result<change::change_set> engine::collect_everything(const view::page_predicate& is_unused, fresh_contents fresh) {
     for (;;) {
-        const std::uint64_t left = run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_->twin_bytes();
+        const std::uint64_t left =
+            run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_->committed().twin_bytes();
         const std::uint64_t held_back_max = std::max(left, options_.log_limit_bytes / k_part_written_twice);
-        auto changes = view_->collect(is_unused, held_back_max, fresh);
+        auto changes = view_->collector().collect(is_unused, held_back_max, fresh);
         if (!changes || changes->held_back_bytes <= held_back_max)
             return changes;
         REM_TRY(run_ ? finish_run() : fold_beside_changes());
     }
 }
 
-void engine::accept(const view::change_set& changes, commit_scope scope) {
+void engine::accept(const change::change_set& changes, commit_scope scope) {
     if (scope == commit_scope::declared) {
         view_->accept_announced(changes);
     } else {
@@ -188,7 +189,7 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents f
     if (scope == commit_scope::everything)
         has_other_changes_ = true; // until they are committed
     auto changes = collect(scope, fresh);
-    if (view_->has_left_homes())
+    if (view_->spiller().has_left_homes())
         owes_discard_ = true;
     if (!changes)
         return changes.error();
@@ -219,7 +220,7 @@ result<std::uint64_t> engine::try_to_submit(commit_scope scope, fresh_contents f
     return version_;
 }
 
-result<void> engine::submit(view::change_set& changes, log::record_builder& record, commit_scope scope) {
+result<void> engine::submit(change::change_set& changes, log::record_builder& record, commit_scope scope) {
     // From here on a failure poisons: what reached the disk is unknown (I5).
     if (auto written = write_whole_chunks(changes); !written)
         return poison(written.error());
@@ -232,7 +233,8 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
         record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
     log::redo_log::prerequisite first;
     const bool has_new_holes = !changes.fresh.empty() && store_->take_new_holes(); // of these chunks, perhaps
-    if (has_new_holes || !changes.moved.empty() || std::ranges::any_of(changes.fresh, &view::whole_chunk::has_contents))
+    if (has_new_holes || !changes.moved.empty() ||
+        std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
         first = [store = store_.get()] { return store->sync_fresh(); };
     log_->submit(record.take(), std::move(first));
 
@@ -241,22 +243,22 @@ result<void> engine::submit(view::change_set& changes, log::record_builder& reco
     ++stats_.commits;
     stats_.logged_bytes += bytes;
     stats_.changed_bytes += changes.changed_bytes();
-    for (view::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
-        store_->accept_moved(moved.chunk, std::move(moved.checksums), version_, view_->maps_home(moved.chunk));
-    for (view::whole_chunk& fresh : changes.fresh)
+    for (change::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
+        store_->accept_moved(moved.chunk, std::move(moved.checksums), version_, view_->memory().maps_home(moved.chunk));
+    for (change::whole_chunk& fresh : changes.fresh)
         store_->accept_fresh(fresh.chunk, std::move(fresh.checksums), version_);
     accept(changes, scope);
     return {};
 }
 
-void engine::fill(log::record_builder& record, const view::change_set& changes) const {
-    for (const view::whole_chunk& each : changes.fresh)
+void engine::fill(log::record_builder& record, const change::change_set& changes) const {
+    for (const change::whole_chunk& each : changes.fresh)
         record.add_chunk(each.chunk, false, each.checksums);
-    for (const view::whole_chunk& moved : changes.moved) {
+    for (const change::whole_chunk& moved : changes.moved) {
         const bool to_second_home = store_->other_place_of(moved.chunk) == store::chunk_place::second_home;
         record.add_chunk(moved.chunk, to_second_home, moved.checksums);
     }
-    for (const view::changed_page& page : changes.pages)
+    for (const change::changed_page& page : changes.pages)
         record.add_page(page.page, page.checksum, changes.ranges_of(page), view_->base() + page.page * k_page_bytes);
 }
 
@@ -290,14 +292,14 @@ std::uint64_t engine::durable_through() const {
 
 // Room for everything the commit, and the fold after it, will write. I5: nothing is written before, so no failure of a
 // reservation poisons.
-result<void> engine::prepare(const view::change_set& changes, std::uint64_t record_bytes) {
+result<void> engine::prepare(const change::change_set& changes, std::uint64_t record_bytes) {
     auto reserved = [&]() -> result<void> {
         REM_TRY(store_->reserve_places());
         REM_TRY(discard_before_fresh());
         const std::uint64_t heap_bytes =
             changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_->chunk_bytes();
         std::vector<std::uint64_t> moved;
-        for (const view::whole_chunk& each : changes.moved)
+        for (const change::whole_chunk& each : changes.moved)
             moved.push_back(each.chunk);
         // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
         if (store_->needs_regions(heap_bytes) || store_->needs_second_homes(moved) ||
@@ -311,12 +313,12 @@ result<void> engine::prepare(const view::change_set& changes, std::uint64_t reco
         for (const stretch& run : moves)
             REM_TRY(store_->reserve_move(run.first, run.count));
         stretches places = fresh_stretches(*store_, changes);
-        for (const view::changed_page& page : changes.pages) {
+        for (const change::changed_page& page : changes.pages) {
             auto checksum = store_->checksum_of(page.page);
             if (!checksum)
                 return checksum.error();
             if (*checksum == 0) {
-                if (!view_->was_committed_in_log(page.page))
+                if (!view_->committed().was_committed_in_log(page.page))
                     places.add(page.page); // a hole so far; the fold will fill it
             } else {
                 REM_TRY(store_->reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
@@ -363,14 +365,14 @@ result<void> engine::begin_session() {
 }
 
 // Checksums are made meanwhile: what tells from them what is to be written comes before.
-result<void> engine::write_whole_chunks(view::change_set& changes) {
+result<void> engine::write_whole_chunks(change::change_set& changes) {
     const std::vector<stretch> moved = moved_stretches(*store_, changes);
     const stretches fresh = fresh_stretches(*store_, changes);
-    for (const view::whole_chunk& each : changes.fresh) {
+    for (const change::whole_chunk& each : changes.fresh) {
         if (!each.has_contents())
             REM_TRY(store_->extend_to_fresh(each.chunk));
     }
-    const auto make_checksums = [&]() noexcept { view_->make_checksums(changes); };
+    const auto make_checksums = [&]() noexcept { view_->collector().make_checksums(changes); };
     std::optional<os::beside> made_beside;
     if (bytes_of(moved) + bytes_of(fresh.all()) >= k_checksums_beside_bytes_min)
         made_beside.emplace(make_checksums);

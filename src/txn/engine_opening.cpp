@@ -119,12 +119,12 @@ result<void> engine::open_memory(os::reservation place) {
         return mapped.error();
     view_ = std::move(*mapped);
     auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
-        REM_TRY(view_->make_accessible(end));
+        REM_TRY(view_->memory().make_accessible(end));
         has_grown_.store(true, std::memory_order_relaxed);
-        return view_->accessible_bytes();
+        return view_->memory().accessible_bytes();
     };
     if (store_->image_bytes() == 0) {
-        REM_TRY(view_->make_accessible(k_page_bytes));
+        REM_TRY(view_->memory().make_accessible(k_page_bytes));
         REM_TRY(format_header());
         has_other_changes_ = true;
     } else {
@@ -132,7 +132,7 @@ result<void> engine::open_memory(os::reservation place) {
     }
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
     allocator_ = std::make_unique<alloc::block_allocator>(view_->base(), header().allocator, extend, k_heap_bytes_max,
-                                                          view_->accessible_bytes());
+                                                          view_->memory().accessible_bytes());
     return check_allocator();
 }
 

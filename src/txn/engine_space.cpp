@@ -34,14 +34,15 @@ result<void> engine::forget_unused_if_committed() {
     const std::lock_guard allocation(allocation_);
     if (unused_chunks().empty())
         return {};
-    auto changed = view_->holds_changes([this](std::uint64_t page) { return allocator_->is_free_page(page); });
+    auto changed =
+        view_->collector().holds_changes([this](std::uint64_t page) { return allocator_->is_free_page(page); });
     if (!changed)
         return changed.error();
     return *changed ? result<void>() : forget_unused();
 }
 
 result<void> engine::forget_unused() {
-    if (auto settled = view_->settle_rest(); !settled)
+    if (auto settled = view_->settler().settle_rest(); !settled)
         return poison(settled.error());
     std::vector<byte_range> unused = unused_chunks();
     std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor

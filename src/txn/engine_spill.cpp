@@ -48,12 +48,12 @@ public:
     }
     result<void> end() {
         silences_ = false;
-        return std::exchange(are_paused_, false) ? view_.let_all_go_on() : result<void>();
+        return std::exchange(are_paused_, false) ? view_.spiller().let_all_go_on() : result<void>();
     }
 
 private:
     void begin() {
-        are_paused_ = view_.pause_all();
+        are_paused_ = view_.spiller().pause_all();
         silences_ = are_paused_;
     }
 
@@ -82,7 +82,7 @@ std::uint64_t engine::dirty_limit_bytes() const {
 }
 
 std::uint64_t engine::twin_limit_bytes() const {
-    if (view_->twin_bytes() < k_small_bytes)
+    if (view_->committed().twin_bytes() < k_small_bytes)
         return options_.twin_limit_bytes;
     return std::min(options_.twin_limit_bytes, twin_limit_of_memory());
 }
@@ -100,12 +100,12 @@ std::uint64_t engine::retired_limit_bytes() const {
 bool engine::is_memory_short() const { return retired_limit_bytes() < k_retired_bytes_max; }
 
 bool engine::holds_too_many_unsettled() const {
-    return view_->unsettled_bytes() >= k_small_bytes && twin_limit_of_memory() < options_.twin_limit_bytes;
+    return view_->committed().unsettled_bytes() >= k_small_bytes && twin_limit_of_memory() < options_.twin_limit_bytes;
 }
 
 // Fresh chunks stay anonymous memory when they are committed.
 bool engine::holds_too_many_unmapped() const {
-    const std::uint64_t bytes = view_->unmapped_bytes();
+    const std::uint64_t bytes = view_->memory().unmapped_bytes();
     return bytes >= k_dirty_chunks_min / 2 * store_->chunk_bytes() &&
            (options_.dirty_limit_bytes != 0 || bytes >= k_small_bytes) && bytes >= dirty_limit_bytes() / 2;
 }
@@ -113,7 +113,7 @@ bool engine::holds_too_many_unmapped() const {
 std::uint64_t engine::budget_to_watch() const {
     const std::lock_guard alone(at_store_);
     const std::lock_guard allocation(allocation_);
-    const std::uint64_t accessible = view_->accessible_bytes();
+    const std::uint64_t accessible = view_->memory().accessible_bytes();
     if (options_.read_only || (options_.dirty_limit_bytes == 0 && accessible < k_worth_watching))
         return 0;
     const std::uint64_t budget = dirty_limit_bytes();
@@ -144,11 +144,11 @@ bool engine::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
 
 result<void> engine::spill(byte_range handed_out, spilled_by whom) {
     const std::uint64_t budget = dirty_limit_bytes();
-    if (view_->accessible_bytes() <= budget) {
+    if (view_->memory().accessible_bytes() <= budget) {
         spill_pace_.looked(0, 0, budget);
         return {};
     }
-    auto found = view_->find_spillable(handed_out);
+    auto found = view_->spiller().find_spillable(handed_out);
     if (!found) {
         spill_pace_.looked(0, 0, budget);
         return {}; // the next commit will say what is wrong with memory
@@ -162,7 +162,7 @@ result<void> engine::spill(byte_range handed_out, spilled_by whom) {
         // Chunks that have moved may not move again before a checkpoint.
         if (run_ && found->chunks.size() * store_->chunk_bytes() < budget / 2) {
             REM_TRY(finish_run());
-            found = view_->find_spillable(handed_out);
+            found = view_->spiller().find_spillable(handed_out);
             if (!found)
                 return {};
         }
@@ -186,7 +186,7 @@ result<void> engine::spill_some(std::span<const std::uint64_t>& chunks, std::uin
     const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
     while (!chunks.empty() && left > end) {
         auto spilled = spill_chunk(chunks.front());
-        if (view_->has_left_homes())
+        if (view_->spiller().has_left_homes())
             owes_discard_ = true;
         if (!spilled)
             return spilled.error();
@@ -203,11 +203,11 @@ result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
             return std::optional<std::uint64_t>();
         return unexpected(why);
     };
-    auto pages = view_->pages_to_spill(chunk);
+    auto pages = view_->spiller().pages_to_spill(chunk);
     if (!pages)
         return kept(pages.why());
     if (pages->empty()) {
-        auto given_back = view_->give_back_zeros(chunk);
+        auto given_back = view_->spiller().give_back_zeros(chunk);
         return given_back ? std::optional(*given_back) : kept(given_back.why());
     }
     const bool is_stored = store_->is_stored(chunk);
@@ -216,7 +216,7 @@ result<std::optional<std::uint64_t>> engine::spill_chunk(std::uint64_t chunk) {
             (void)store_->discard_unstored(); // what was reserved in vain would keep the disk full
         return kept(room.why());
     }
-    auto spilled = view_->spill(chunk, *pages);
+    auto spilled = view_->spiller().spill(chunk, *pages);
     if (!spilled && spilled.why().code == errc::exhausted)
         return std::optional<std::uint64_t>();
     if (!spilled)
@@ -236,11 +236,11 @@ result<void> engine::reserve_to_spill(std::uint64_t chunk, const std::vector<tra
         const std::uint64_t behind = run.end() / k_page_bytes;
         for (std::uint64_t page = run.offset / k_page_bytes; page < behind;) {
             const std::uint64_t first = page;
-            while (page < behind && !view_->has_spilled(page))
+            while (page < behind && !view_->spiller().spilled().has_page(page))
                 ++page;
             if (first < page)
                 REM_TRY(store_->reserve_pages(first, page - first));
-            while (page < behind && view_->has_spilled(page))
+            while (page < behind && view_->spiller().spilled().has_page(page))
                 ++page;
         }
     }

@@ -10,9 +10,9 @@ namespace remanence::types {
 
 namespace {
 
-std::optional<alloc::block> first_block(const txn::engine& engine, const view::change_set& changes,
+std::optional<alloc::block> first_block(const txn::engine& engine, const change::change_set& changes,
                                         const alloc::block_allocator& blocks) {
-    for (const view::changed_page& page : changes.pages) {
+    for (const change::changed_page& page : changes.pages) {
         for (const format::change_range& range : changes.ranges_of(page)) {
             if (auto found = blocks.block_of(engine.base() + page.page * k_page_bytes + range.offset))
                 return found;
@@ -20,7 +20,7 @@ std::optional<alloc::block> first_block(const txn::engine& engine, const view::c
     }
     const std::uint64_t chunk_pages = engine.chunk_bytes() / k_page_bytes;
     for (const auto* chunks : {&changes.moved, &changes.fresh}) {
-        for (const view::whole_chunk& whole : *chunks) {
+        for (const change::whole_chunk& whole : *chunks) {
             for (std::uint64_t i = 0; i < chunk_pages; ++i) {
                 if (whole.checksums[i] == 0)
                     continue;
@@ -37,7 +37,8 @@ std::optional<alloc::block> first_block(const txn::engine& engine, const view::c
 
 } // namespace
 
-std::string root_of_first(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks) {
+std::string root_of_first(txn::engine& engine, const change::change_set& changes,
+                          const alloc::block_allocator& blocks) {
     const auto block = first_block(engine, changes, blocks);
     if (!block)
         return {};

@@ -1,9 +1,9 @@
-// Where changes lie, for messages about them. May use: base, format, view, alloc, txn.
+// Where changes lie, for messages about them. May use: base, format, change, alloc, txn.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "change/change_set.hpp"
 #include "txn/engine.hpp"
-#include "view/memory_view.hpp"
 
 #include <string>
 
@@ -11,6 +11,6 @@ namespace remanence::types {
 
 /// Of the first change in a block that is in use: "below the root "x" of type T"; empty when it lies in none, or no root
 /// reaches it. Complexity: that of owner_walk.
-std::string root_of_first(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks);
+std::string root_of_first(txn::engine& engine, const change::change_set& changes, const alloc::block_allocator& blocks);
 
 } // namespace remanence::types

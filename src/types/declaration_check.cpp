@@ -67,18 +67,18 @@ std::string place_of(txn::engine& engine, const alloc::block_allocator& blocks, 
 
 } // namespace
 
-result<void> refuse_unannounced(txn::engine& engine, const view::change_set& missed,
+result<void> refuse_unannounced(txn::engine& engine, const change::change_set& missed,
                                 const alloc::block_allocator& blocks) {
     search found(engine, blocks);
     const std::uint64_t chunk_pages = engine.chunk_bytes() / k_page_bytes;
-    for (const view::whole_chunk& fresh : missed.fresh) {
+    for (const change::whole_chunk& fresh : missed.fresh) {
         for (std::uint64_t i = 0; i < chunk_pages; ++i) {
             // Never committed, so all of the page is new; but only what is not zero was written.
             if (fresh.checksums[i] != 0)
                 found.look_at_nonzero((fresh.chunk * chunk_pages + i) * k_page_bytes);
         }
     }
-    for (const view::changed_page& page : missed.pages) {
+    for (const change::changed_page& page : missed.pages) {
         for (const format::change_range& range : missed.ranges_of(page))
             found.look_at({page.page * k_page_bytes + range.offset, range.bytes});
     }

@@ -1,4 +1,4 @@
-// What a declared section changed without announcing it: named, and refused. May use: base, os, format, view, alloc, txn.
+// What a declared section changed without announcing it: named, and refused. May use: base, os, format, change, alloc, txn.
 //
 //  D1  Words that lie in no block do not count: nobody reads them. A destructor writes into what is then freed.
 //  D2  What the allocator keeps for itself counts: it announces all of it.
@@ -6,14 +6,14 @@
 
 #include "alloc/block_allocator.hpp"
 #include "base/result.hpp"
+#include "change/change_set.hpp"
 #include "txn/engine.hpp"
-#include "view/memory_view.hpp"
 
 namespace remanence::types {
 
 /// errc::undeclared_change, naming the first such word, its block, root and type, if there is one. `missed`: what was
 /// changed and not announced. O(changed words); with such a word O(blocks).
-result<void> refuse_unannounced(txn::engine& engine, const view::change_set& missed,
+result<void> refuse_unannounced(txn::engine& engine, const change::change_set& missed,
                                 const alloc::block_allocator& blocks);
 
 } // namespace remanence::types

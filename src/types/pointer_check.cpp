@@ -129,17 +129,17 @@ public:
     checker(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at)
         : engine_(engine), blocks_(blocks), outside_(engine, heap_at, false) {}
 
-    result<void> run(const view::change_set& changes) {
+    result<void> run(const change::change_set& changes) {
         const std::uint64_t chunk_pages = engine_.chunk_bytes() / k_page_bytes;
         for (const auto* chunks : {&changes.fresh, &changes.moved}) {
-            for (const view::whole_chunk& whole : *chunks) {
+            for (const change::whole_chunk& whole : *chunks) {
                 for (std::uint64_t i = 0; i < chunk_pages; ++i) {
                     if (whole.checksums[i] != 0)
                         scan((whole.chunk * chunk_pages + i) * k_page_bytes, k_page_bytes);
                 }
             }
         }
-        for (const view::changed_page& page : changes.pages) {
+        for (const change::changed_page& page : changes.pages) {
             for (const format::change_range& range : changes.ranges_of(page))
                 scan(page.page * k_page_bytes + range.offset, range.bytes);
         }
@@ -250,8 +250,8 @@ bool checks_pointers() {
 #endif
 }
 
-result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
-                            const heap_finder& heap_at) {
+result<void> check_pointers(txn::engine& engine, const change::change_set& changes,
+                            const alloc::block_allocator& blocks, const heap_finder& heap_at) {
     return checker(engine, blocks, heap_at).run(changes);
 }
 

@@ -1,5 +1,5 @@
 // The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a
-// heap would be broken for every later process, and often is only noticed there. May use: base, os, format, view,
+// heap would be broken for every later process, and often is only noticed there. May use: base, os, format, change,
 // alloc, txn.
 //
 // Of commits, in builds without NDEBUG and with REMANENCE_CHECK_POINTERS; of a whole heap, when somebody asks. It guesses: a
@@ -24,8 +24,8 @@
 
 #include "alloc/block_allocator.hpp"
 #include "base/result.hpp"
+#include "change/change_set.hpp"
 #include "txn/engine.hpp"
-#include "view/memory_view.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +44,8 @@ using heap_finder = std::function<std::string(const void*)>;
 /// errc::foreign_pointer when the commit would store one. The message names the first by root, type and offset, what it
 /// points to, what to do, and how many there are. To be called with the allocation lock held.
 /// Complexity: O(changed bytes); reads /proc/self/maps at most once. On a find also a walk from the roots, O(heap).
-result<void> check_pointers(txn::engine& engine, const view::change_set& changes, const alloc::block_allocator& blocks,
-                            const heap_finder& heap_at);
+result<void> check_pointers(txn::engine& engine, const change::change_set& changes,
+                            const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
 /// Refuses as check_pointers() does, in any build and without a guess. `places` in the heap are those where an allocator of no
 /// heap was made, or asked for memory: P5. It is one if the word there is null and a word near it, an address or a distance

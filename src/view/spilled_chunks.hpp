@@ -1,5 +1,11 @@
-// What is known of the chunks that were spilled. May use: base.
+// Chunks whose memory was written to the file before any commit, and what their homes have: the store holds these for them.
+// May use: base, change, store.
+//
+// Written by chunk_spiller alone, and at the end of a round; the collector and the mover read it.
 #pragma once
+
+#include "change/change_set.hpp"
+#include "store/heap_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,27 +19,33 @@ class spilled_chunks {
 public:
     using checksums = std::vector<std::uint32_t>; // one for each page as its home has it; 0: a hole
 
+    explicit spilled_chunks(store::heap_file& store) : store_(store) {}
+
     [[nodiscard]] bool is_empty() const { return all_.empty(); }
+    [[nodiscard]] bool contains(std::uint64_t chunk) const { return all_.contains(chunk); }
+    /// Returns null for a chunk that was not spilled.
     [[nodiscard]] const checksums* find(std::uint64_t chunk) const {
         const auto found = all_.find(chunk);
         return found == all_.end() ? nullptr : &found->second;
     }
-    void insert(std::uint64_t chunk, const checksums& sums) { all_.emplace(chunk, sums); }
+    /// Whether the page's home has bytes that were spilled, so that there is room for others.
+    [[nodiscard]] bool has_page(std::uint64_t page) const;
+    [[nodiscard]] std::vector<std::uint64_t> chunks() const;
+    /// Returns the chunk as its home has it: zeros, if it was not spilled.
+    [[nodiscard]] change::whole_chunk as_at_home(std::uint64_t chunk) const;
+    /// Adds those of which no page is among the changes already, since none was written after they were spilled.
+    void add_to(change::change_set& changes) const;
+
+    /// Makes the store hold the chunk's home, from now on. False, and nothing done: it cannot.
+    bool hold(std::uint64_t chunk, const checksums& sums);
     void replace(std::uint64_t chunk, checksums&& sums) noexcept { all_.find(chunk)->second = std::move(sums); }
-    void erase(std::uint64_t chunk) noexcept { all_.erase(chunk); }
-    template <class P>
-    void erase_if(const P& is_gone) noexcept {
-        std::erase_if(all_, [&](const auto& each) { return is_gone(each.first); });
-    }
-    [[nodiscard]] const std::map<std::uint64_t, checksums>& all() const { return all_; }
-    [[nodiscard]] std::vector<std::uint64_t> chunks() const {
-        std::vector<std::uint64_t> found;
-        for (const auto& [chunk, sums] : all_)
-            found.push_back(chunk);
-        return found;
-    }
+    /// Its home holds nothing of use any more.
+    void release(std::uint64_t chunk) noexcept;
+    /// All are committed: the store has them for good.
+    void forget_committed() noexcept;
 
 private:
+    store::heap_file& store_;
     std::map<std::uint64_t, checksums> all_;
 };
 

@@ -53,7 +53,7 @@ inline std::string name_of(std::uint64_t number) {
 }
 
 /// The same changes to both, of any kind, by what `seed` says.
-inline void change(containers& all, model& expected, std::uint64_t seed) {
+inline void change_all(containers& all, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 30; ++i) {
         const std::uint64_t number = random() % 400;
@@ -175,7 +175,7 @@ TEST(declared_btrees, are_whole_after_a_crash) {
                   auto* h = new heap(heap::open_existing(dir / "h", small_heap())); // never closed
                   model unused;
                   for (std::uint64_t seed = 1; seed <= k_sections; ++seed)
-                      h->write(declared, [&] { change(*h->find_root<containers>("all"), unused, seed); });
+                      h->write(declared, [&] { change_all(*h->find_root<containers>("all"), unused, seed); });
                   return std::string("used");
               }),
               "used");
@@ -186,7 +186,7 @@ TEST(declared_btrees, are_whole_after_a_crash) {
     heap again = heap::create(other / "h", small_heap()); // not opened before the child, which would have it as well
     auto& repeated = again.root<containers>("all");
     for (std::uint64_t seed = 1; seed <= k_sections; ++seed)
-        again.write([&] { change(repeated, expected, seed); });
+        again.write([&] { change_all(repeated, expected, seed); });
     EXPECT_TRUE(has_all(*h.find_root<containers>("all"), expected));
     EXPECT_TRUE(h.verify().clean());
 }

@@ -11,7 +11,7 @@
 namespace remanence::test {
 
 /// `Subject` has the type of a root `containers`, and of a `model` with the same in std containers. In its namespace are
-/// change(containers&, model&, seed), which makes the same changes to both, of any kind; has_all(containers, model), whether
+/// change_all(containers&, model&, seed), which makes the same changes to both, of any kind; has_all(containers, model), whether
 /// both hold the same and all is well; and are_large(containers), whether there was enough to do.
 template <class Subject>
 class declared_containers : public testing::Test {};
@@ -24,7 +24,7 @@ TYPED_TEST_P(declared_containers, announce_all_that_they_change) {
     auto& all = h.root<typename TypeParam::containers>("all");
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const std::uint64_t version = h.version();
-        h.write(declared, [&] { change(all, expected, seed); }); // builds with assertions refuse what was not announced
+        h.write(declared, [&] { change_all(all, expected, seed); }); // builds with assertions refuse what was not announced
         ASSERT_EQ(h.version(), version + 1);
         h.rollback(); // takes back what was not in the commit
         ASSERT_TRUE(has_all(all, expected)) << "section " << seed;
@@ -39,12 +39,12 @@ TYPED_TEST_P(declared_containers, that_throw_are_as_before) {
     heap h = heap::create(dir / "h", small_heap());
     auto& all = h.root<typename TypeParam::containers>("all");
     for (std::uint64_t seed = 1; seed <= 50; ++seed)
-        h.write([&] { change(all, expected, seed); });
+        h.write([&] { change_all(all, expected, seed); });
     for (std::uint64_t seed = 51; seed <= 80; ++seed) {
         typename TypeParam::model lost = expected;
         EXPECT_THROW(h.write(declared,
                              [&] {
-                                 change(all, lost, seed);
+                                 change_all(all, lost, seed);
                                  throw std::runtime_error("stop");
                              }),
                      std::runtime_error);

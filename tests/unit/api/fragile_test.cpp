@@ -487,7 +487,7 @@ struct model {
     std::map<std::string, std::string> table;
 };
 
-inline void change(all& here, model& expected, std::uint64_t seed) {
+inline void change_all(all& here, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 10; ++i) {
         const std::uint64_t number = random() % 200;
@@ -573,8 +573,8 @@ TEST(fragile_model, what_was_committed_survives_kills) {
             heap h = heap::open(file, small_heap());
             auto& all = h.root<fragile_elements::all>("all");
             for (std::uint64_t s = from + 1; s <= from + 25; ++s)
-                h.write([&] { change(all, here, s); });
-            change(all, here, from + 1'000'000); // not committed
+                h.write([&] { change_all(all, here, s); });
+            change_all(all, here, from + 1'000'000); // not committed
             ::raise(SIGKILL);
             return "still alive";
         });
@@ -588,7 +588,7 @@ TEST(fragile_model, what_was_committed_survives_kills) {
                 scratch.tree.emplace(key, value);
             for (const auto& [key, value] : before.table)
                 scratch.table.emplace(key, value);
-            change(scratch, expected, ++seed);
+            change_all(scratch, expected, ++seed);
             ASSERT_TRUE(has_all(scratch, expected));
         }
         heap h = heap::open_existing(file, small_heap());

@@ -40,7 +40,7 @@ struct no_address {
 static_assert(is_position_independent_v<no_address>);
 
 /// The same changes to both, of any kind, by what `seed` says.
-inline void change(containers& all, model& expected, std::uint64_t seed) {
+inline void change_all(containers& all, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 30; ++i) {
         const std::uint64_t number = random() % 400;
@@ -167,7 +167,7 @@ TEST(declared_hash, are_whole_after_a_crash_with_the_same_order) {
         declared_hash::model expected;
         auto& all = *h->find_root<declared_hash::containers>("all");
         for (std::uint64_t seed = 1; seed <= 50; ++seed)
-            h->write(declared, [&] { change(all, expected, seed); });
+            h->write(declared, [&] { change_all(all, expected, seed); });
         return has_all(all, expected) ? in_order(all.numbers) : std::string("a difference");
     });
     heap h = heap::open_existing(dir / "h", small_heap());

@@ -27,7 +27,7 @@ struct model {
 };
 
 /// The same changes to both, of any kind, by what `seed` says.
-inline void change(containers& all, model& expected, std::uint64_t seed) {
+inline void change_all(containers& all, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 30; ++i) {
         const std::string key = std::to_string(random() % 1000);
@@ -109,7 +109,7 @@ TEST(declared_packed_maps, are_whole_after_a_crash_and_at_another_address) {
         declared_packed::model in_child;
         auto& all = *h->find_root<declared_packed::containers>("all");
         for (std::uint64_t seed = 1; seed <= 50; ++seed)
-            h->write(declared, [&] { change(all, in_child, seed); });
+            h->write(declared, [&] { change_all(all, in_child, seed); });
         return has_all(all, in_child) ? std::string("as expected") : std::string("a difference");
     });
     EXPECT_EQ(said, "as expected");
@@ -117,7 +117,7 @@ TEST(declared_packed_maps, are_whole_after_a_crash_and_at_another_address) {
         heap volatile_one = heap::create(dir / "other", small_heap());
         auto& all = volatile_one.root<declared_packed::containers>("all");
         for (std::uint64_t seed = 1; seed <= 50; ++seed)
-            volatile_one.write([&] { change(all, expected, seed); });
+            volatile_one.write([&] { change_all(all, expected, seed); });
     }
     heap h = heap::open_existing(dir / "h", small_heap());
     EXPECT_EQ(h.stats().recovered_commits, 50U);

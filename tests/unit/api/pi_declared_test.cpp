@@ -38,7 +38,7 @@ struct model {
 };
 
 /// The same changes to both.
-inline void change(all& here, model& expected, std::uint64_t seed) {
+inline void change_all(all& here, model& expected, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     if (seed == 1) {
         here.plain.resize(5'000, 1);
@@ -195,7 +195,7 @@ TEST(declared_pi, read_the_same_where_the_bytes_of_the_heap_are_elsewhere) {
     heap h = heap::create(dir / "h", small_heap());
     auto& here = h.root<declared_pi::all>("all");
     for (std::uint64_t seed = 1; seed <= 100; ++seed)
-        h.write([&] { change(here, expected, seed); });
+        h.write([&] { change_all(here, expected, seed); });
     for (int i = 0; i < 3; ++i) {
         const heap_bytes_elsewhere copy(h);
         const declared_pi::all& there = copy.at(here);

@@ -37,7 +37,7 @@ protected:
                                .tracker = GetParam(),
                                .on_progress = [this](auto...) { ++reports_; }};
         if (checks) {
-            options.inspect = [](engine&, const view::change_set&, const alloc::block_allocator&) {
+            options.inspect = [](engine&, const change::change_set&, const alloc::block_allocator&) {
                 return fail(errc::foreign_pointer, "refused");
             };
         }

@@ -22,7 +22,7 @@ protected:
         put(page, at, value);
     }
     change_set collect_announced() {
-        auto changes = view_->collect_announced(nothing_is_unused);
+        auto changes = view_->collector().collect_announced(nothing_is_unused);
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
@@ -77,7 +77,7 @@ TEST_P(announced_changes, alone_are_committed_and_others_are_found_later) {
             (void)collect_announced();
             break;
         case 5: // as debug builds look for what was not announced
-            (void)view_->collect_unannounced(nothing_is_unused);
+            (void)view_->collector().collect_unannounced(nothing_is_unused);
             break;
         case 6:
             ASSERT_NO_FATAL_FAILURE(commit());
@@ -125,19 +125,19 @@ TEST_P(announced_changes, that_are_none_cost_no_record) {
 }
 
 TEST_P(announced_changes, behind_the_accessible_memory_are_none) {
-    ASSERT_TRUE(view_->announce(view_->accessible_bytes() - k_page_bytes, 16 * k_page_bytes));
+    ASSERT_TRUE(view_->announce(view_->memory().accessible_bytes() - k_page_bytes, 16 * k_page_bytes));
     EXPECT_TRUE(collect_announced().empty());
 }
 
 TEST_P(announced_changes, end_the_promise_that_their_pages_stay_in_memory) {
     const auto is_spillable = [&] {
-        auto found = view_->find_spillable({});
+        auto found = view_->spiller().find_spillable({});
         EXPECT_TRUE(found);
         return std::ranges::count(found->chunks, 3U) != 0;
     };
     ASSERT_TRUE(store_->add_regions(k_bytes));
     put(3 * k_chunk_pages, 0, 1);
-    view_->keep_in_memory(3 * k_chunk, 8);
+    view_->spiller().keep_in_memory(3 * k_chunk, 8);
     EXPECT_FALSE(is_spillable());
     put_announced(1, 0, 1);
     ASSERT_NO_FATAL_FAILURE(commit_announced());
@@ -151,7 +151,7 @@ TEST_P(announced_changes, are_told_from_others) {
     put_announced(1, 8, 2);
     put(70, 8, 2);
     put(71, 8, 2);
-    auto others = view_->collect_unannounced(nothing_is_unused);
+    auto others = view_->collector().collect_unannounced(nothing_is_unused);
     ASSERT_TRUE(others);
     ASSERT_EQ(others->pages.size(), 2U);
     EXPECT_EQ(others->pages[0].page, 70U);
@@ -203,57 +203,6 @@ TEST_P(announced_changes, settling_beside_others_gives_back_what_equals_its_twin
 }
 
 INSTANTIATE_TEST_SUITE_P(trackers, announced_changes, k_all_trackers, name_of_tracker);
-
-TEST(announced_pages, are_all_there_once_and_in_order) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
-    for (int round = 0; round < 20; ++round) {
-        announced_pages pages;
-        std::set<std::uint64_t> expected;
-        const std::uint64_t span = 1 + random() % 20'000;
-        for (std::uint64_t i = random() % 10'000; i > 0; --i) {
-            const std::uint64_t offset = random() % (span * k_page_bytes);
-            const std::uint64_t bytes = 1 + random() % (random() % 8 == 0 ? 20 * k_page_bytes : 200);
-            const bool is_known = !pages.add(offset, bytes);
-            for (std::uint64_t page = offset / k_page_bytes; page <= (offset + bytes - 1) / k_page_bytes; ++page) {
-                const bool is_new = expected.insert(page).second;
-                EXPECT_FALSE(is_new && is_known) << page;
-            }
-        }
-        std::set<std::uint64_t> found;
-        std::uint64_t last_end = 0;
-        for (const track::page_run& run : pages.runs()) {
-            EXPECT_TRUE(found.empty() || run.offset > last_end) << "runs touch, or are out of order";
-            last_end = run.end();
-            for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page)
-                found.insert(page);
-        }
-        EXPECT_EQ(found, expected);
-    }
-}
-
-TEST(announced_pages, announced_over_and_over_take_no_more_room) {
-    announced_pages pages;
-    std::size_t notes = 0;
-    for (int i = 0; i < 100'000; ++i) {
-        for (const unsigned page : {7U, 8U, 7U + 64U}) // two of them share a place among the recent ones
-            notes += pages.add(page * k_page_bytes, 8) ? 1U : 0U;
-    }
-    EXPECT_GT(notes, 100'000U);
-    EXPECT_EQ(pages.runs().size(), 2U);
-    EXPECT_LT(pages.runs().capacity(), 5000U);
-}
-
-TEST(announced_pages, what_is_left_without_some) {
-    using runs = std::vector<track::page_run>;
-    const runs all{{0, 4096}, {8192, 40960}, {61440, 4096}};
-    EXPECT_EQ(without(all, {}), all);
-    EXPECT_EQ(without({}, all), runs{});
-    EXPECT_EQ(without(all, all), runs{});
-    EXPECT_EQ(without(all, {{4096, 8192}, {16384, 4096}, {45056, 20480}}),
-              (runs{{0, 4096}, {12288, 4096}, {20480, 24576}}));
-}
 
 } // namespace
 } // namespace remanence::view

@@ -31,7 +31,7 @@ protected:
         auto opened = view::memory_view::open(*store_, std::move(*place), {.tracker = GetParam(), .stretches_max = 1});
         ASSERT_TRUE(opened) << opened.why().message;
         view_ = std::move(*opened);
-        ASSERT_TRUE(view_->make_accessible(k_bytes));
+        ASSERT_TRUE(view_->memory().make_accessible(k_bytes));
         (void)collect(); // what a tracker wrote to prepare its mappings
     }
     static std::uint64_t page_of(std::uint64_t chunk) { return chunk * k_chunk_pages; }
@@ -79,7 +79,7 @@ TEST_P(view_of_stretches, a_rollback_does_not_show_what_lies_in_the_hole) {
 TEST_P(view_of_stretches, nor_does_an_unused_chunk) {
     put(page_of(4), 0, 1);
     leave_bytes_in_the_hole_of(4);
-    ASSERT_TRUE(view_->collect([](std::uint64_t) { return true; }));
+    ASSERT_TRUE(view_->collector().collect([](std::uint64_t) { return true; }));
     EXPECT_EQ(first_byte_of(4), std::byte{0});
 }
 
@@ -87,11 +87,11 @@ TEST_P(view_of_stretches, nor_do_zeros_that_would_give_their_memory_back) {
     put(page_of(4), 0, 1);
     leave_bytes_in_the_hole_of(4);
     put(page_of(4), 0, 0);
-    ASSERT_TRUE(view_->find_spillable({}));
-    auto pages = view_->pages_to_spill(4);
+    ASSERT_TRUE(view_->spiller().find_spillable({}));
+    auto pages = view_->spiller().pages_to_spill(4);
     ASSERT_TRUE(pages);
     EXPECT_TRUE(pages->empty());
-    ASSERT_TRUE(view_->give_back_zeros(4));
+    ASSERT_TRUE(view_->spiller().give_back_zeros(4));
     EXPECT_EQ(first_byte_of(4), std::byte{0});
 }
 
@@ -142,19 +142,19 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
             committed = now;
             break;
         case 2: { // a chunk in a gap is spilled, perhaps written again, and gone with the next rollback
-            auto spillable = view_->find_spillable({});
+            auto spillable = view_->spiller().find_spillable({});
             ASSERT_TRUE(spillable);
             for (const std::uint64_t chunk : spillable->chunks) {
                 if (store_->is_stored(chunk))
                     continue;
                 ASSERT_TRUE(store_->add_regions((chunk + 1) * k_chunk));
-                auto pages = view_->pages_to_spill(chunk);
+                auto pages = view_->spiller().pages_to_spill(chunk);
                 ASSERT_TRUE(pages);
                 if (pages->empty()) {
-                    ASSERT_TRUE(view_->give_back_zeros(chunk));
+                    ASSERT_TRUE(view_->spiller().give_back_zeros(chunk));
                     continue;
                 }
-                auto spilled = view_->spill(chunk, *pages);
+                auto spilled = view_->spiller().spill(chunk, *pages);
                 ASSERT_TRUE(spilled) << spilled.why().message;
                 if (*spilled != 0)
                     ++spills;

@@ -13,7 +13,7 @@ namespace {
 class frozen_twins : public view_with_tracker {
 protected:
     void freeze() {
-        auto pages = view_->freeze();
+        auto pages = view_->settler().freeze();
         ASSERT_TRUE(pages) << pages.why().message;
         ASSERT_TRUE(store_->confirm());
         auto composed = store_->compose(*pages, {++version_, 1, {1, {}}, false, format::k_log_header_bytes});
@@ -24,7 +24,7 @@ protected:
     void thaw() {
         ASSERT_TRUE(begun_->carry_out());
         store_->adopt(*begun_);
-        view_->thaw();
+        view_->settler().thaw();
         begun_.reset();
     }
     void expect_in_the_file(const std::vector<std::byte>& committed) {
@@ -63,7 +63,7 @@ TEST_P(frozen_twins, are_committed_content_beside_newer_twins_and_after_rollback
         default:
             commit();
             committed = now;
-            ASSERT_TRUE(view_->settle_some(commit_scope::everything, 1 + random() % 40));
+            ASSERT_TRUE(view_->settler().settle_some(commit_scope::everything, 1 + random() % 40));
             ASSERT_EQ(memory(), committed) << "round " << round;
         }
         const auto before = memory();
@@ -91,14 +91,14 @@ TEST_P(frozen_twins, count_until_the_image_has_them) {
     put(0, 7, 2);
     put(1, 7, 2);
     commit();
-    EXPECT_EQ(view_->twin_bytes(), 2 * k_page_bytes);
+    EXPECT_EQ(view_->committed().twin_bytes(), 2 * k_page_bytes);
     freeze();
-    EXPECT_EQ(view_->twin_bytes(), 2 * k_page_bytes);
+    EXPECT_EQ(view_->committed().twin_bytes(), 2 * k_page_bytes);
     put(0, 7, 3);
     commit();
-    EXPECT_EQ(view_->twin_bytes(), 3 * k_page_bytes);
+    EXPECT_EQ(view_->committed().twin_bytes(), 3 * k_page_bytes);
     thaw();
-    EXPECT_EQ(view_->twin_bytes(), k_page_bytes);
+    EXPECT_EQ(view_->committed().twin_bytes(), k_page_bytes);
 }
 
 // The tracker would report them again and again, where it goes by private copies.
@@ -110,13 +110,13 @@ TEST_P(frozen_twins, leave_no_private_copies_behind_once_settled) {
     thaw();
     put(5, 9, 1);
     commit();
-    ASSERT_TRUE(view_->settle_some(commit_scope::everything, 10 * k_chunk_pages));
+    ASSERT_TRUE(view_->settler().settle_some(commit_scope::everything, 10 * k_chunk_pages));
     for (std::uint64_t page = k_chunk_pages; page < 2 * k_chunk_pages; ++page)
         put(page, 8, 2);
     commit();
     freeze();
     thaw();
-    ASSERT_TRUE(view_->settle_some(commit_scope::declared, 10 * k_chunk_pages));
+    ASSERT_TRUE(view_->settler().settle_some(commit_scope::declared, 10 * k_chunk_pages));
     const auto committed = memory();
     std::vector<track::page_run> copies;
     auto all = track::private_copies::create(base());

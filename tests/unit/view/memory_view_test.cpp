@@ -88,7 +88,7 @@ TEST_P(memory_view, an_unused_chunk_is_no_change_and_reads_as_committed) {
         const std::vector<std::byte> committed = memory();
         for (std::uint64_t page = 0; page < 3 * k_chunk_pages; ++page) // two stored chunks, and one that is not
             put(page, 9, static_cast<std::uint8_t>(page + 3));
-        auto changes = view_->collect([](std::uint64_t page) { return page != 1; });
+        auto changes = view_->collector().collect([](std::uint64_t page) { return page != 1; });
         ASSERT_TRUE(changes);
         EXPECT_EQ(changes->pages.size(), k_chunk_pages) << "all of the chunk that page 1 is in";
         EXPECT_TRUE(changes->fresh.empty());
@@ -107,7 +107,7 @@ TEST_P(memory_view, an_unused_chunk_with_content_that_only_twins_have_is_a_chang
     put(0, 7, 2);
     commit(); // a twin
     put(0, 7, 3);
-    auto changes = view_->collect([](std::uint64_t) { return true; });
+    auto changes = view_->collector().collect([](std::uint64_t) { return true; });
     ASSERT_TRUE(changes);
     EXPECT_EQ(changes->pages.size(), 1U);
     ASSERT_TRUE(view_->rollback());
@@ -118,7 +118,7 @@ TEST_P(memory_view, an_unused_chunk_with_content_that_only_twins_have_is_a_chang
 TEST_P(memory_view, more_unused_chunks_than_may_lie_scattered_are_changes_until_the_view_settles) {
     constexpr std::uint64_t k_scattered_max = 4096;
     constexpr std::uint64_t k_count = k_scattered_max + 10;
-    ASSERT_TRUE(view_->make_accessible(k_count * k_chunk));
+    ASSERT_TRUE(view_->memory().make_accessible(k_count * k_chunk));
     const auto touch_all = [&](std::uint8_t value) {
         for (std::uint64_t chunk = 0; chunk < k_count; ++chunk)
             put(chunk * k_chunk_pages, 0, value);
@@ -127,7 +127,7 @@ TEST_P(memory_view, more_unused_chunks_than_may_lie_scattered_are_changes_until_
     touch_all(1);
     ASSERT_NO_FATAL_FAILURE(commit());
     touch_all(2);
-    auto changes = view_->collect(all_are_unused);
+    auto changes = view_->collector().collect(all_are_unused);
     ASSERT_TRUE(changes) << changes.why().message;
     EXPECT_EQ(changes->pages.size(), k_count - k_scattered_max);
     make_durable(std::move(*changes));
@@ -135,7 +135,7 @@ TEST_P(memory_view, more_unused_chunks_than_may_lie_scattered_are_changes_until_
         ASSERT_EQ(base()[chunk * k_chunk], std::byte(chunk < k_scattered_max ? 1 : 2)) << chunk;
     ASSERT_NO_FATAL_FAILURE(checkpoint(true));
     touch_all(3);
-    changes = view_->collect(all_are_unused);
+    changes = view_->collector().collect(all_are_unused);
     ASSERT_TRUE(changes) << changes.why().message;
     EXPECT_TRUE(changes->empty());
 }
@@ -208,7 +208,7 @@ TEST_P(memory_view, settling_gives_memory_back_and_shows_the_same) {
     commit();
     for (int round = 0; round < 3; ++round) {
         checkpoint(true);
-        EXPECT_EQ(view_->twin_bytes(), 0U);
+        EXPECT_EQ(view_->committed().twin_bytes(), 0U);
         ASSERT_EQ(memory(), before);
         EXPECT_TRUE(collect().empty());
     }
@@ -229,7 +229,7 @@ TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
     put(0, 0, 2);
     put(1, 0, 2);
     for (int attempt = 0; attempt < 2; ++attempt) {
-        auto changes = view_->collect(nothing_is_unused);
+        auto changes = view_->collector().collect(nothing_is_unused);
         ASSERT_FALSE(changes);
         EXPECT_EQ(changes.why().code, errc::corrupt);
         EXPECT_EQ(changes.why().offset, home);
@@ -267,17 +267,17 @@ TEST_P(memory_view, rewriting_the_same_bytes_does_not_gather_memory) {
 }
 
 TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is_in_the_way) {
-    auto blocker = os::reservation::at(reinterpret_cast<std::uint64_t>(base()) + view_->reserved_bytes(), MiB);
+    auto blocker = os::reservation::at(reinterpret_cast<std::uint64_t>(base()) + view_->memory().reserved_bytes(), MiB);
     ASSERT_TRUE(blocker);
-    ASSERT_TRUE(view_->make_accessible(view_->reserved_bytes()));
-    auto more = view_->make_accessible(view_->reserved_bytes() + 1);
+    ASSERT_TRUE(view_->memory().make_accessible(view_->memory().reserved_bytes()));
+    auto more = view_->memory().make_accessible(view_->memory().reserved_bytes() + 1);
     ASSERT_FALSE(more);
     EXPECT_EQ(more.why().code, errc::exhausted);
     EXPECT_NE(more.why().message.find(store::k_path), std::string::npos);
     put(0, 0, 1);
     commit();
     blocker = os::reservation::at_random(MiB);
-    EXPECT_TRUE(view_->make_accessible(256 * MiB + 1));
+    EXPECT_TRUE(view_->memory().make_accessible(256 * MiB + 1));
     EXPECT_EQ(collect().pages.size(), 0U);
 }
 
@@ -286,26 +286,26 @@ TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spille
     ASSERT_TRUE(store_->add_regions(k_bytes));
     for (std::uint64_t page = 0; page < 8 * k_chunk_pages; ++page)
         put(page, 0, 1);
-    ASSERT_TRUE(view_->find_spillable({}));
+    ASSERT_TRUE(view_->spiller().find_spillable({}));
     const auto spill = [&](std::uint64_t chunk) {
-        auto pages = view_->pages_to_spill(chunk);
+        auto pages = view_->spiller().pages_to_spill(chunk);
         ASSERT_TRUE(pages);
-        auto bytes = view_->spill(chunk, *pages);
+        auto bytes = view_->spiller().spill(chunk, *pages);
         ASSERT_TRUE(bytes);
         EXPECT_EQ(*bytes, k_chunk);
     };
     spill(3);
-    EXPECT_FALSE(view_->has_left_homes());
+    EXPECT_FALSE(view_->spiller().has_left_homes());
     const auto is_unused = [](std::uint64_t page) {
         if (page / k_chunk_pages == 5)
             throw std::bad_alloc();
         return page / k_chunk_pages == 3;
     };
-    EXPECT_THROW((void)view_->collect(is_unused), std::bad_alloc);
-    EXPECT_FALSE(view_->has_spilled());
+    EXPECT_THROW((void)view_->collector().collect(is_unused), std::bad_alloc);
+    EXPECT_FALSE(!view_->spiller().spilled().is_empty());
     spill(5);
-    EXPECT_TRUE(view_->has_left_homes());
-    EXPECT_FALSE(view_->has_left_homes());
+    EXPECT_TRUE(view_->spiller().has_left_homes());
+    EXPECT_FALSE(view_->spiller().has_left_homes());
 }
 
 // Whether or not somebody has asked for changes meanwhile.
@@ -315,17 +315,17 @@ TEST_P(memory_view, what_is_written_to_zeros_that_gave_their_memory_back_is_foun
         put(page, 0, 1);
         EXPECT_FALSE(are_known && collect().empty());
         put(page, 0, 0);
-        ASSERT_TRUE(view_->find_spillable({}));
-        auto given_back = view_->give_back_zeros(page / k_chunk_pages);
+        ASSERT_TRUE(view_->spiller().find_spillable({}));
+        auto given_back = view_->spiller().give_back_zeros(page / k_chunk_pages);
         ASSERT_TRUE(given_back) << given_back.why().message;
         EXPECT_GE(*given_back, k_page_bytes); // of a huge page, all
-        given_back = view_->give_back_zeros(page / k_chunk_pages);
+        given_back = view_->spiller().give_back_zeros(page / k_chunk_pages);
         ASSERT_TRUE(given_back);
         EXPECT_EQ(*given_back, 0U);
         EXPECT_TRUE(collect().empty());
         put(page, 7, 2);
         auto changes = collect();
-        view_->make_checksums(changes);
+        view_->collector().make_checksums(changes);
         ASSERT_EQ(changes.fresh.size(), 1U);
         EXPECT_EQ(changes.fresh[0].chunk, page / k_chunk_pages);
         EXPECT_EQ(changes.fresh[0].checksums[0], page_checksum({base() + page * k_page_bytes, k_page_bytes}));
@@ -344,9 +344,9 @@ TEST_P(memory_view, zeros_keep_their_memory_where_the_file_has_something_else) {
     put(3 * k_chunk_pages + 1, 0, 1); // and of a chunk, part of which is not zeros
     put(4 * k_chunk_pages, 0, 0);
     put(4 * k_chunk_pages + 1, 0, 1);
-    ASSERT_TRUE(view_->find_spillable({}));
+    ASSERT_TRUE(view_->spiller().find_spillable({}));
     for (const std::uint64_t chunk : {0U, 1U, 3U, 4U}) {
-        auto given_back = view_->give_back_zeros(chunk);
+        auto given_back = view_->spiller().give_back_zeros(chunk);
         ASSERT_TRUE(given_back);
         EXPECT_EQ(*given_back, 0U) << chunk;
     }
@@ -393,17 +393,17 @@ void memory_view_of_many_runs::open_with(std::uint64_t exceptions) {
 TEST_P(memory_view_of_many_runs, nothing_is_to_be_spilled_to_where_it_cannot_move) {
     open_with(8190);
     base()[k_chunk] = std::byte{1};
-    ASSERT_TRUE(view_->find_spillable({}));
-    auto pages = view_->pages_to_spill(1);
+    ASSERT_TRUE(view_->spiller().find_spillable({}));
+    auto pages = view_->spiller().pages_to_spill(1);
     ASSERT_TRUE(pages);
     EXPECT_EQ(*pages, (std::vector<track::page_run>{{k_chunk, k_chunk}}));
     ASSERT_TRUE(store_->hold_early(1));
     for (const std::uint64_t chunk : {std::uint64_t{5}, k_rotten}) {
         base()[chunk * k_chunk] = std::byte{1};
-        pages = view_->pages_to_spill(chunk);
+        pages = view_->spiller().pages_to_spill(chunk);
         ASSERT_TRUE(pages);
         EXPECT_TRUE(pages->empty());
-        auto given_back = view_->give_back_zeros(chunk);
+        auto given_back = view_->spiller().give_back_zeros(chunk);
         ASSERT_TRUE(given_back);
         EXPECT_EQ(*given_back, 0U);
         EXPECT_EQ(base()[chunk * k_chunk], std::byte{1});

@@ -11,6 +11,10 @@
 #include <vector>
 
 namespace remanence::view {
+using change::change_set;
+using change::commit_scope;
+using change::fresh_contents;
+using change::whole_chunk;
 using store::k_chunk;
 using store::k_chunk_pages;
 
@@ -29,7 +33,7 @@ protected:
             GTEST_SKIP() << opened.why().message;
         ASSERT_TRUE(opened) << opened.why().message;
         view_ = std::move(*opened);
-        ASSERT_TRUE(view_->make_accessible(k_bytes));
+        ASSERT_TRUE(view_->memory().make_accessible(k_bytes));
     }
     std::byte* base() { return view_->base(); }
     std::vector<std::byte> memory() { return {base(), base() + k_bytes}; }
@@ -37,14 +41,14 @@ protected:
         base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
     }
     change_set collect() {
-        auto changes = view_->collect(nothing_is_unused, ~std::uint64_t{0}, fresh_);
+        auto changes = view_->collector().collect(nothing_is_unused, ~std::uint64_t{0}, fresh_);
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
     static bool nothing_is_unused(std::uint64_t) { return false; }
     /// All of a commit after collect().
     void make_durable(change_set changes, commit_scope scope = commit_scope::everything) {
-        view_->make_checksums(changes);
+        view_->collector().make_checksums(changes);
         for (whole_chunk& fresh : changes.fresh) {
             ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
             ASSERT_TRUE(store_->reserve_map(1));
@@ -66,13 +70,14 @@ protected:
     enum class settling { no, yes, beside_other_changes };
     void checkpoint(bool settle) { checkpoint(settle ? settling::yes : settling::no); }
     void checkpoint(settling settle) {
-        auto twins = view_->twin_pages();
+        auto twins = view_->committed().twin_pages();
         ASSERT_TRUE(store_->fold(twins));
         ASSERT_TRUE(store_->publish(++version_, 1, {1, {}}, true, format::k_log_header_bytes));
         if (settle != settling::no) {
-            ASSERT_TRUE(view_->settle(settle == settling::yes ? commit_scope::everything : commit_scope::declared));
+            ASSERT_TRUE(
+                view_->settler().settle(settle == settling::yes ? commit_scope::everything : commit_scope::declared));
         }
-        view_->drop_twins();
+        view_->settler().drop_twins();
     }
 
     static constexpr std::uint64_t k_bytes = 4 * MiB;

@@ -1,0 +1,22 @@
+// Lists of ranges of the heap. "Sorted" means by offset, and disjoint. May use: base/range.hpp.
+#pragma once
+
+#include "base/range.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence {
+
+/// Sorts the ranges, and joins those that touch or overlap.
+void sort_and_merge(std::vector<heap_range>& ranges);
+/// Returns what is in `all` and not in `some`. Both are sorted.
+std::vector<heap_range> without(const std::vector<heap_range>& all, const std::vector<heap_range>& some);
+/// Cuts the ranges at the boundaries of chunks, so that each lies in one chunk.
+std::vector<heap_range> split_at_chunks(std::span<const heap_range> ranges, std::uint64_t chunk_bytes);
+/// Returns the ranges that lie in the same chunk as `first`, which is the first of them. `split` is sorted, and split at chunks.
+std::span<const heap_range> in_same_chunk(std::span<const heap_range> split, const heap_range* first,
+                                          std::uint64_t chunk_bytes);
+
+} // namespace remanence

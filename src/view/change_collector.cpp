@@ -1,0 +1,211 @@
+#include "view/change_collector.hpp"
+
+#include "base/checksum.hpp"
+#include "base/range_list.hpp"
+#include "base/units.hpp"
+#include "os/memory.hpp"
+#include "track/private_copies.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::view {
+
+using change::change_set;
+using change::changed_page;
+using change::fresh_contents;
+using change::whole_chunk;
+
+namespace {
+
+// By one commit: more is written twice and copied in less time than it takes to write it home and to sync that before the record.
+constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
+
+} // namespace
+
+result<change_set> change_collector::collect(const page_predicate& is_unused, std::uint64_t held_back_max,
+                                             fresh_contents fresh) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    REM_TRY(spiller_.give_up_unused(is_unused));
+    auto changes = changes_in(written_.ranges(), is_unused, kept_bytes::usable,
+                              {.is_allowed = true, .held_back_max = held_back_max}, fresh);
+    if (changes)
+        spilled_.add_to(*changes);
+    return changes;
+}
+
+result<change_set> change_collector::uncommitted(const page_predicate& is_unused) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    auto changes = changes_in(written_.ranges(), is_unused, kept_bytes::usable);
+    if (changes)
+        spilled_.add_to(*changes);
+    return changes;
+}
+
+result<bool> change_collector::holds_changes(const page_predicate& is_unused) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    if (!spilled_.is_empty())
+        return true;
+    for (const heap_range& range : split_at_chunks(written_.ranges(), store_.chunk_bytes())) {
+        auto changes = changes_in({range}, is_unused, kept_bytes::usable);
+        if (!changes)
+            return changes.error();
+        if (!changes->empty())
+            return true;
+    }
+    return false;
+}
+
+result<change_set> change_collector::collect_announced(const page_predicate& is_unused, fresh_contents fresh) {
+    const std::uint64_t end = memory_.accessible_bytes();
+    const std::vector<heap_range> behind{{end, ~std::uint64_t{0} - end}};
+    return changes_in(without(announced_.ranges(), behind), is_unused, kept_bytes::not_usable, {false, 0}, fresh);
+}
+
+result<change_set> change_collector::collect_unannounced(const page_predicate& is_unused) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    return changes_in(without(written_.ranges(), announced_.ranges()), is_unused, kept_bytes::usable);
+}
+
+void change_collector::make_checksums(change_set& changes) const noexcept {
+    for (auto* const chunks : {&changes.fresh, &changes.moved}) {
+        for (whole_chunk& each : *chunks) {
+            const std::byte* page = memory_.base() + each.chunk * store_.chunk_bytes();
+            for (std::uint32_t& checksum : each.checksums) {
+                const std::span bytes(std::exchange(page, page + k_page_bytes), static_cast<std::size_t>(k_page_bytes));
+                if (checksum == whole_chunk::k_to_be_made)
+                    checksum = page_checksum_or_zero(bytes);
+            }
+        }
+    }
+}
+
+result<change_set> change_collector::changes_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused,
+                                                kept_bytes kept, moving move, fresh_contents fresh) {
+    auto used = set_unused_aside(ranges, is_unused);
+    if (!used)
+        return used.error();
+    change_set changes;
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    if (move.is_allowed)
+        REM_TRY(mover_.find(*used, move.held_back_max, changes));
+    if (changes.held_back_bytes > move.held_back_max)
+        return changes;
+    const std::size_t moved = changes.moved.size();
+    std::uint64_t stored_bytes = 0;
+    for (const heap_range& range : *used)
+        stored_bytes += store_.is_stored(range.offset / chunk_bytes) ? range.bytes : 0;
+    committed_.expect_twins(stored_bytes / k_page_bytes);
+    std::vector<heap_range> fresh_pages;
+    for (const heap_range& range : *used) {
+        const std::uint64_t chunk = range.offset / chunk_bytes;
+        if (std::ranges::binary_search(std::span(changes.moved).first(moved), chunk, {}, &whole_chunk::chunk))
+            continue;
+        if (spilled_.contains(chunk)) {
+            add_spilled_before(range, changes);
+        } else if (store_.is_stored(chunk)) {
+            REM_TRY(comparer_.compare(range, kept, changes));
+        } else {
+            for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
+                if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // else it is as it was
+                    track::append_run(fresh_pages, at, k_page_bytes);
+            }
+        }
+    }
+    REM_TRY(add_fresh(fresh_pages, fresh, changes));
+    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    std::ranges::sort(changes.fresh, {}, &whole_chunk::chunk);
+    for (const whole_chunk& each : changes.moved)
+        memory_.reserve_mapping_of(each.chunk); // accept() must not lack memory
+    return changes;
+}
+
+// What was written, without the chunks given back; split at chunks.
+result<std::vector<heap_range>> change_collector::set_unused_aside(const std::vector<heap_range>& ranges,
+                                                                   const page_predicate& is_unused) {
+    std::vector<heap_range> used;
+    std::uint64_t last = ~std::uint64_t{0};
+    bool is_given_back = false;
+    for (const heap_range& range : split_at_chunks(ranges, store_.chunk_bytes())) {
+        const std::uint64_t chunk = range.offset / store_.chunk_bytes();
+        if (chunk != last) {
+            auto given_back = give_back(chunk, is_unused);
+            if (!given_back)
+                return given_back.error();
+            is_given_back = *given_back;
+            last = chunk;
+        }
+        if (!is_given_back)
+            used.push_back(range);
+    }
+    return used;
+}
+
+// An unused chunk without twins becomes what the image has, by giving its memory back to the kernel. That is right even
+// if no commit follows: nobody reads it now, and rollback would make it the same.
+result<bool> change_collector::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
+    const std::uint64_t pages = store_.chunk_pages();
+    for (std::uint64_t page = chunk * pages; page < (chunk + 1) * pages; ++page) {
+        if (!is_unused(page) || committed_.is_newer_than_image(page))
+            return false;
+    }
+    const heap_range all = memory_.range_of(chunk);
+    if (store_.is_stored(chunk) && !memory_.maps_home(chunk)) {
+        if (!memory_.may_scatter())
+            return false;
+        memory_.note_scattered();
+        REM_TRY(memory_.map_homes(all));
+        return true;
+    }
+    if (!store_.is_stored(chunk))
+        return memory_.make_zeros(chunk);
+    REM_TRY(os::drop_pages(memory_.base() + all.offset, std::min(all.end(), memory_.accessible_bytes()) - all.offset));
+    return true;
+}
+
+// Pages of a chunk that was spilled and written again.
+void change_collector::add_spilled_before(heap_range pages, change_set& changes) const {
+    const std::uint64_t chunk = pages.offset / store_.chunk_bytes();
+    const spilled_chunks::checksums& at_home = *spilled_.find(chunk);
+    const bool is_stored = store_.is_stored(chunk);
+    std::vector<whole_chunk>& whole = is_stored ? changes.moved : changes.fresh;
+    for (std::uint64_t at = pages.offset; at < pages.end(); at += k_page_bytes) {
+        const auto page = static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes);
+        const std::span<const std::byte> bytes(memory_.base() + at, k_page_bytes);
+        const bool is_zeros = is_all_zeros(bytes);
+        if (is_zeros && at_home[page] == 0)
+            continue; // as it is
+        if (whole.empty() || whole.back().chunk != chunk)
+            whole.push_back(spilled_.as_at_home(chunk));
+        // Bytes are at the home of a fresh chunk; so that its zeros are written, they have a checksum.
+        whole.back().checksums[page] = is_zeros && is_stored ? 0 : page_checksum(bytes);
+        whole.back().is_at_home[page] = false;
+    }
+}
+
+// Pages of chunks that are neither stored nor spilled.
+result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, fresh_contents where,
+                                         change_set& changes) {
+    std::uint64_t bytes = 0;
+    for (const heap_range& range : pages)
+        bytes += range.bytes;
+    const bool in_log = where == fresh_contents::in_log_if_few && bytes <= k_fresh_bytes_in_log;
+    const std::size_t spilled = changes.fresh.size();
+    for (const heap_range& range : split_at_chunks(pages, store_.chunk_bytes())) {
+        const std::uint64_t chunk = range.offset / store_.chunk_bytes();
+        if (changes.fresh.size() == spilled || changes.fresh.back().chunk != chunk)
+            changes.fresh.push_back(spilled_.as_at_home(chunk));
+        if (in_log) { // zeros are what is committed
+            REM_TRY(comparer_.compare(range, kept_bytes::not_usable, changes));
+            continue;
+        }
+        for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)
+            changes.fresh.back().checksums[static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes)] =
+                whole_chunk::k_to_be_made;
+    }
+    if (in_log)
+        std::ranges::sort(changes.pages, {}, &changed_page::page);
+    return {};
+}
+
+} // namespace remanence::view

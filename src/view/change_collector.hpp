@@ -1,0 +1,89 @@
+// What a commit is to write: the pages that were written, compared with what is committed, and the chunks that it writes whole.
+// May use: base, change, os, store.
+//
+// A page that the tracker reports although it did not change costs a comparison, nothing else. What is found and not accepted is
+// found again by the next collect(). Memory is read while nobody changes it; all but make_checksums() is called by who may use
+// store and view.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "change/announced_pages.hpp"
+#include "change/change_set.hpp"
+#include "store/heap_file.hpp"
+#include "view/chunk_mover.hpp"
+#include "view/chunk_spiller.hpp"
+#include "view/committed_content.hpp"
+#include "view/mapped_memory.hpp"
+#include "view/page_comparer.hpp"
+#include "view/page_predicate.hpp"
+#include "view/spilled_chunks.hpp"
+#include "view/written_pages.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::view {
+
+class change_collector {
+public:
+    change_collector(store::heap_file& store, mapped_memory& memory, written_pages& written,
+                     committed_content& committed, spilled_chunks& spilled, chunk_spiller& spiller, chunk_mover& mover,
+                     change::announced_pages& announced)
+        : store_(store),
+          memory_(memory),
+          written_(written),
+          committed_(committed),
+          spilled_(spilled),
+          spiller_(spiller),
+          mover_(mover),
+          announced_(announced),
+          comparer_(committed, written, memory.base()) {}
+
+    /// Returns everything that differs from the committed content. Chunks that hold nothing, as `is_unused` says of all their
+    /// pages, are no changes: their memory goes back to the kernel and reads as it was committed last. If more than so many bytes
+    /// are held back, that is all it tells: for who makes a checkpoint, and asks again.
+    result<change::change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
+                                       change::fresh_contents fresh = change::fresh_contents::at_home);
+    /// As collect(), of the announced pages alone. O(their number).
+    result<change::change_set> collect_announced(const page_predicate& is_unused,
+                                                 change::fresh_contents fresh = change::fresh_contents::at_home);
+    /// As collect(), of all other pages: what is in no announcement although it was to be.
+    result<change::change_set> collect_unannounced(const page_predicate& is_unused);
+    /// Returns what collect() would find, with nothing moved, for who only tells of it.
+    result<change::change_set> uncommitted(const page_predicate& is_unused);
+    /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
+    result<bool> holds_changes(const page_predicate& is_unused);
+    /// Makes those of whole chunks; collect() leaves most of them to be made, so that they are not waited for before the first
+    /// byte is written. Memory must be as it was then. From any thread; it allocates nothing.
+    void make_checksums(change::change_set& changes) const noexcept;
+
+private:
+    /// Whether chunks may be written whole although the file has them.
+    struct moving {
+        bool is_allowed;
+        std::uint64_t held_back_max; // as of collect()
+    };
+    result<change::change_set> changes_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused,
+                                          kept_bytes kept, moving move = {false, 0},
+                                          change::fresh_contents fresh = change::fresh_contents::at_home);
+    result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
+                                                     const page_predicate& is_unused);
+    result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
+    void add_spilled_before(heap_range pages, change::change_set& changes) const;
+    result<void> add_fresh(const std::vector<heap_range>& pages, change::fresh_contents where,
+                           change::change_set& changes);
+
+    store::heap_file& store_;
+    mapped_memory& memory_;
+    written_pages& written_;
+    committed_content& committed_;
+    spilled_chunks& spilled_;
+    chunk_spiller& spiller_;
+    chunk_mover& mover_;
+    change::announced_pages& announced_;
+    page_comparer comparer_;
+};
+
+} // namespace remanence::view

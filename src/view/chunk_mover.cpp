@@ -1,0 +1,162 @@
+#include "view/chunk_mover.hpp"
+
+#include "base/checksum.hpp"
+#include "base/range_list.hpp"
+#include "base/units.hpp"
+#include "os/memory.hpp"
+#include "view/page_comparer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::view {
+
+using change::change_set;
+using change::whole_chunk;
+
+namespace {
+
+constexpr std::size_t k_moved_chunks_min = 4;            // by one commit: fewer are better off in the log
+constexpr std::uint64_t k_pages_sampled = 4;             // of a chunk, whether it is to move
+constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
+
+} // namespace
+
+result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_t held_back_max, change_set& changes) {
+    auto to_move = chunks_to_move(written, changes);
+    if (!to_move)
+        return to_move.error();
+    if (changes.held_back_bytes > held_back_max)
+        return {};
+    auto next = to_move->begin();
+    for (std::size_t i = 0; i < written.size() && next != to_move->end();) {
+        const auto of_chunk = in_same_chunk(written, &written[i], store_.chunk_bytes());
+        i += of_chunk.size();
+        if (of_chunk[0].offset / store_.chunk_bytes() == *next)
+            REM_TRY(add(*next++, of_chunk, changes));
+    }
+    if (changes.moved.empty())
+        return {};
+    REM_TRY(add_scattered(written, changes));
+    std::vector<std::uint64_t> chunks;
+    for (const whole_chunk& moved : changes.moved)
+        chunks.push_back(moved.chunk);
+    if (chunks != *to_move) { // without those that have rotted, or with others, there may be more exceptions
+        const auto room = static_cast<std::ptrdiff_t>(store_.room_to_move(chunks));
+        changes.moved.erase(changes.moved.begin() + room, changes.moved.end());
+    }
+    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    return {};
+}
+
+// Returns them sorted. One alone is not worth the sync that it takes.
+result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const heap_range> written,
+                                                               change_set& changes) {
+    std::vector<std::uint64_t> found;
+    std::vector<std::uint64_t> held_back;
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    for (std::size_t i = 0; i < written.size();) {
+        const auto of_chunk = in_same_chunk(written, &written[i], chunk_bytes);
+        i += of_chunk.size();
+        const std::uint64_t chunk = of_chunk[0].offset / chunk_bytes;
+        std::uint64_t bytes = 0;
+        for (const heap_range& range : of_chunk)
+            bytes += range.bytes;
+        if (2 * bytes < chunk_bytes || !store_.may_move_after_checkpoint(chunk) || spilled_.contains(chunk))
+            continue;
+        auto is_cheaper = is_cheaper_whole(of_chunk);
+        if (!is_cheaper)
+            return is_cheaper.error();
+        if (*is_cheaper)
+            (may_move_now(chunk) ? found : held_back).push_back(chunk);
+    }
+    if (held_back.size() >= k_moved_chunks_min)
+        changes.held_back_bytes = store_.room_to_move(held_back) * chunk_bytes;
+    if (found.size() >= k_moved_chunks_min)
+        found.resize(store_.room_to_move(found));
+    if (found.size() < k_moved_chunks_min)
+        found.clear();
+    return found;
+}
+
+// Than the log: if it would take half of the chunk's bytes, by a sample of the pages that were written. The fold after it would
+// write them again; but nobody waits for that, and it does so once for many commits.
+result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) {
+    change_set sample;
+    std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
+    std::uint64_t written_bytes = 0;
+    for (const heap_range& range : written)
+        written_bytes += range.bytes;
+    const std::uint64_t step =
+        written_bytes / k_page_bytes / k_pages_sampled | 1; // every other page is a common pattern
+    std::uint64_t pages = 0;
+    std::uint64_t sampled = 0;
+    for (const heap_range& range : written) {
+        for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
+            if (pages++ % step != 0)
+                continue;
+            ++sampled;
+            const std::byte* committed = committed_.copy(at / k_page_bytes);
+            if (committed == nullptr) {
+                REM_TRY(committed_.read_image({at, k_page_bytes}, nullptr, image.data()));
+                committed = image.data();
+            }
+            add_if_changed(at / k_page_bytes, committed, memory_.base() + at, sample);
+        }
+    }
+    const std::uint64_t bytes = sample.changed_bytes() + sample.ranges.size() * sizeof(format::change_range) +
+                                sample.pages.size() * sizeof(format::page_change);
+    return 2 * bytes * pages / sampled > store_.chunk_bytes();
+}
+
+result<void> chunk_mover::add_scattered(std::span<const heap_range> written, change_set& changes) {
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::size_t moved = changes.moved.size();
+    for (const std::uint64_t chunk : store_.scattered(scattered_max_, k_bytes_brought_home / chunk_bytes)) {
+        const auto known = std::span(changes.moved).first(moved);
+        if (!may_move_now(chunk) || spilled_.contains(chunk) ||
+            std::ranges::binary_search(known, chunk, {}, &whole_chunk::chunk))
+            continue;
+        const auto first = std::ranges::lower_bound(written, chunk * chunk_bytes, {}, &heap_range::offset);
+        const auto end = std::ranges::lower_bound(written, (chunk + 1) * chunk_bytes, {}, &heap_range::offset);
+        REM_TRY(add(chunk, std::span(first, end), changes));
+    }
+    return {};
+}
+
+// What has rotted does not move, and the log takes what was written.
+result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> written, change_set& changes) {
+    auto checksums = checksums_to_move(chunk, written);
+    if (!checksums)
+        return checksums.error();
+    if (!checksums->empty())
+        changes.moved.push_back({chunk, std::move(*checksums)});
+    return {};
+}
+
+// Pages that were not written come from the file. Returns none if they are not what was committed.
+result<std::vector<std::uint32_t>> chunk_mover::checksums_to_move(std::uint64_t chunk,
+                                                                  std::span<const heap_range> written) {
+    std::vector<std::uint32_t> checksums;
+    os::will_read(memory_.base() + chunk * store_.chunk_bytes(), store_.chunk_bytes());
+    auto range = written.begin();
+    for (std::uint64_t page = chunk * store_.chunk_pages(); page < (chunk + 1) * store_.chunk_pages(); ++page) {
+        const std::uint64_t at = page * k_page_bytes;
+        while (range != written.end() && range->end() <= at)
+            ++range;
+        if ((range != written.end() && range->offset <= at) || committed_.is_newer_than_image(page)) {
+            checksums.push_back(whole_chunk::k_to_be_made);
+            continue;
+        }
+        const std::span<const std::byte> bytes(memory_.base() + at, k_page_bytes);
+        checksums.push_back(page_checksum_or_zero(bytes));
+        auto is_sound = committed_.is_as_in_image(page, bytes, checksums.back());
+        if (!is_sound)
+            return is_sound.error();
+        if (!*is_sound)
+            return std::vector<std::uint32_t>();
+    }
+    return checksums;
+}
+
+} // namespace remanence::view

@@ -1,0 +1,52 @@
+// Finds the stored chunks that a commit writes whole, to their other home, instead of into the log. May use: base, change, os,
+// store.
+//
+// A chunk moves when it was rewritten so far that the log would take half of it. Whoever moves chunks anyway brings some others
+// back to their first homes, so that many mappings become one. What a moved chunk holds besides must be what is committed: a page
+// that has rotted in the file must not get another checksum.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "change/change_set.hpp"
+#include "store/heap_file.hpp"
+#include "view/committed_content.hpp"
+#include "view/mapped_memory.hpp"
+#include "view/spilled_chunks.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::view {
+
+class chunk_mover {
+public:
+    /// Once the chunk map has more than `scattered_max` exceptions, others are brought home.
+    chunk_mover(store::heap_file& store, mapped_memory& memory, committed_content& committed,
+                const spilled_chunks& spilled, std::size_t scattered_max)
+        : store_(store), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
+
+    /// Sets changes.moved, sorted, and changes.held_back_bytes: of those that may move after a checkpoint only. If these are more
+    /// than `held_back_max`, it finds none. `written` is sorted, and split at chunks.
+    result<void> find(std::span<const heap_range> written, std::uint64_t held_back_max, change::change_set& changes);
+
+private:
+    result<std::vector<std::uint64_t>> chunks_to_move(std::span<const heap_range> written, change::change_set& changes);
+    result<bool> is_cheaper_whole(std::span<const heap_range> written);
+    result<void> add_scattered(std::span<const heap_range> written, change::change_set& changes);
+    result<void> add(std::uint64_t chunk, std::span<const heap_range> written, change::change_set& changes);
+    result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const heap_range> written);
+    [[nodiscard]] bool may_move_now(std::uint64_t chunk) const {
+        return store_.may_move(chunk) && !committed_.is_being_written(chunk);
+    }
+
+    store::heap_file& store_;
+    mapped_memory& memory_;
+    committed_content& committed_;
+    const spilled_chunks& spilled_;
+    std::size_t scattered_max_;
+};
+
+} // namespace remanence::view

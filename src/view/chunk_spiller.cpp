@@ -1,0 +1,357 @@
+#include "view/chunk_spiller.hpp"
+
+#include "base/checksum.hpp"
+#include "base/range_list.hpp"
+#include "base/units.hpp"
+#include "os/blocked_signals.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+namespace remanence::view {
+
+namespace {
+
+// Another thread may be about to write the page, or waits in a trap to do it. The thread sanitizer must not see this, since it
+// takes a write that waits for done, nor a call of memcpy.
+[[gnu::no_sanitize_thread]] void copy_page(std::byte* into, const std::byte* page) noexcept {
+    const auto* from = reinterpret_cast<const volatile std::uint64_t*>(page);
+    auto* to = reinterpret_cast<std::uint64_t*>(into);
+    for (std::size_t i = 0; i < k_page_bytes / sizeof(std::uint64_t); ++i)
+        to[i] = from[i];
+}
+
+/// What keeps a chunk from being spilled, and is no failure of the file.
+unexpected cannot_map(failure why) {
+    why.code = errc::exhausted;
+    return unexpected(std::move(why));
+}
+
+std::uint64_t bytes_of(const std::vector<heap_range>& ranges) {
+    std::uint64_t bytes = 0;
+    for (const heap_range& range : ranges)
+        bytes += range.bytes;
+    return bytes;
+}
+
+} // namespace
+
+result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed_out) {
+    if (!copies_) {
+        auto copies = track::private_copies::create(memory_.base());
+        if (!copies)
+            return copies.error();
+        copies_.emplace(std::move(*copies));
+    }
+    std::vector<heap_range> pages;
+    REM_TRY(find_written_fresh(pages));
+    REM_TRY(find_written_stored(pages));
+
+    spillable found;
+    found.written_bytes = bytes_of(pages);
+    found.chunks = put_in_turn(pages);
+    found_in_turn_ = found.chunks;
+
+    std::vector<heap_range> stays = kept_in_memory_.ranges();
+    stays.push_back({align_down(handed_out.offset, k_page_bytes), handed_out.bytes + k_page_bytes});
+    sort_and_merge(stays);
+    std::erase_if(found.chunks, [&](std::uint64_t chunk) {
+        const heap_range all = memory_.range_of(chunk);
+        const auto first_behind = std::ranges::upper_bound(stays, all.offset, {}, &heap_range::end);
+        return all.end() > memory_.accessible_bytes() || !kept_in_memory_.is_complete() || !may_be_spilled(chunk) ||
+               (first_behind != stays.end() && first_behind->offset < all.end());
+    });
+    return found;
+}
+
+result<void> chunk_spiller::find_written_fresh(std::vector<heap_range>& pages) {
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored)
+            REM_TRY(copies_->append_sparse({e.heap.offset, e.heap.bytes}, pages));
+    }
+    const std::uint64_t end = memory_.accessible_bytes();
+    if (store_.image_bytes() < end)
+        REM_TRY(copies_->append_sparse({store_.image_bytes(), end - store_.image_bytes()}, pages));
+    return {};
+}
+
+// Pages of stored chunks that are not mapped from their home are left out: they are in memory whether or not somebody writes
+// there. So are those with twins, which may be just what is committed; twins have a limit of their own. Sorts all pages.
+result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) {
+    std::vector<heap_range> copies;
+    const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
+        copies.clear();
+        REM_TRY(copies_->append_sparse({first * store_.chunk_bytes(), (end - first) * store_.chunk_bytes()}, copies));
+        for (const heap_range& range : copies) {
+            for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
+                if (committed_.copy(at / k_page_bytes) == nullptr)
+                    track::append_run(pages, at, k_page_bytes);
+            }
+        }
+        return {};
+    };
+    const auto is_to_be_looked_at = [&](std::uint64_t chunk) {
+        return memory_.maps_home(chunk) || memory_.maps(chunk, mapping::next_home);
+    };
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored)
+            continue;
+        const std::uint64_t behind = e.heap.end() / store_.chunk_bytes();
+        for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < behind;) {
+            std::uint64_t end = chunk;
+            while (end < behind && is_to_be_looked_at(end))
+                ++end;
+            if (chunk < end)
+                REM_TRY(look_at(chunk, end));
+            chunk = end + 1;
+        }
+    }
+    sort_and_merge(pages);
+    return {};
+}
+
+// Returns the chunks of these pages: those known before, then the others by address.
+std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_range>& pages) {
+    std::unordered_set<std::uint64_t> are_written;
+    std::vector<std::uint64_t> by_address;
+    for (const heap_range& range : pages) {
+        for (std::uint64_t chunk = range.offset / store_.chunk_bytes(); chunk * store_.chunk_bytes() < range.end();
+             ++chunk) {
+            if (are_written.insert(chunk).second)
+                by_address.push_back(chunk);
+        }
+    }
+    std::vector<std::uint64_t> in_turn;
+    for (const std::uint64_t chunk : found_in_turn_) {
+        if (are_written.erase(chunk) != 0)
+            in_turn.push_back(chunk);
+    }
+    for (const std::uint64_t chunk : by_address) {
+        if (are_written.contains(chunk))
+            in_turn.push_back(chunk);
+    }
+    return in_turn;
+}
+
+bool chunk_spiller::may_be_spilled(std::uint64_t chunk) const {
+    return !store_.is_stored(chunk) || spilled_.contains(chunk) ||
+           (memory_.maps_home(chunk) && store_.may_move(chunk) && !committed_.is_being_written(chunk));
+}
+
+// All of it is to be written.
+bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
+    return store_.is_stored(chunk) && !memory_.maps(chunk, mapping::next_home);
+}
+
+void chunk_spiller::reserve_to_stage() {
+    staged_.resize(static_cast<std::size_t>(store_.chunk_bytes()));
+    for (auto* ranges : {&private_, &staged_pages_})
+        ranges->reserve(static_cast<std::size_t>(store_.chunk_pages()));
+}
+
+// Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
+// stored chunk which nobody has written come from the file; if they are not what is committed they must not get another checksum:
+// no pages then.
+result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
+                                  std::vector<heap_range>& pages) {
+    const heap_range all = memory_.range_of(chunk);
+    const bool is_stored = store_.is_stored(chunk);
+    const bool is_moving = is_to_move(chunk);
+    private_.clear();
+    REM_TRY(copies_->append({all.offset, all.bytes}, private_));
+    if (is_moving)
+        os::will_read(memory_.base() + all.offset, all.bytes);
+    auto copied = private_.begin();
+    for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
+        while (copied != private_.end() && copied->end() <= at)
+            ++copied;
+        const bool is_private = copied != private_.end() && copied->offset <= at;
+        if (!is_private && !is_moving)
+            continue;
+        std::byte* const copy = staged_.data() + (at - all.offset);
+        copy_page(copy, memory_.base() + at);
+        std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - all.offset) / k_page_bytes)];
+        const bool is_zeros = is_all_zeros({copy, k_page_bytes});
+        if (is_zeros && !is_moving && checksum == 0)
+            continue; // its home has them, or is a hole
+        checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
+        track::append_run(pages, at, k_page_bytes);
+        if (is_private || committed_.is_newer_than_image(at / k_page_bytes))
+            continue;
+        auto is_sound = committed_.is_as_in_image(at / k_page_bytes, {copy, k_page_bytes}, checksum);
+        if (!is_sound)
+            return is_sound.error();
+        if (!*is_sound) {
+            pages.clear();
+            return {};
+        }
+    }
+    return {};
+}
+
+result<std::vector<heap_range>> chunk_spiller::pages_to_spill(std::uint64_t chunk) {
+    reserve_to_stage();
+    std::vector<heap_range> pages;
+    if (!store_.may_hold_early(chunk)) // before room on the disk is taken for it
+        return pages;
+    if (is_to_move(chunk)) {
+        pages.push_back(memory_.range_of(chunk));
+        return pages;
+    }
+    std::vector<std::uint32_t> checksums = spilled_.as_at_home(chunk).checksums;
+    REM_TRY(stage(chunk, checksums, pages));
+    return pages;
+}
+
+bool chunk_spiller::pause_all() {
+    has_paused_all_ = kept_in_memory_.is_empty() && kept_in_memory_.is_complete() &&
+                      static_cast<bool>(written_.tracker().pause_writes({0, memory_.accessible_bytes()}));
+    return has_paused_all_;
+}
+
+result<void> chunk_spiller::let_all_go_on() {
+    has_paused_all_ = false;
+    return written_.tracker().let_writes_go_on();
+}
+
+template <class F>
+auto chunk_spiller::while_paused(heap_range where, const F& f) -> decltype(f()) {
+    if (has_paused_all_)
+        return f();
+    const os::blocked_signals none; // a handler that writes there would wait for itself
+    if (auto paused = written_.tracker().pause_writes(where); !paused)
+        return cannot_map(paused.why());
+    auto done = f();
+    REM_TRY(written_.tracker().let_writes_go_on());
+    return done;
+}
+
+// Of a chunk that is to move stage() names no pages when one has rotted; and in a hole of the file a spill that failed may have
+// left bytes.
+result<std::uint64_t> chunk_spiller::give_back_zeros(std::uint64_t chunk) {
+    if (is_to_move(chunk) || (memory_.is_in_file_hole(chunk) && !spilled_.contains(chunk)))
+        return std::uint64_t{0};
+    const heap_range all = memory_.range_of(chunk);
+    std::vector<heap_range> copies; // others may be read only, and take no memory
+    REM_TRY(copies_->append_sparse({all.offset, all.bytes}, copies));
+    const std::uint64_t bytes = bytes_of(copies);
+    std::vector<std::uint32_t> checksums = spilled_.as_at_home(chunk).checksums;
+    reserve_to_stage();
+    return while_paused(all, [&]() -> result<std::uint64_t> {
+        staged_pages_.clear();
+        if (auto staged = stage(chunk, checksums, staged_pages_); !staged)
+            return cannot_map(staged.why());
+        if (!staged_pages_.empty())
+            return std::uint64_t{0};
+        if (auto dropped = os::drop_pages(memory_.base() + all.offset, all.bytes); !dropped)
+            return cannot_map(dropped.why());
+        return bytes;
+    });
+}
+
+result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vector<heap_range>& pages) {
+    // All memory that is needed comes first.
+    const heap_range all = memory_.range_of(chunk);
+    const bool was_spilled = spilled_.contains(chunk);
+    std::vector<std::uint32_t> checksums = spilled_.as_at_home(chunk).checksums;
+    auto aside = os::moving_mapping::create(all.bytes);
+    if (!aside)
+        return cannot_map(aside.why());
+    reserve_to_stage();
+    memory_.reserve_mapping_of(chunk);
+    if (!spilled_.hold(chunk, checksums))
+        return std::uint64_t{0};
+
+    auto replaced = while_paused(all, [&] { return replace_by_file(chunk, pages, *aside, checksums); });
+    if (!replaced || !*replaced) {
+        if (!was_spilled)
+            spilled_.release(chunk);
+        if (!replaced)
+            return replaced.error();
+        return std::uint64_t{0};
+    }
+    memory_.note_spilled(chunk);
+    written_.forget(all);
+    return bytes_of(pages);
+}
+
+// While writes are paused. What is not replaced is as if nothing had been written: pages of a chunk that was spilled before
+// differ from its home where they are private, and are known to the tracker.
+result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vector<heap_range>& pages,
+                                            os::moving_mapping& by, std::vector<std::uint32_t>& checksums) {
+    const heap_range all = memory_.range_of(chunk);
+    staged_pages_.clear();
+    if (auto staged = stage(chunk, checksums, staged_pages_); !staged)
+        return cannot_map(staged.why());
+    if (pages.empty() || staged_pages_ != pages)
+        return false;
+    const bool had_left_homes = std::exchange(has_left_homes_, true); // until it is replaced
+    for (const heap_range& range : pages) {
+        const std::span bytes(staged_.data() + (range.offset - all.offset), static_cast<std::size_t>(range.bytes));
+        const std::uint64_t page = range.offset / k_page_bytes;
+        REM_TRY(store_.is_stored(chunk) ? store_.write_moved(page, bytes) : store_.write_fresh(page, bytes));
+    }
+    spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there
+    if (auto mapped = memory_.map_aside(by, store_.early_home_of(chunk)); !mapped)
+        return cannot_map(mapped.why());
+    if (auto moved = written_.tracker().replace_paused(by, all.offset); !moved)
+        return cannot_map(moved.why());
+    has_left_homes_ = had_left_homes;
+    return true;
+}
+
+void chunk_spiller::accept() noexcept {
+    kept_in_memory_.clear();
+    found_in_turn_.clear();
+    spilled_.forget_committed();
+}
+
+result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
+    std::vector<std::uint64_t> unused;
+    const std::uint64_t pages = store_.chunk_pages();
+    for (const std::uint64_t chunk : spilled_.chunks()) {
+        std::uint64_t page = chunk * pages;
+        while (page < (chunk + 1) * pages && is_unused(page))
+            ++page;
+        if (page == (chunk + 1) * pages)
+            unused.push_back(chunk);
+    }
+    return give_up(unused);
+}
+
+// Fresh ones become zeros, and must not be spilled again, or stored, before their homes are holes.
+result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
+    has_left_homes_ = has_left_homes_ || !chunks.empty();
+    for (std::size_t i = 0; i < chunks.size();) {
+        if (store_.is_stored(chunks[i])) {
+            REM_TRY(restore_committed(chunks[i]));
+            spilled_.release(chunks[i++]);
+            continue;
+        }
+        std::size_t end = i + 1;
+        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i) && !store_.is_stored(chunks[end]))
+            ++end;
+        REM_TRY(memory_.map_zeros(chunks[i] * store_.chunk_bytes(),
+                                  std::min(memory_.range_of(chunks[end - 1]).end(), memory_.accessible_bytes())));
+        for (; i < end; ++i) {
+            memory_.note_unspilled(chunks[i]);
+            spilled_.release(chunks[i]);
+        }
+    }
+    return {};
+}
+
+result<void> chunk_spiller::restore_committed(std::uint64_t chunk) {
+    const heap_range all = memory_.range_of(chunk);
+    REM_TRY(memory_.map_homes(all));
+    for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
+        if (const std::byte* const copy = committed_.copy(at / k_page_bytes); copy != nullptr) {
+            REM_TRY(written_.tracker().announce(at, k_page_bytes));
+            std::memcpy(memory_.base() + at, copy, k_page_bytes);
+        }
+    }
+    return {};
+}
+
+} // namespace remanence::view

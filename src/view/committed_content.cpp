@@ -1,0 +1,74 @@
+#include "view/committed_content.hpp"
+
+#include "base/assert.hpp"
+#include "base/checksum.hpp"
+#include "base/units.hpp"
+
+#include <cstring>
+
+namespace remanence::view {
+
+result<void> committed_content::read_image(heap_range pages, const std::byte* kept, std::byte* into) {
+    const std::uint64_t page = pages.offset / k_page_bytes;
+    if (kept != nullptr) {
+        auto checksum = store_.checksum_of(page);
+        if (!checksum)
+            return checksum.error();
+        std::memcpy(into, kept, k_page_bytes);
+        if (*checksum != 0 && page_checksum({into, k_page_bytes}) == *checksum)
+            return {};
+    }
+    return store_.read_pages(page, {into, static_cast<std::size_t>(pages.bytes)});
+}
+
+// In the image zeros have a checksum if they were written by a change in the log.
+result<bool> committed_content::is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes,
+                                               std::uint32_t checksum) {
+    auto committed = store_.checksum_of(page);
+    if (!committed)
+        return committed.error();
+    return *committed == checksum || (checksum == 0 && *committed == page_checksum(bytes));
+}
+
+void committed_content::add_twin_of_frozen(std::uint64_t page) {
+    std::byte* const twin = twins_.allocate(1);
+    std::memcpy(twin, frozen_.find(page), k_page_bytes);
+    twins_.insert(page, twin);
+}
+
+void committed_content::renew(const change::change_set& changes, const std::byte* base) {
+    for (const change::whole_chunk& fresh : changes.fresh) {
+        if (fresh.has_contents())
+            twins_.forget(fresh.chunk); // zeros, of a commit that failed and would have put them into the log
+    }
+    for (const change::changed_page& changed : changes.pages) {
+        std::memcpy(twins_.find(changed.page), base + changed.page * k_page_bytes, k_page_bytes);
+        twins_.set_checksum(changed.page, changed.checksum);
+    }
+}
+
+std::vector<store::folded_page> committed_content::twin_pages() const {
+    REM_CHECK(frozen_is_in_image_ || frozen_.is_empty());
+    return twins_.sorted();
+}
+
+void committed_content::freeze() {
+    REM_CHECK(frozen_.is_empty());
+    frozen_.clear(); // of memory, if there were none
+    twins_.freeze_into(frozen_);
+    frozen_is_in_image_ = false;
+    frozen_pages_ = frozen_.sorted(); // here, so that thaw() cannot lack memory
+}
+
+void committed_content::drop_frozen() {
+    frozen_pages_.clear();
+    frozen_.clear();
+}
+
+void committed_content::drop_all() {
+    drop_frozen();
+    twins_.clear();
+    twin_memory_.trim();
+}
+
+} // namespace remanence::view

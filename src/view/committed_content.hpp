@@ -1,0 +1,112 @@
+// What is committed, page by page (R1): the one source for comparisons, rollback, folds and checks. May use: base, store.
+//
+// Owns the twins and the frozen twins, and asks the image for all else. A twin is newer than the image once it has a
+// checksum; one without holds what the image has, for a change that nobody has accepted yet.
+//
+// A checkpoint that commits go on beside takes the twins that there are: they are *frozen*, and the next commit of such a
+// page makes another one. While they are written, nobody reads these pages from the image.
+//
+// Not thread-safe: all is called by who may use store and view.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "change/change_set.hpp"
+#include "store/heap_file.hpp"
+#include "view/twin_memory.hpp"
+#include "view/twins.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::view {
+
+class committed_content {
+public:
+    explicit committed_content(store::heap_file& store)
+        : store_(store), twins_(twin_memory_, store.chunk_pages()), frozen_(twin_memory_, store.chunk_pages()) {}
+
+    // Reading.
+
+    /// Returns the committed content of a page if it is in memory, else null: then the image has it.
+    [[nodiscard]] const std::byte* copy(std::uint64_t page) const {
+        const std::byte* const twin = twins_.find(page);
+        return twin != nullptr ? twin : frozen_.find(page);
+    }
+    [[nodiscard]] bool is_frozen_copy(std::uint64_t page) const {
+        return twins_.find(page) == nullptr && frozen_.find(page) != nullptr;
+    }
+    /// Whether the image lacks the committed content of a page.
+    [[nodiscard]] bool is_newer_than_image(std::uint64_t page) const {
+        return twins_.find(page) != nullptr || (!frozen_is_in_image_ && frozen_.find(page) != nullptr);
+    }
+    /// Whether the image lacks that of a page of the chunk.
+    [[nodiscard]] bool has_newer_in(std::uint64_t chunk) const {
+        return twins_.has_any_in(chunk) || is_being_written(chunk);
+    }
+    /// Whether a checkpoint is writing pages of the chunk to where it is.
+    [[nodiscard]] bool is_being_written(std::uint64_t chunk) const {
+        return !frozen_is_in_image_ && frozen_.has_any_in(chunk);
+    }
+    /// Whether a commit changed the page since the last checkpoint began, and since its chunk moved: then there is room for it
+    /// where it lies in the file.
+    [[nodiscard]] bool was_committed_in_log(std::uint64_t page) const { return twins_.has_newer(page); }
+    /// Reads pages of which copy() has none. `kept`, if not null, is what a tracker has kept of the one page: it counts only if
+    /// the image's checksum says so.
+    result<void> read_image(heap_range pages, const std::byte* kept, std::byte* into);
+    /// Whether these bytes are what the image should have; their checksum is `checksum`, or 0 for zeros.
+    result<bool> is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes, std::uint32_t checksum);
+
+    // Twins, made by who compares memory with what is committed.
+
+    /// So many, at most, are likely to be made next.
+    void expect_twins(std::uint64_t pages) { twins_.expect(pages); }
+    /// Returns memory for `count` pages in a row, each to become a twin by add_twin() or to be given back by discard_twin().
+    std::byte* allocate_twins(std::uint64_t count) { return twins_.allocate(count); }
+    void discard_twin(std::byte* bytes) { twins_.discard(bytes); } // the last page comes first
+    void add_twin(std::uint64_t page, std::byte* bytes) { twins_.insert(page, bytes); }
+    /// A frozen twin stays as it is: what is committed next becomes another one.
+    void add_twin_of_frozen(std::uint64_t page);
+    /// `changes`, as they are in the memory at `base`, are committed.
+    void renew(const change::change_set& changes, const std::byte* base);
+    /// The image has all that is committed of the chunk.
+    void forget(std::uint64_t chunk) {
+        twins_.forget(chunk);
+        frozen_.forget(chunk);
+    }
+
+    // Checkpoints.
+
+    /// Returns the twins that are newer than the image, sorted. Precondition: no others are frozen.
+    [[nodiscard]] std::vector<store::folded_page> twin_pages() const;
+    /// Freezes the twins that are newer than the image. Precondition: none are frozen.
+    void freeze();
+    /// Returns those, sorted; valid and unchanged until thaw(), commits or not.
+    [[nodiscard]] std::span<const store::folded_page> frozen() const { return frozen_pages_; }
+    [[nodiscard]] bool has_frozen() const { return !frozen_.is_empty(); }
+    /// The image holds the frozen twins now.
+    void thaw() noexcept { frozen_is_in_image_ = true; }
+    /// Whether there are frozen twins which the image has.
+    [[nodiscard]] bool has_thawed() const { return frozen_is_in_image_ && !frozen_.is_empty(); }
+    void drop_frozen();
+    /// The image holds every twin now.
+    void drop_all();
+
+    [[nodiscard]] std::uint64_t twin_bytes() const {
+        return twins_.bytes() + (frozen_is_in_image_ ? 0 : frozen_.bytes());
+    }
+    /// Returns the bytes that are held for what the image has, until it is settled.
+    [[nodiscard]] std::uint64_t unsettled_bytes() const { return frozen_is_in_image_ ? frozen_.bytes() : 0; }
+
+private:
+    store::heap_file& store_;
+    twin_memory twin_memory_;
+    twins twins_;
+    twins frozen_;                                 // until they are settled, though the image has them since thaw()
+    bool frozen_is_in_image_ = false;              // since thaw()
+    std::vector<store::folded_page> frozen_pages_; // of frozen_
+};
+
+} // namespace remanence::view

@@ -1,0 +1,226 @@
+#include "view/mapped_memory.hpp"
+
+#include "base/assert.hpp"
+#include "base/units.hpp"
+
+#include <iterator>
+#include <string>
+
+namespace remanence::view {
+
+namespace {
+
+constexpr std::uint64_t k_growth_step = 2 * MiB;
+constexpr std::uint64_t k_huge_pages_from = 2 * MiB; // smaller heaps stay small in memory, too
+
+unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
+    std::string reason = why.message;
+    if (why.code == errc::base_taken) {
+        reason = "the addresses behind it are taken by: " +
+                 os::mapping_at(reinterpret_cast<std::uint64_t>(place.base()) + place.bytes(), GiB) +
+                 ". Free memory in the heap, or open it with a larger reserve_bytes before that mapping is made.";
+    }
+    return fail(errc::exhausted,
+                "the memory of the heap " + path + " is exhausted at " + std::to_string(place.bytes()) +
+                    " bytes: " + reason,
+                path, why.os_error);
+}
+
+} // namespace
+
+// As few system calls as can be: with many extents they are what opening takes.
+result<void> mapped_memory::map_image(const view_options& options) {
+    const auto protection = options.read_only ? os::access::read_only : os::access::read_write;
+    accessible_ = store_.image_bytes();
+    if (accessible_ == 0) {
+        advise(base(), place_.bytes());
+        return {};
+    }
+    REM_TRY(os::map_anonymous(base(), accessible_));
+    if (protection == os::access::read_only)
+        REM_TRY(os::protect_read_only(base(), accessible_));
+    const std::vector<store::extent> extents = store_.extents();
+    auto gaps = gaps_to_map(extents, options.stretches_max);
+    if (!gaps)
+        return gaps.error();
+    const std::uint64_t chunk = store_.chunk_bytes();
+    std::vector<heap_range> at_home; // in chunks
+    auto gap = gaps->begin();
+    for (auto e = extents.begin(); e != extents.end(); ++e) {
+        if (!e->stored) {
+            REM_TRY(tell_tracker(e->heap, track::page_contents::zeros));
+            continue;
+        }
+        heap_range heap = e->heap;
+        const std::uint64_t file_offset = e->file_offset;
+        at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
+        for (; gap != gaps->end() && gap->heap.offset == heap.end(); ++gap) {
+            std::advance(e, 2); // the gap, and what is stored behind it
+            heap.bytes = e->heap.end() - heap.offset;
+            at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
+        }
+        REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
+        if (!read_ahead_)
+            os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
+        REM_TRY(tell_tracker(heap, track::page_contents::file));
+    }
+    mappings_.begin_with(std::move(at_home));
+    for (const store::extent& each : *gaps)
+        file_holes_.push_back(each.heap);
+    advise(base(), place_.bytes());
+    return {};
+}
+
+// Beyond so many stored extents a mapping for each would be what opening takes. So the smallest gaps between them are mapped
+// with them, from the holes of the file where they would have their homes; a first write there costs five times as much as in
+// anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there.
+result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const store::extent> extents,
+                                                              std::size_t stretches_max) {
+    std::vector<store::extent> gaps;
+    std::size_t stretches = 0;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+        if (extents[i].stored)
+            ++stretches;
+        if (extents[i].stored || i == 0 || i + 1 == extents.size() || !extents[i - 1].stored || !extents[i + 1].stored)
+            continue;
+        const std::uint64_t home = extents[i - 1].file_offset + extents[i - 1].heap.bytes;
+        if (home == store_.home_of(extents[i].heap.offset) &&
+            home + extents[i].heap.bytes == extents[i + 1].file_offset)
+            gaps.push_back({extents[i].heap, false, home});
+    }
+    if (stretches <= stretches_max || gaps.empty() || store_.file().fills_holes_when_read())
+        return std::vector<store::extent>();
+    if (const std::size_t count = stretches - stretches_max; count < gaps.size()) {
+        std::ranges::nth_element(gaps, gaps.begin() + static_cast<std::ptrdiff_t>(count), {},
+                                 [](const store::extent& gap) { return gap.heap.bytes; });
+        gaps.resize(count);
+        std::ranges::sort(gaps, {}, [](const store::extent& gap) { return gap.heap.offset; });
+    }
+    std::vector<store::extent> holes;
+    for (const store::extent& gap : gaps) {
+        auto is_hole = store_.file().is_hole({gap.file_offset, gap.heap.bytes});
+        if (!is_hole)
+            return is_hole.error();
+        if (*is_hole)
+            holes.push_back(gap);
+    }
+    return holes;
+}
+
+result<void> mapped_memory::make_accessible(std::uint64_t bytes) {
+    if (bytes <= accessible_)
+        return {};
+    std::uint64_t wanted =
+        align_up(std::max(bytes, accessible_ + accessible_ / 4), std::max(k_growth_step, store_.chunk_bytes()));
+    if (wanted > place_.bytes()) {
+        if (bytes <= place_.bytes()) {
+            wanted = place_.bytes();
+        } else if (!place_.extend(align_up(wanted, GiB))) {
+            wanted = align_up(
+                bytes, std::max(k_growth_step, store_.chunk_bytes())); // what is in the way may leave room for this
+            if (auto extended = place_.extend(wanted); !extended)
+                return exhausted(store_.path(), place_, extended.why());
+        }
+    }
+    reserved_ = place_.bytes();
+    REM_TRY(map_zeros(accessible_, wanted));
+    accessible_ = wanted;
+    return {};
+}
+
+result<void> mapped_memory::map_zeros(std::uint64_t from, std::uint64_t to) {
+    REM_TRY(os::map_anonymous(base() + from, to - from));
+    if (!core_dump_)
+        os::exclude_from_core(base() + from, to - from);
+    if (to > k_huge_pages_from)
+        os::prefer_huge_pages(base() + from, to - from);
+    return tell_tracker({from, to - from}, track::page_contents::zeros);
+}
+
+result<void> mapped_memory::map_homes(heap_range chunks) {
+    const std::uint64_t chunk = store_.chunk_bytes();
+    REM_TRY(store_.file().map_private(base() + chunks.offset, chunks.bytes, store_.home_of(chunks.offset),
+                                      os::access::read_write));
+    for (std::uint64_t each = chunks.offset / chunk; each < chunks.end() / chunk; ++each) {
+        const mapping before = std::exchange(mappings_.at(each), mapping::home);
+        if (before == mapping::former_home)
+            store_.left_former_home(each);
+        if (before == mapping::anonymous)
+            note_mapped(1);
+    }
+    advise(base() + chunks.offset, chunks.bytes);
+    return tell_tracker(chunks, track::page_contents::file);
+}
+
+result<bool> mapped_memory::make_zeros(std::uint64_t chunk) {
+    const std::uint64_t from = chunk * store_.chunk_bytes();
+    const std::uint64_t to = std::min(from + store_.chunk_bytes(), accessible_);
+    if (!is_in_file_hole(chunk)) {
+        REM_TRY(os::drop_pages(base() + from, to - from));
+        return true;
+    }
+    if (!may_scatter())
+        return false;
+    note_scattered();
+    REM_TRY(map_zeros(from, to));
+    file_holes_ = without(file_holes_, {{from, store_.chunk_bytes()}});
+    return true;
+}
+
+result<void> mapped_memory::forget(heap_range chunks) {
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk) {
+        if (maps(chunk, mapping::anonymous))
+            note_mapped(1);
+        mappings_.at(chunk) = mapping::anonymous;
+    }
+    // Behind a hole of the file before them the file may end now.
+    std::uint64_t first = chunks.offset / chunk_bytes;
+    while (first > 0 && is_in_file_hole(first - 1) && !store_.is_stored(first - 1))
+        --first;
+    const std::uint64_t end = std::min(chunks.end(), accessible_);
+    REM_TRY(map_zeros(first * chunk_bytes, end));
+    file_holes_ = without(file_holes_, {{first * chunk_bytes, chunks.end() - first * chunk_bytes}});
+    return {};
+}
+
+bool mapped_memory::is_in_file_hole(std::uint64_t chunk) const {
+    const std::uint64_t at = chunk * store_.chunk_bytes();
+    const auto behind = std::ranges::upper_bound(file_holes_, at, {}, &heap_range::end);
+    return behind != file_holes_.end() && behind->offset <= at;
+}
+
+result<void> mapped_memory::map_aside(os::moving_mapping& aside, std::uint64_t file_offset) {
+    REM_TRY(store_.file().map_private(aside.base(), aside.bytes(), file_offset, os::access::read_write));
+    advise(aside.base(), aside.bytes());
+    return {};
+}
+
+result<void> mapped_memory::replace_by_home(std::uint64_t chunk, os::moving_mapping& aside) {
+    const heap_range all = range_of(chunk);
+    mapping& now = mappings_.at(chunk);
+    REM_TRY(aside.move_to(base() + all.offset));
+    now = mapping::home;
+    note_mapped(1);
+    return tell_tracker(all, track::page_contents::file);
+}
+
+// Its former home is where it is again, and has just what the view has; so is its next one.
+void mapped_memory::note_moved(std::uint64_t chunk) {
+    mapping& now = mappings_.at(chunk);
+    if (now != mapping::anonymous)
+        now = now == mapping::home ? mapping::former_home : mapping::home;
+}
+
+void mapped_memory::note_spilled(std::uint64_t chunk) {
+    mappings_.at(chunk) = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
+}
+
+void mapped_memory::advise(std::byte* where, std::uint64_t bytes) const {
+    if (!core_dump_)
+        os::exclude_from_core(where, bytes);
+    if (!read_ahead_)
+        os::read_no_more_than_asked(where, bytes);
+}
+
+} // namespace remanence::view

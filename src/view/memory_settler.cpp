@@ -1,0 +1,189 @@
+#include "view/memory_settler.hpp"
+
+#include "base/range_list.hpp"
+#include "base/units.hpp"
+#include "os/memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace remanence::view {
+
+using change::commit_scope;
+
+namespace {
+
+constexpr std::uint64_t k_chunks_looked_at = 16384; // by one commit, whether they are to be mapped
+
+result<void> drop(std::byte* base, std::vector<heap_range>& pages) {
+    sort_and_merge(pages);
+    for (const heap_range& range : pages)
+        REM_TRY(os::drop_pages(base + range.offset, range.bytes));
+    return {};
+}
+
+} // namespace
+
+result<std::span<const store::folded_page>> memory_settler::freeze() {
+    REM_TRY(settle_rest());
+    committed_.freeze();
+    settled_ = 0;
+    return committed_.frozen();
+}
+
+void memory_settler::thaw() noexcept {
+    mapped_with_newer_ = 0;
+    committed_.thaw();
+    chunk_to_map_ = 0;
+    has_left_chunks_ = false;
+}
+
+result<void> memory_settler::settle_some(commit_scope committed, std::uint64_t pages) {
+    if (committed_.has_thawed())
+        REM_TRY(settle_pages(pages));
+    return committed == commit_scope::everything && chunk_to_map_ != k_no_chunk ? map_some_chunks(pages)
+                                                                                : result<void>();
+}
+
+result<void> memory_settler::settle_rest() {
+    return committed_.has_thawed() ? settle_pages(committed_.frozen().size()) : result<void>();
+}
+
+// A page that equals what the image has may be read from there, whether or not anything else is committed.
+result<void> memory_settler::settle_pages(std::uint64_t pages) {
+    std::vector<heap_range> copies;
+    const auto all = committed_.frozen();
+    const std::size_t end = std::min(all.size(), settled_ + static_cast<std::size_t>(pages));
+    for (; settled_ < end; ++settled_) {
+        const store::folded_page& frozen = all[settled_];
+        const std::uint64_t at = frozen.page * k_page_bytes;
+        if (committed_.is_frozen_copy(frozen.page) && memory_.maps_home(frozen.page / store_.chunk_pages()) &&
+            std::memcmp(memory_.base() + at, frozen.bytes, k_page_bytes) == 0)
+            copies.push_back({at, k_page_bytes});
+    }
+    REM_TRY(drop(memory_.base(), copies));
+    if (settled_ == all.size()) {
+        settled_ = 0;
+        committed_.drop_frozen();
+    }
+    return {};
+}
+
+// Precondition: the view holds just what is committed. A chunk with twins is left for another time, since memory must not
+// change under who reads it.
+result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
+    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::uint64_t end = store_.image_bytes() / chunk_bytes;
+    const std::uint64_t chunks_max = divide_up(pages, store_.chunk_pages());
+    std::uint64_t mapped = 0;
+    for (std::uint64_t looked = 0; chunk_to_map_ < end && mapped < chunks_max && looked < k_chunks_looked_at;
+         ++looked) {
+        const std::uint64_t first = chunk_to_map_++;
+        if (!is_to_be_mapped(first))
+            continue;
+        if (committed_.has_newer_in(first)) { // between others it costs mappings
+            has_left_chunks_ = true;
+            memory_.note_scattered();
+            if (!memory_.may_scatter())
+                chunk_to_map_ = end;
+            continue;
+        }
+        const std::uint64_t home = store_.home_of(first * chunk_bytes);
+        std::uint64_t count = 1;
+        for (; count < chunks_max && chunk_to_map_ < end; ++count, ++chunk_to_map_) {
+            const std::uint64_t next = chunk_to_map_;
+            if (!is_to_be_mapped(next) || committed_.has_newer_in(next) ||
+                store_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
+                break;
+        }
+        REM_TRY(memory_.map_homes({first * chunk_bytes, count * chunk_bytes}));
+        mapped += count;
+    }
+    if (chunk_to_map_ < end)
+        return {};
+    if (!has_left_chunks_)
+        memory_.note_none_scattered();
+    chunk_to_map_ = k_no_chunk;
+    return {};
+}
+
+result<void> memory_settler::settle(commit_scope committed) {
+    if (committed == commit_scope::everything)
+        REM_TRY(map_stored_chunks());
+    std::vector<heap_range> copies;
+    for (const store::folded_page& twin : committed_.twin_pages()) {
+        const std::uint64_t at = twin.page * k_page_bytes;
+        if (committed == commit_scope::everything || (memory_.maps_home(twin.page / store_.chunk_pages()) &&
+                                                      std::memcmp(memory_.base() + at, twin.bytes, k_page_bytes) == 0))
+            copies.push_back({at, k_page_bytes});
+    }
+    return drop(memory_.base(), copies);
+}
+
+// Memory of chunks that got their place since they were mapped.
+result<void> memory_settler::map_stored_chunks() {
+    const std::uint64_t chunk = store_.chunk_bytes();
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored)
+            continue;
+        for (std::uint64_t from = e.heap.offset; from < e.heap.end();) {
+            std::uint64_t to = from + chunk;
+            const bool mapped = memory_.maps_home(from / chunk);
+            while (to < e.heap.end() && memory_.maps_home(to / chunk) == mapped)
+                to += chunk;
+            if (!mapped)
+                REM_TRY(memory_.map_homes({from, to - from}));
+            from = to;
+        }
+    }
+    memory_.note_none_scattered();
+    memory_.note_all_mapped();
+    chunk_to_map_ = k_no_chunk;
+    return {};
+}
+
+void memory_settler::drop_twins() {
+    committed_.drop_all();
+    settled_ = 0;
+    mapped_with_newer_ = 0;
+    chunk_to_map_ = 0;
+    has_left_chunks_ = false;
+}
+
+result<void> memory_settler::map_unmapped() {
+    chunk_to_map_ = 0;
+    while (chunk_to_map_ != k_no_chunk)
+        REM_TRY(map_some_chunks(~std::uint64_t{0} - store_.chunk_pages()));
+    for (const store::extent& e : store_.extents()) {
+        if (!e.stored || memory_.unmapped_bytes() == 0)
+            continue;
+        for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < e.heap.end() / store_.chunk_bytes();
+             ++chunk) {
+            if (!memory_.maps(chunk, mapping::anonymous))
+                continue;
+            if (mapped_with_newer_ == k_chunks_mapped_with_newer_max)
+                return {};
+            REM_TRY(map_with_newer_pages(chunk));
+        }
+    }
+    return {};
+}
+
+// In one step, since others may be reading.
+result<void> memory_settler::map_with_newer_pages(std::uint64_t chunk) {
+    auto aside = os::moving_mapping::create(store_.chunk_bytes());
+    if (!aside)
+        return aside.error();
+    REM_TRY(memory_.map_aside(*aside, store_.home_of(chunk * store_.chunk_bytes())));
+    const std::uint64_t first = chunk * store_.chunk_pages();
+    for (std::uint64_t page = first; page < first + store_.chunk_pages(); ++page) {
+        if (const std::byte* const newer = committed_.copy(page); newer != nullptr)
+            std::memcpy(aside->base() + (page - first) * k_page_bytes, newer, k_page_bytes);
+    }
+    REM_TRY(memory_.replace_by_home(chunk, *aside));
+    ++mapped_with_newer_;
+    return {};
+}
+
+} // namespace remanence::view

@@ -1,0 +1,74 @@
+#include "view/page_comparer.hpp"
+
+#include "base/checksum.hpp"
+#include "base/units.hpp"
+#include "view/diff.hpp"
+
+#include <algorithm>
+
+namespace remanence::view {
+
+namespace {
+
+constexpr std::uint64_t k_read_bytes = 256 * KiB; // of the image at one go
+
+} // namespace
+
+void add_if_changed(std::uint64_t page, const std::byte* committed, const std::byte* now, change::change_set& changes) {
+    const std::size_t first = changes.ranges.size();
+    diff_pages(committed, now, changes.ranges);
+    const auto count = static_cast<std::uint32_t>(changes.ranges.size() - first);
+    if (count != 0)
+        changes.pages.push_back({page, page_checksum({now, k_page_bytes}), count, first});
+}
+
+result<void> page_comparer::compare(heap_range pages, kept_bytes kept, change::change_set& changes) {
+    const auto kept_of = [&](std::uint64_t offset) {
+        return kept == kept_bytes::usable ? written_.tracker().old_bytes(offset) : nullptr;
+    };
+    for (std::uint64_t at = pages.offset; at < pages.end();) {
+        const std::uint64_t page = at / k_page_bytes;
+        if (committed_.copy(page) != nullptr) {
+            compare_with_copy(page, changes);
+            at += k_page_bytes;
+            continue;
+        }
+        const std::byte* const old = kept_of(at);
+        std::uint64_t end = at + k_page_bytes;
+        const std::uint64_t limit = old != nullptr ? end : std::min(pages.end(), at + k_read_bytes);
+        while (end < limit && committed_.copy(end / k_page_bytes) == nullptr && kept_of(end) == nullptr)
+            end += k_page_bytes;
+        REM_TRY(compare_with_image({at, end - at}, old, changes));
+        at = end;
+    }
+    return {};
+}
+
+void page_comparer::compare_with_copy(std::uint64_t page, change::change_set& changes) {
+    const std::size_t before = changes.pages.size();
+    add_if_changed(page, committed_.copy(page), base_ + page * k_page_bytes, changes);
+    if (changes.pages.size() != before && committed_.is_frozen_copy(page))
+        committed_.add_twin_of_frozen(page);
+}
+
+// The image's pages become twins at once where they differ: their content is committed either way.
+result<void> page_comparer::compare_with_image(heap_range pages, const std::byte* kept, change::change_set& changes) {
+    std::byte* image = committed_.allocate_twins(pages.bytes / k_page_bytes);
+    auto read = committed_.read_image(pages, kept, image);
+    unchanged_.clear();
+    for (std::uint64_t at = pages.offset; at < pages.end(); at += k_page_bytes, image += k_page_bytes) {
+        const std::size_t before = changes.pages.size();
+        if (read)
+            add_if_changed(at / k_page_bytes, image, base_ + at, changes);
+        if (changes.pages.size() != before) {
+            committed_.add_twin(at / k_page_bytes, image);
+        } else {
+            unchanged_.push_back(image);
+        }
+    }
+    for (auto each = unchanged_.rbegin(); each != unchanged_.rend(); ++each)
+        committed_.discard_twin(*each);
+    return read;
+}
+
+} // namespace remanence::view

@@ -1,0 +1,41 @@
+// Compares pages of memory with what is committed, and notes in a change_set what differs. May use: base, change, os.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/result.hpp"
+#include "change/change_set.hpp"
+#include "view/committed_content.hpp"
+#include "view/written_pages.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace remanence::view {
+
+/// What a tracker has kept of pages counts as the image's only after its collect().
+enum class kept_bytes { usable, not_usable };
+
+/// Adds the page to `changes` if `now` differs from `committed`.
+void add_if_changed(std::uint64_t page, const std::byte* committed, const std::byte* now, change::change_set& changes);
+
+/// Makes twins of what it finds changed. Used under the same lock as the committed content.
+class page_comparer {
+public:
+    page_comparer(committed_content& committed, written_pages& written, const std::byte* base)
+        : committed_(committed), written_(written), base_(base) {}
+
+    /// Compares pages whose committed content is a twin or in the image, zeros where nothing is stored.
+    result<void> compare(heap_range pages, kept_bytes kept, change::change_set& changes);
+
+private:
+    void compare_with_copy(std::uint64_t page, change::change_set& changes);
+    result<void> compare_with_image(heap_range pages, const std::byte* kept, change::change_set& changes);
+
+    committed_content& committed_;
+    written_pages& written_;
+    const std::byte* base_;
+    std::vector<std::byte*> unchanged_; // scratch
+};
+
+} // namespace remanence::view

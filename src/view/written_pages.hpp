@@ -1,0 +1,46 @@
+// The tracker of a view, and the pages that it has reported in this round: since everything that was written was last committed
+// or rolled back. May use: base, os.
+#pragma once
+
+#include "base/range_list.hpp"
+#include "base/result.hpp"
+#include "track/page_scan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace remanence::view {
+
+/// A view that is only read has no tracker, and none of these functions but has_tracker() is called.
+class written_pages {
+public:
+    explicit written_pages(std::unique_ptr<track::page_scanner> tracker) : tracker_(std::move(tracker)) {}
+
+    [[nodiscard]] bool has_tracker() const { return tracker_ != nullptr; }
+    [[nodiscard]] track::page_scanner& tracker() { return *tracker_; }
+    [[nodiscard]] const track::page_scanner& tracker() const { return *tracker_; }
+
+    /// Asks the tracker about the first `bytes` of memory.
+    result<void> gather(std::uint64_t bytes) {
+        REM_TRY(tracker_->collect(bytes, ranges_));
+        sort_and_merge(ranges_);
+        return {};
+    }
+    /// Returns what was gathered, sorted.
+    [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }
+    /// What was written there is seen to.
+    void forget(heap_range range) { ranges_ = without(ranges_, {range}); }
+    /// All that was gathered is seen to, and memory holds committed content.
+    void begin_round() {
+        ranges_.clear();
+        tracker_->watch();
+    }
+
+private:
+    std::unique_ptr<track::page_scanner> tracker_;
+    std::vector<heap_range> ranges_;
+};
+
+} // namespace remanence::view

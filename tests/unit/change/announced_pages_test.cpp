@@ -1,0 +1,55 @@
+#include "change/announced_pages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+
+namespace remanence::change {
+namespace {
+
+TEST(announced_pages, are_all_there_once_and_in_order) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 20; ++round) {
+        announced_pages pages;
+        std::set<std::uint64_t> expected;
+        const std::uint64_t span = 1 + random() % 20'000;
+        for (std::uint64_t i = random() % 10'000; i > 0; --i) {
+            const std::uint64_t offset = random() % (span * k_page_bytes);
+            const std::uint64_t bytes = 1 + random() % (random() % 8 == 0 ? 20 * k_page_bytes : 200);
+            const bool is_known = !pages.add(offset, bytes);
+            for (std::uint64_t page = offset / k_page_bytes; page <= (offset + bytes - 1) / k_page_bytes; ++page) {
+                const bool is_new = expected.insert(page).second;
+                EXPECT_FALSE(is_new && is_known) << page;
+            }
+        }
+        std::set<std::uint64_t> found;
+        std::uint64_t last_end = 0;
+        for (const heap_range& range : pages.ranges()) {
+            EXPECT_TRUE(found.empty() || range.offset > last_end) << "ranges touch, or are out of order";
+            last_end = range.end();
+            for (std::uint64_t page = range.offset / k_page_bytes; page < range.end() / k_page_bytes; ++page)
+                found.insert(page);
+        }
+        EXPECT_EQ(found, expected);
+    }
+}
+
+TEST(announced_pages, announced_over_and_over_take_no_more_room) {
+    announced_pages pages;
+    std::size_t notes = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        for (const unsigned page : {7U, 8U, 7U + 64U}) // two of them share a place among the recent ones
+            notes += pages.add(page * k_page_bytes, 8) ? 1U : 0U;
+    }
+    EXPECT_GT(notes, 100'000U);
+    EXPECT_EQ(pages.ranges().size(), 2U);
+    EXPECT_LT(pages.ranges().capacity(), 5000U);
+}
+
+} // namespace
+} // namespace remanence::change
