@@ -1,8 +1,8 @@
-// What the memory of each chunk is mapped from. That of a heap just opened is known by stretches, so that opening does not take
-// a step for each chunk. May use: base.
+// What the memory of each chunk is mapped from. That of a heap just opened is known by ranges, so that opening does not take a
+// step for each chunk. May use: base.
 #pragma once
 
-#include "base/units.hpp"
+#include "base/range.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@ enum class mapping : std::uint8_t { anonymous, home, former_home, next_home };
 
 class chunk_mappings {
 public:
-    /// Of all chunks that at() was not called for: these are mapped from home, by their numbers, the others anonymous.
-    void begin_with(std::vector<byte_range> at_home) { at_home_ = std::move(at_home); }
+    /// Of all chunks that at() was not called for: these are mapped from home, the others anonymous.
+    void begin_with(std::vector<chunk_range> at_home) { at_home_ = std::move(at_home); }
 
     [[nodiscard]] mapping of(std::uint64_t chunk) const noexcept {
         const auto block = static_cast<std::size_t>(chunk / k_block_chunks);
@@ -48,11 +48,11 @@ private:
     using chunks = std::array<mapping, k_block_chunks>;
 
     [[nodiscard]] mapping as_begun(std::uint64_t chunk) const noexcept {
-        const auto behind = std::ranges::upper_bound(at_home_, chunk, {}, &byte_range::offset);
+        const auto behind = std::ranges::upper_bound(at_home_, chunk, {}, &chunk_range::first);
         return behind != at_home_.begin() && chunk < std::prev(behind)->end() ? mapping::home : mapping::anonymous;
     }
 
-    std::vector<byte_range> at_home_; // of chunks, sorted
+    std::vector<chunk_range> at_home_; // sorted
     std::vector<std::unique_ptr<chunks>> blocks_;
 };
 

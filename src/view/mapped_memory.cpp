@@ -44,7 +44,7 @@ result<void> mapped_memory::map_image(const view_options& options) {
     if (!gaps)
         return gaps.error();
     const std::uint64_t chunk = store_.chunk_bytes();
-    std::vector<heap_range> at_home; // in chunks
+    std::vector<chunk_range> at_home;
     auto gap = gaps->begin();
     for (auto e = extents.begin(); e != extents.end(); ++e) {
         if (!e->stored) {
@@ -53,11 +53,11 @@ result<void> mapped_memory::map_image(const view_options& options) {
         }
         heap_range heap = e->heap;
         const std::uint64_t file_offset = e->file_offset;
-        at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
+        at_home.push_back(to_chunks(e->heap, chunk));
         for (; gap != gaps->end() && gap->heap.offset == heap.end(); ++gap) {
             std::advance(e, 2); // the gap, and what is stored behind it
             heap.bytes = e->heap.end() - heap.offset;
-            at_home.push_back({e->heap.offset / chunk, e->heap.bytes / chunk});
+            at_home.push_back(to_chunks(e->heap, chunk));
         }
         REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
         if (!read_ahead_)
