@@ -1,4 +1,4 @@
-// Finds the stored chunks that a commit writes whole, to their other home, instead of into the log. May use: base, change, os,
+// Finds the stored chunks that a commit writes whole, to their other home, instead of into the log. May use: base, change, os, track,
 // store.
 //
 // A chunk moves when it was rewritten so far that the log would take half of it. Whoever moves chunks anyway brings some others

@@ -1,4 +1,4 @@
-// How a view is to be opened. May use: os.
+// How a view is to be opened. May use: track.
 #pragma once
 
 #include "track/page_scan.hpp"
