@@ -61,8 +61,8 @@ std::string sentence_of(const suspect& found) {
 
 } // namespace
 
-result<types::pointer_survey> survey_pointers(inspect::inspection& heap, const std::vector<surveyed_root>& roots,
-                                       const inspect::inspection_progress& progress) {
+result<types::pointer_survey> survey_pointers(inspection& heap, const std::vector<surveyed_root>& roots,
+                                              const inspection_progress& progress) {
     types::pointer_survey all;
     std::vector<suspect> suspects;
     const std::uint64_t end = heap.heap_bytes_end();

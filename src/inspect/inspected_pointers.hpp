@@ -7,8 +7,8 @@
 
 #include "base/result.hpp"
 #include "inspect/inspection.hpp"
-#include "types/pointer_check.hpp"
 #include "inspect/root_survey.hpp"
+#include "types/pointer_check.hpp"
 
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace remanence::inspect {
 
 /// After check_all(), and if that could check the allocator (inspection::knows_blocks()). Pages that cannot be read are left
 /// out. `found.blocks` is not counted. O(heap), and O(roots · heap) if there is something to tell.
-result<types::pointer_survey> survey_pointers(inspect::inspection& heap, const std::vector<surveyed_root>& roots,
-                                       const inspect::inspection_progress& progress);
+result<types::pointer_survey> survey_pointers(inspection& heap, const std::vector<surveyed_root>& roots,
+                                              const inspection_progress& progress);
 
 } // namespace remanence::inspect

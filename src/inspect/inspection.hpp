@@ -10,13 +10,13 @@
 #include "alloc/occupancy.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
+#include "inspect/problems.hpp"
 #include "log/record.hpp"
-#include "recover/recovery.hpp"
 #include "os/memory.hpp"
 #include "os/overlay_files.hpp"
+#include "recover/recovery.hpp"
 #include "store/heap_file.hpp"
 #include "types/heap_bytes.hpp"
-#include "inspect/problems.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "inspect/root_survey.hpp"
 
-#include "types/root_reader.hpp"
 #include "inspect/root_walk.hpp"
+#include "types/root_reader.hpp"
 
 #include <span>
 #include <utility>
@@ -10,7 +10,7 @@ namespace remanence::inspect {
 
 namespace {
 
-result<void> survey(inspect::inspection& heap, surveyed_root& root) {
+result<void> survey(inspection& heap, surveyed_root& root) {
     auto own = heap.read({root.object, root.bytes}, [](std::uint64_t, std::span<const std::byte>) {});
     if (!own && !is_damage(own.why().code))
         return own.error();
@@ -35,7 +35,7 @@ result<void> survey(inspect::inspection& heap, surveyed_root& root) {
 
 } // namespace
 
-result<std::vector<surveyed_root>> list_roots(inspect::inspection& heap) {
+result<std::vector<surveyed_root>> list_roots(inspection& heap) {
     std::vector<surveyed_root> roots;
     auto damaged = [&](const failure& why) -> result<void> {
         if (!is_damage(why.code))
@@ -92,7 +92,7 @@ result<std::vector<surveyed_root>> list_roots(inspect::inspection& heap) {
     return roots;
 }
 
-void check_roots(inspect::inspection& heap, const std::vector<surveyed_root>& roots) {
+void check_roots(inspection& heap, const std::vector<surveyed_root>& roots) {
     for (const surveyed_root& root : roots) {
         if (!heap.knows_blocks())
             break;
@@ -105,7 +105,7 @@ void check_roots(inspect::inspection& heap, const std::vector<surveyed_root>& ro
     }
 }
 
-result<void> survey_roots(inspect::inspection& heap, std::vector<surveyed_root>& roots) {
+result<void> survey_roots(inspection& heap, std::vector<surveyed_root>& roots) {
     check_roots(heap, roots);
     if (heap.problems().empty())
         return {};

@@ -36,7 +36,7 @@ enum class links { addresses, addresses_and_distances };
 /// Only after inspection::check_all(), and if that could check the allocator.
 class root_walk {
 public:
-    root_walk(inspect::inspection& heap, links followed) : heap_(heap), followed_(followed), base_(heap.super().base) {}
+    root_walk(inspection& heap, links followed) : heap_(heap), followed_(followed), base_(heap.super().base) {}
 
     /// The first damage that the root's object reaches; an error is one of the system. O(heap).
     result<std::optional<std::uint64_t>> run(std::uint64_t object);
@@ -48,7 +48,7 @@ private:
     /// If a block begins there.
     void reach_beginning(std::uint64_t offset);
 
-    inspect::inspection& heap_;
+    inspection& heap_;
     links followed_;
     std::uint64_t base_;
     block_set seen_;

@@ -11,6 +11,7 @@ L4  Installed headers include the C++ standard library and each other, nothing e
     at will, also Boost.
 L5  What opens a descriptor is called within os::open_above_standard(), so that none of ours is 0, 1 or 2: a program may
     have closed those, and write there all the same.
+L6  Tools include public headers and their own, nothing of src/.
 """
 
 import re
@@ -21,6 +22,7 @@ from pathlib import Path
 PUBLIC_HEADER_LAYER = {
     "remanence/error.hpp": "base",
     "remanence/latency_histogram.hpp": "base",
+    "remanence/inspect.hpp": "inspect",
     "remanence/types/layout_number.hpp": "types",
 }
 PUBLIC_FOLDER_LAYER = {"remanence/types/detail/": "types"}
@@ -157,6 +159,10 @@ def faults(repository):
                 fault = fault_in_public(uses, str(path.relative_to(public)), layer, path.suffix == ".h", angled, quoted)
             if fault:
                 yield f"{path.relative_to(repository)}:{number}: {fault}"
+    for path in sorted(p for p in (repository / "tools").rglob("*") if p.suffix in {".cpp", ".hpp"}):
+        for number, (_, quoted, _) in includes(path):
+            if quoted is not None and "/" in quoted:
+                yield f"{path.relative_to(repository)}:{number}: L6: tools know public headers only ({quoted})"
     for path in sorted(p for p in [*files, *(repository / "tools").rglob("*.cpp")] if p.name != "descriptor.cpp"):
         for number, call in unguarded_opens(path):
             yield f"{path.relative_to(repository)}:{number}: L5: {call} may get descriptor 0, 1 or 2"

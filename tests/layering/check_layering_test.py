@@ -63,6 +63,7 @@ FORBIDDEN = {
     "userfaultfd": ("src/os/a.cpp", "::syscall(SYS_userfaultfd, 0);", "L5"),
     "stream": ("src/store/a.cpp", "std::ifstream in(path);", "L5"),
     "tool": ("tools/rem/a.cpp", "::dup(1);", "L5"),
+    "tool_inside": ("tools/rem/a.cpp", '#include "store/heap_file.hpp"', "L6"),
     "unknown_folder": ("src/misc/a.cpp", "", "not in the folder of a layer"),
 }
 

@@ -2,7 +2,6 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
-#include "inspect/root_survey.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -28,9 +27,9 @@ std::string as_text(const std::vector<inspect::surveyed_root>& roots) {
     return text;
 }
 
-json_object as_object(const inspect::inspection& heap, const std::vector<inspect::surveyed_root>& roots) {
+json_object as_object(const inspect::report& heap) {
     std::vector<json_object> list;
-    for (const inspect::surveyed_root& root : roots) {
+    for (const inspect::surveyed_root& root : heap.roots) {
         list.emplace_back()
             .add("name", root.name)
             .add("type", root.type)
@@ -40,24 +39,20 @@ json_object as_object(const inspect::inspection& heap, const std::vector<inspect
             .add("structure", root.structure);
     }
     json_object all;
-    all.add("path", heap.path())
-        .add("version", heap.version())
+    all.add("path", heap.path)
+        .add("version", heap.version)
         .add("roots", list)
-        .add("problems", problems_as_json(heap.problems()));
+        .add("problems", problems_as_json(heap.problems));
     return all;
 }
 
 } // namespace
 
 int ls(const std::string& file, bool as_json) {
-    std::vector<inspect::surveyed_root> roots;
-    return print_findings(
-        file,
-        [&](inspect::inspection& heap) -> result<void> {
-            roots = checked(inspect::list_roots(heap));
-            return {};
-        },
-        [&](inspect::inspection& heap) { return as_json ? as_object(heap, roots).text() + "\n" : as_text(roots); });
+    const auto found =
+        with_progress([&](const inspect::progress_callback& shown) { return inspect::look(file, shown); });
+    put(as_json ? as_object(found).text() + "\n" : as_text(found.roots));
+    return exit_code_of(file, found);
 }
 
 } // namespace remanence::tool

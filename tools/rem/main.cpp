@@ -1,10 +1,8 @@
 // rem: looks at heaps, checks, copies and upgrades them. But for the last, it never changes the heap it is given.
 #include "commands.hpp"
-#include "os/descriptor.hpp"
+#include "descriptor.hpp"
 #include "report.hpp"
-#include "store/superblocks.hpp"
 #include "text.hpp"
-#include "inspect/last_commit.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -16,45 +14,27 @@
 
 namespace remanence::tool {
 
-std::string real_path(const std::string& path) {
-    std::error_code unknown;
-    std::filesystem::path place = std::filesystem::absolute(path, unknown);
-    if (!unknown)
-        place = std::filesystem::weakly_canonical(place, unknown);
-    return (unknown ? std::filesystem::path(path) : place).string();
-}
-
-std::unique_ptr<inspect::inspection> inspect(const std::string& path, std::uint64_t attempts,
-                                         const std::function<result<void>(inspect::inspection&)>& look) {
-    std::optional<progress_line> progress("reading the redo log");
-    return checked(inspect::with_last_commit(
-        os::posix_file_system(), real_path(path), attempts,
-        [&](std::uint64_t done, std::uint64_t total) {
-            if (progress)
-                (*progress)(done, total);
-        },
-        [&](inspect::inspection& heap) -> result<void> {
-            progress.reset(); // the line is another one's from here on
-            try {
-                return look(heap);
-            } catch (const failed& stop) {
-                return unexpected(stop.why);
-            }
-        }));
-}
-
-int print_findings(const std::string& file, const std::function<result<void>(inspect::inspection&)>& look,
-                   const std::function<std::string(inspect::inspection&)>& describe) {
-    const auto heap = inspect(file, k_attempts, look);
-    put(describe(*heap));
-    if (heap->problems().empty())
+int exit_code_of(const std::string& file, const inspect::report& found) {
+    if (found.problems.empty())
         return exit_ok;
-    fmt::print(stderr, "rem: {}\n", problem_text(heap->problems().front()));
+    fmt::print(stderr, "rem: {}\n", problem_text(found.problems.front()));
     fmt::print(stderr, "rem: {} is damaged; \"rem verify\" says what of it is whole.\n", visible(file));
     return exit_damage;
 }
 
 namespace {
+
+/// Whether an error says that a heap's files are not whole, rather than that the system or the call failed.
+bool is_damage(errc code) {
+    return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
+}
+
+std::string real_path(const std::string& path) {
+    std::error_code unknown;
+    const std::filesystem::path place =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown);
+    return unknown ? path : place.string();
+}
 
 constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them, and changes none; upgrade does.";
 
@@ -126,7 +106,7 @@ int run_command(int argc, char** argv) {
                                 k_upgrade_examples);
     const CLI::Validator is_application(
         [](const std::string& name) {
-            return store::may_be_application(name)
+            return inspect::may_be_application(name)
                        ? ""
                        : "it must have 1 to 15 printable characters of ASCII, none of them a space";
         },
@@ -152,11 +132,11 @@ int run_command(int argc, char** argv) {
                : verify_command->parsed() ? verify(file, with_pointers, as_json)
                : copy_command->parsed()   ? copy(file, to, force)
                                           : upgrade(file, application);
-    } catch (const failed& stop) {
+    } catch (const error& stop) {
         if (as_json)
-            put(json_object().add("path", real_path(file)).add("error", stop.why.message).text() + "\n");
-        fmt::print(stderr, "rem: {}\n", visible(stop.why.message));
-        return is_damage(stop.why.code) ? exit_damage : exit_error;
+            put(json_object().add("path", real_path(file)).add("error", stop.what()).text() + "\n");
+        fmt::print(stderr, "rem: {}\n", visible(stop.what()));
+        return is_damage(stop.reason()) ? exit_damage : exit_error;
     }
 }
 
@@ -174,7 +154,7 @@ int run(int argc, char** argv) {
 } // namespace remanence::tool
 
 int main(int argc, char** argv) {
-    const remanence::os::standard_descriptors_taken taken; // nothing that other libraries open becomes one either
+    remanence::tool::take_standard_descriptors(); // nothing that is opened becomes one
     try {
         return remanence::tool::run(argc, argv);
     } catch (const std::exception& stop) { // memory is full

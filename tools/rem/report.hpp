@@ -1,21 +1,22 @@
 // What several subcommands say alike.
 #pragma once
 
-#include "base/result.hpp"
 #include "json.hpp"
-#include "inspect/inspection.hpp"
+#include "text.hpp"
 
-#include <functional>
+#include <remanence/inspect.hpp>
+
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace remanence::tool {
 
-inline std::vector<json_object> problems_as_json(const std::vector<inspect::problem>& problems) {
+inline std::vector<json_object> problems_as_json(const std::vector<inspect::damage>& problems) {
     std::vector<json_object> list;
-    for (const inspect::problem& each : problems) {
+    for (const inspect::damage& each : problems) {
         json_object& one = list.emplace_back();
-        one.add("what", each.message).add("file", each.path);
+        one.add("what", each.what).add("file", each.path);
         if (each.offset == error::k_no_offset)
             one.add_null("offset");
         else
@@ -28,9 +29,24 @@ inline std::vector<json_object> problems_as_json(const std::vector<inspect::prob
     return list;
 }
 
-/// Prints what `describe` says of the heap once `look` has read what that needs, and on standard error, if there is damage,
-/// that there is and how to hear of all of it. Returns the exit code.
-int print_findings(const std::string& file, const std::function<result<void>(inspect::inspection&)>& look,
-                   const std::function<std::string(inspect::inspection&)>& describe);
+/// What f returns; on a terminal a line tells meanwhile how far each step has got.
+template <class F>
+auto with_progress(const F& f) {
+    std::optional<progress_line> line;
+    std::optional<inspect::step> step;
+    return f([&](inspect::step what, std::uint64_t done, std::uint64_t total) {
+        if (step != what) {
+            step = what;
+            line.reset(); // takes it away before the next one is shown
+            line.emplace(what == inspect::step::reading_log ? "reading the redo log"
+                         : what == inspect::step::checking  ? "checking"
+                                                            : "copying");
+        }
+        (*line)(done, total);
+    });
+}
+
+/// Says on standard error, if there is damage, that there is and how to hear of all of it. Returns the exit code.
+int exit_code_of(const std::string& file, const inspect::report& found);
 
 } // namespace remanence::tool

@@ -2,15 +2,12 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
-#include "inspect/root_survey.hpp"
 
 #include <fmt/format.h>
 
 namespace remanence::tool {
 
 namespace {
-
-using use = std::optional<alloc::occupancy>; // nothing: the allocator's structures are damaged
 
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
@@ -20,26 +17,27 @@ std::string per(std::uint64_t amount, std::uint64_t count) {
     return count == 0 ? "-" : fmt::format("{:.1f}", static_cast<double>(amount) / static_cast<double>(count));
 }
 
-void add_log(std::string& text, const inspect::inspected_log& log) {
+void add_log(std::string& text, const inspect::log_contents& log) {
     const auto line = [&](std::string_view key, std::string_view value) {
         text += fmt::format("  {:<16} {}\n", key, value);
     };
     line("commits", fmt::format("{} that the image lacks", grouped(log.commits)));
     line("records", fmt::format("{} of {} used", size_text(log.record_bytes), size_text(log.file_bytes)));
-    line("changed", fmt::format("{} on {}, {} written whole", counted(log.totals.changed_bytes, "byte"),
-                                counted(log.totals.changed_pages, "page"), counted(log.totals.whole_pages, "page")));
+    line("changed", fmt::format("{} on {}, {} written whole", counted(log.changed_bytes, "byte"),
+                                counted(log.changed_pages, "page"), counted(log.whole_pages, "page")));
     line("per commit",
          fmt::format("{} bytes of records, {} bytes changed on {} pages", per(log.record_bytes, log.commits),
-                     per(log.totals.changed_bytes, log.commits), per(log.totals.changed_pages, log.commits)));
+                     per(log.changed_bytes, log.commits), per(log.changed_pages, log.commits)));
 }
 
-void add_memory(std::string& text, const alloc::occupancy& memory) {
+void add_memory(std::string& text, const inspect::memory_use& memory) {
     const auto line = [&](std::string_view key, std::string_view value) {
         text += fmt::format("  {:<16} {}\n", key, value);
     };
-    line("allocated",
-         fmt::format("{} in {}, {} of the pages taken", size_text(memory.allocated_bytes),
-                     counted(memory.blocks, "block"), share_text(memory.allocated_bytes, memory.taken_bytes())));
+    line("allocated", fmt::format("{} in {}, {} of the pages taken", size_text(memory.allocated_bytes),
+                                  counted(memory.blocks, "block"),
+                                  share_text(memory.allocated_bytes,
+                                             memory.allocated_bytes + memory.slab_free_bytes + memory.free_run_bytes)));
     line("free in slabs", fmt::format("{} between the small blocks of {}", size_text(memory.slab_free_bytes),
                                       counted(memory.slabs, "slab")));
     line("free in runs", fmt::format("{} in {} of pages, the longest {}", size_text(memory.free_run_bytes),
@@ -49,51 +47,46 @@ void add_memory(std::string& text, const alloc::occupancy& memory) {
         return;
     const std::string head = fmt::format("{:>16}  {:>14}  {:>12}", "BLOCKS UP TO", "BLOCKS", "MEMORY");
     text += fmt::format("\n{}\n", coloured(colour::bold, head));
-    for (std::size_t i = 0; i < memory.classes.size(); ++i) {
-        const alloc::occupancy::size_class& each = memory.classes[i];
-        if (each.blocks != 0)
-            text += fmt::format("{:>16}  {:>14}  {:>12}\n", size_text(alloc::occupancy::bytes_max(i)),
-                                grouped(each.blocks), size_text(each.bytes));
-    }
+    for (const inspect::memory_use::size_class& each : memory.classes)
+        text += fmt::format("{:>16}  {:>14}  {:>12}\n", size_text(each.bytes_max), grouped(each.blocks),
+                            size_text(each.bytes));
 }
 
-std::string as_text(const inspect::inspection& heap, const use& memory) {
+std::string as_text(const inspect::report& heap) {
     std::string text =
-        fmt::format("{}, commit {}\n", coloured(colour::bold, visible(heap.path())), grouped(heap.version()));
+        fmt::format("{}, commit {}\n", coloured(colour::bold, visible(heap.path)), grouped(heap.version));
     text += "\nRedo log\n";
-    if (heap.log().present)
-        add_log(text, heap.log());
+    if (heap.log.present)
+        add_log(text, heap.log);
     else
         text += "  none: all commits are in the image\n";
     text += "\nMemory\n";
-    if (memory)
-        add_memory(text, *memory);
+    if (heap.memory)
+        add_memory(text, *heap.memory);
     else
         text += "  not known: the allocator's structures are damaged\n";
     return text;
 }
 
-json_object log_object(const inspect::inspected_log& log) {
+json_object log_object(const inspect::log_contents& log) {
     json_object all;
     all.add("present", log.present)
         .add("file_bytes", log.file_bytes)
         .add("commits", log.commits)
         .add("record_bytes", log.record_bytes)
-        .add("changed_pages", log.totals.changed_pages)
-        .add("changed_bytes", log.totals.changed_bytes)
-        .add("whole_pages", log.totals.whole_pages);
+        .add("changed_pages", log.changed_pages)
+        .add("changed_bytes", log.changed_bytes)
+        .add("whole_pages", log.whole_pages);
     return all;
 }
 
-json_object memory_object(const alloc::occupancy& memory) {
+json_object memory_object(const inspect::memory_use& memory) {
     std::vector<json_object> classes;
-    for (std::size_t i = 0; i < memory.classes.size(); ++i) {
-        if (memory.classes[i].blocks != 0)
-            classes.emplace_back()
-                .add("bytes_max", alloc::occupancy::bytes_max(i))
-                .add("block_count", memory.classes[i].blocks)
-                .add("bytes", memory.classes[i].bytes);
-    }
+    for (const inspect::memory_use::size_class& each : memory.classes)
+        classes.emplace_back()
+            .add("bytes_max", each.bytes_max)
+            .add("block_count", each.blocks)
+            .add("bytes", each.bytes);
     json_object all;
     all.add("allocated_bytes", memory.allocated_bytes)
         .add("block_count", memory.blocks)
@@ -107,31 +100,27 @@ json_object memory_object(const alloc::occupancy& memory) {
     return all;
 }
 
-json_object as_object(const inspect::inspection& heap, const use& memory) {
+json_object as_object(const inspect::report& heap) {
     json_object all;
-    all.add("path", heap.path())
-        .add("version", heap.version())
-        .add("checkpoint_version", heap.super().checkpoint_version)
-        .add("log", log_object(heap.log()));
-    if (memory)
-        all.add("memory", memory_object(*memory));
+    all.add("path", heap.path)
+        .add("version", heap.version)
+        .add("checkpoint_version", heap.checkpoint_version)
+        .add("log", log_object(heap.log));
+    if (heap.memory)
+        all.add("memory", memory_object(*heap.memory));
     else
         all.add_null("memory");
-    all.add("problems", problems_as_json(heap.problems()));
+    all.add("problems", problems_as_json(heap.problems));
     return all;
 }
 
 } // namespace
 
 int stat(const std::string& file, bool as_json) {
-    use memory;
-    return print_findings(
-        file,
-        [&](inspect::inspection& heap) -> result<void> {
-            memory = checked(heap.survey_allocator());
-            return {};
-        },
-        [&](inspect::inspection& heap) { return as_json ? as_object(heap, memory).text() + "\n" : as_text(heap, memory); });
+    const auto found =
+        with_progress([&](const inspect::progress_callback& shown) { return inspect::survey_memory(file, shown); });
+    put(as_json ? as_object(found).text() + "\n" : as_text(found));
+    return exit_code_of(file, found);
 }
 
 } // namespace remanence::tool

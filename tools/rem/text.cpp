@@ -1,7 +1,5 @@
 #include "text.hpp"
 
-#include "base/units.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -26,7 +24,8 @@ std::string counted(std::uint64_t number, std::string_view noun) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-    if (bytes < 10 * KiB)
+    constexpr std::uint64_t k_exact_max = 10 * 1024;
+    if (bytes < k_exact_max)
         return grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
     constexpr std::array<const char*, 4> k_units = {"KiB", "MiB", "GiB", "TiB"};
     double value = static_cast<double>(bytes) / 1024;
@@ -103,13 +102,14 @@ bool names_byte(std::string_view message, std::uint64_t offset) {
 
 } // namespace
 
-std::string problem_text(const inspect::problem& problem) {
-    if (problem.offset == error::k_no_offset || names_byte(problem.message, problem.offset))
-        return visible(problem.message);
+std::string problem_text(const inspect::damage& problem) {
+    if (problem.offset == error::k_no_offset || names_byte(problem.what, problem.offset))
+        return visible(problem.what);
+    constexpr std::uint64_t k_page_bytes = 4096;
     const std::string place = problem.bytes <= k_page_bytes
                                   ? fmt::format("byte {}", problem.offset)
                                   : fmt::format("bytes {} to {}", problem.offset, problem.offset + problem.bytes - 1);
-    return visible(fmt::format("{} ({} of {})", problem.message, place, problem.path));
+    return visible(fmt::format("{} ({} of {})", problem.what, place, problem.path));
 }
 
 std::string coloured(colour which, std::string_view text) {

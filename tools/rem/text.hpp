@@ -1,7 +1,7 @@
 // Text for people: numbers with their units, names that cannot disturb a terminal, colours, progress.
 #pragma once
 
-#include "inspect/problems.hpp"
+#include <remanence/inspect.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -26,7 +26,7 @@ std::string visible_lines(std::string_view text);
 /// To standard output; main tells whether that failed.
 void put(std::string_view text);
 /// "what (byte 4096 of FILE)": the place is left out where the text has it already, or there is none.
-std::string problem_text(const inspect::problem& problem);
+std::string problem_text(const inspect::damage& problem);
 
 enum class colour { bold, red, green, yellow };
 /// Coloured if standard output is a terminal and NO_COLOR is not set.

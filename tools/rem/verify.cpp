@@ -1,34 +1,20 @@
 #include "commands.hpp"
-#include "inspect/inspected_pointers.hpp"
-#include "inspect/root_survey.hpp"
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 
 namespace remanence::tool {
 
 namespace {
 
+using inspect::report;
 using inspect::root_state;
 using inspect::surveyed_root;
 
 constexpr std::size_t k_problems_printed = 100; // of text; --json has all
-
-struct findings {
-    std::string path;
-    std::uint64_t version = 0;
-    inspect::inspected_parts parts;
-    std::uint64_t log_records = 0;
-    std::optional<std::uint64_t> torn_superblock;
-    std::vector<surveyed_root> roots;
-    std::vector<inspect::problem> problems;
-    std::optional<types::pointer_survey> pointers; // if they were asked for, and can be told
-    bool all_checked = true;
-};
 
 const char* name_of(root_state state) {
     switch (state) {
@@ -60,7 +46,7 @@ std::string verdict_on(const surveyed_root& root) {
     return "not known";
 }
 
-void add_roots(std::string& text, const findings& found) {
+void add_roots(std::string& text, const report& found) {
     text += fmt::format("\n");
     if (found.roots.empty()) {
         text += fmt::format("No root can be told to be whole: none is known.\n");
@@ -78,7 +64,7 @@ void add_roots(std::string& text, const findings& found) {
         "Whether the program's data make sense is not known here, nor what was committed later.\n");
 }
 
-void add_pointers(std::string& text, const types::pointer_survey& pointers) {
+void add_pointers(std::string& text, const inspect::suspicious_words& pointers) {
     if (pointers.found == 0) {
         text += fmt::format("  no word looks like a pointer that leaves the heap\n");
         return;
@@ -96,7 +82,7 @@ void add_pointers(std::string& text, const types::pointer_survey& pointers) {
         "what memory there is.\n");
 }
 
-std::string as_text(const findings& found) {
+std::string as_text(const report& found) {
     std::string text;
     if (found.problems.empty()) {
         text += fmt::format("{}: {}\n", visible(found.path), coloured(colour::green, "whole"));
@@ -109,14 +95,14 @@ std::string as_text(const findings& found) {
                 fmt::format("  and {} more; --json lists all\n", grouped(found.problems.size() - k_problems_printed));
     }
     text += fmt::format(
-        "  checked: {}, {}, {}, {}\n", counted(found.parts.pages, "page"), counted(found.log_records, "log record"),
-        found.parts.allocator ? counted(found.parts.blocks, "block") : "no blocks (the allocator is damaged)",
+        "  checked: {}, {}, {}, {}\n", counted(found.checked.pages, "page"), counted(found.log.commits, "log record"),
+        found.checked.allocator ? counted(found.checked.blocks, "block") : "no blocks (the allocator is damaged)",
         counted(found.roots.size(), "root"));
     if (found.torn_superblock) {
         text += fmt::format("  the superblock at byte {} is torn, as a power loss leaves one: the other one counts\n",
                             *found.torn_superblock);
     }
-    if (!found.all_checked && found.parts.pages != 0) {
+    if (!found.is_all_checked && found.checked.pages != 0) {
         text +=
             fmt::format("  It was written to while it was read. This is damage for certain; there may be more, and a\n"
                         "  root may be better than it is said to be. Verify it again when less is written.\n");
@@ -128,7 +114,7 @@ std::string as_text(const findings& found) {
     return text;
 }
 
-std::string as_json_text(const findings& found) {
+std::string as_json_text(const report& found) {
     std::vector<json_object> roots;
     for (const surveyed_root& root : found.roots) {
         json_object& one = roots.emplace_back();
@@ -142,17 +128,17 @@ std::string as_json_text(const findings& found) {
     all.add("path", found.path)
         .add("whole", found.problems.empty())
         .add("version", found.version)
-        .add("pages_checked", found.parts.pages)
-        .add("log_records_checked", found.log_records)
-        .add("allocator_checked", found.parts.allocator)
-        .add("blocks_checked", found.parts.blocks)
+        .add("pages_checked", found.checked.pages)
+        .add("log_records_checked", found.log.commits)
+        .add("allocator_checked", found.checked.allocator)
+        .add("blocks_checked", found.checked.blocks)
         .add("torn_superblock", found.torn_superblock.has_value())
-        .add("all_checked", found.all_checked)
+        .add("all_checked", found.is_all_checked)
         .add("problems", problems_as_json(found.problems))
         .add("roots", roots);
     if (found.pointers) {
         std::vector<json_object> pointers;
-        for (const types::foreign_pointer& each : found.pointers->first) {
+        for (const inspect::suspicious_words::word& each : found.pointers->first) {
             json_object& one = pointers.emplace_back();
             each.root.empty() ? one.add_null("root") : one.add("root", each.root);
             each.root.empty() ? one.add_null("type") : one.add("type", each.type);
@@ -163,41 +149,11 @@ std::string as_json_text(const findings& found) {
     return all.text() + "\n";
 }
 
-findings look_at(const std::string& file, bool with_pointers) {
-    findings found;
-    try {
-        const auto heap = inspect(file, k_attempts_at_all, [&](inspect::inspection& now) -> result<void> {
-            progress_line progress("checking");
-            found.parts = checked(now.check_all([&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
-            found.roots = checked(inspect::list_roots(now));
-            checked(inspect::survey_roots(now, found.roots));
-            found.pointers.reset();
-            if (with_pointers && now.knows_blocks()) {
-                found.pointers = checked(inspect::survey_pointers(
-                    now, found.roots, [&](std::uint64_t read, std::uint64_t all) { progress(read, all); }));
-            }
-            return {};
-        });
-        found.version = heap->version();
-        found.log_records = heap->log().commits;
-        found.torn_superblock = heap->torn_superblock();
-        found.problems = heap->problems();
-        found.all_checked = heap->is_all_checked();
-    } catch (const failed& stop) {
-        if (!is_damage(stop.why.code))
-            throw;
-        found = {};
-        found.problems.push_back({stop.why}); // not even a superblock is left
-        found.all_checked = false;
-    }
-    found.path = real_path(file);
-    return found;
-}
-
 } // namespace
 
 int verify(const std::string& file, bool with_pointers, bool as_json) {
-    const findings found = look_at(file, with_pointers);
+    const report found = with_progress(
+        [&](const inspect::progress_callback& shown) { return inspect::verify(file, with_pointers, shown); });
     put(as_json ? as_json_text(found) : as_text(found));
     if (!found.problems.empty())
         return exit_damage;

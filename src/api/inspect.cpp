@@ -1,0 +1,328 @@
+// The public face of inspection: what src/inspect finds, as values, and what it fails with, as exceptions.
+
+#include <remanence/inspect.hpp>
+
+#include "api/heap_impl.hpp"
+#include "inspect/inspected_pointers.hpp"
+#include "inspect/last_commit.hpp"
+#include "inspect/root_survey.hpp"
+#include "recover/upgrade.hpp"
+#include "store/heap_copy.hpp"
+#include "store/heap_creation.hpp"
+#include "store/superblocks.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace remanence::inspect {
+
+namespace {
+
+constexpr std::uint64_t k_attempts = 100;      // of what reads little, or not all of it again
+constexpr std::uint64_t k_attempts_at_all = 5; // of what reads the whole heap each time
+
+template <class T>
+T checked(result<T> done) {
+    if (!done)
+        detail::raise(done.why());
+    if constexpr (!std::is_void_v<T>)
+        return std::move(*done);
+}
+
+/// As the library does it: the log lies beside the real file.
+std::string real_path(const std::string& path) {
+    std::error_code unknown;
+    std::filesystem::path place = std::filesystem::absolute(path, unknown);
+    if (!unknown)
+        place = std::filesystem::weakly_canonical(place, unknown);
+    return (unknown ? std::filesystem::path(path) : place).string();
+}
+
+inspection_progress of_step(const progress_callback& on_progress, step what) {
+    return [&on_progress, what](std::uint64_t done, std::uint64_t total) {
+        if (on_progress)
+            on_progress(what, done, total);
+    };
+}
+
+result<std::unique_ptr<inspection>> last_commit_of(const std::string& path, std::uint64_t attempts,
+                                                   const progress_callback& on_progress,
+                                                   const std::function<result<void>(inspection&)>& use) {
+    return with_last_commit(os::posix_file_system(), real_path(path), attempts, of_step(on_progress, step::reading_log),
+                            use);
+}
+
+damage as_damage(const failure& why, std::uint64_t bytes = 0) {
+    return {why.code, why.message, why.path, why.offset, bytes};
+}
+
+log_contents as_contents(const inspected_log& log) {
+    return {log.present,           log.file_bytes,           log.commits,
+            log.record_bytes,      log.totals.changed_pages, log.totals.changed_bytes,
+            log.totals.whole_pages};
+}
+
+memory_use as_use(const alloc::occupancy& found) {
+    memory_use use;
+    for (std::size_t i = 0; i < found.classes.size(); ++i) {
+        if (found.classes[i].blocks != 0)
+            use.classes.push_back({alloc::occupancy::bytes_max(i), found.classes[i].blocks, found.classes[i].bytes});
+    }
+    use.blocks = found.blocks;
+    use.allocated_bytes = found.allocated_bytes;
+    use.slabs = found.slabs;
+    use.slab_free_bytes = found.slab_free_bytes;
+    use.free_runs = found.free_runs;
+    use.free_run_bytes = found.free_run_bytes;
+    use.longest_free_run_bytes = found.longest_free_run_bytes;
+    use.metadata_bytes = found.metadata_bytes;
+    return use;
+}
+
+suspicious_words as_words(types::pointer_survey&& found) {
+    suspicious_words words;
+    words.found = found.found;
+    for (types::foreign_pointer& each : found.first)
+        words.first.push_back({std::move(each.root), std::move(each.type), each.offset, std::move(each.what)});
+    return words;
+}
+
+void add_use(report& found, const format::heap_header* header) {
+    found.allocated_bytes = found.free_bytes = 0;
+    if (header == nullptr)
+        return;
+    std::uint64_t taken = 0;
+    for (const std::uint32_t pages : header->allocator.used_pages)
+        taken += std::uint64_t{pages} * k_page_bytes;
+    found.allocated_bytes = header->allocator.allocated_bytes;
+    found.free_bytes = taken < found.allocated_bytes ? 0 : taken - found.allocated_bytes;
+}
+
+void add_heap(report& found, inspection& heap) {
+    const format::superblock& super = heap.super();
+    found.path = heap.path();
+    found.version = heap.version();
+    for (const problem& each : heap.problems())
+        found.problems.push_back(as_damage(each, each.bytes));
+    found.is_all_checked = heap.is_all_checked();
+    found.heap_id = super.uuid;
+    found.format_version = super.format_version;
+    found.application = super.application.data();
+    found.abi = super.abi.data();
+    found.base_address = super.base;
+    found.chunk_bytes = super.chunk_bytes;
+    found.sequence = super.sequence;
+    found.epoch = super.epoch;
+    found.checkpoint_version = super.checkpoint_version;
+    found.is_clean = (super.flags & format::k_flag_clean) != 0;
+    found.is_open_elsewhere = heap.is_live();
+    found.torn_superblock = heap.torn_superblock();
+    found.log = as_contents(heap.log());
+    found.file_bytes = heap.file_bytes();
+    found.heap_bytes = heap.store().image_bytes();
+    found.region_bytes = heap.store().region_bytes();
+}
+
+/// A copy must not make damage look whole. Its pages are checked as they are copied.
+result<void> refuse_damaged(inspection& heap) {
+    if (heap.problems().empty()) {
+        REM_TRY(heap.check_structure());
+        auto roots = list_roots(heap);
+        if (!roots)
+            return roots.error();
+        check_roots(heap, *roots);
+    }
+    if (heap.problems().empty())
+        return {};
+    return unexpected(heap.problems().front());
+}
+
+/// The file that is to be replaced, locked so that nobody opens it for writing meanwhile; null when there is none.
+result<std::unique_ptr<os::file>> lock_old(inspection& heap, const std::string& to, existing there) {
+    os::file_system& files = os::posix_file_system();
+    const auto is_there = files.exists(to);
+    if (!is_there)
+        return unexpected(is_there.why());
+    constexpr std::string_view k_log = "-log";
+    if (to.ends_with(k_log)) {
+        const std::string heap_of_log = to.substr(0, to.size() - k_log.size());
+        auto has_heap = files.exists(heap_of_log);
+        if (!has_heap)
+            return has_heap.error();
+        if (*has_heap)
+            return fail(errc::exists, to + " is where the redo log of " + heap_of_log + " belongs. Name another file.",
+                        to);
+    }
+    std::unique_ptr<os::file> old;
+    if (*is_there) {
+        auto is_same = heap.store().file().is_at(to);
+        if (!is_same)
+            return is_same.error();
+        if (*is_same)
+            return fail(errc::exists, heap.path() + " and " + to + " are the same file.", to);
+        if (there == existing::refused)
+            return fail(errc::exists,
+                        to + " exists. Name another file, or allow that it is replaced (rem copy --force).", to);
+        auto opened = files.open(to, os::access::read_only);
+        if (!opened)
+            return opened.error();
+        old = std::move(*opened);
+        auto locked = old->try_lock(os::lock_kind::shared);
+        if (!locked)
+            return locked.error();
+        if (!*locked)
+            return store::in_use(to);
+    }
+    const std::string log = store::log_path(to);
+    auto has_log = files.exists(log);
+    if (!has_log)
+        return has_log.error();
+    if (*has_log)
+        return fail(
+            errc::exists,
+            "the redo log " + log +
+                " is in the way: the copy would be taken for its heap. Bring it back to its heap, or remove it.",
+            log);
+    return old;
+}
+
+} // namespace
+
+report look(const std::string& path, const progress_callback& on_progress) {
+    report found;
+    const auto heap = checked(last_commit_of(path, k_attempts, on_progress, [&](inspection& now) -> result<void> {
+        auto roots = list_roots(now); // notes a damaged header, too
+        if (!roots)
+            return roots.error();
+        found.roots = std::move(*roots);
+        auto header = now.header();
+        add_use(found, header ? *header : nullptr);
+        return {};
+    }));
+    add_heap(found, *heap);
+    return found;
+}
+
+report survey_memory(const std::string& path, const progress_callback& on_progress) {
+    report found;
+    const auto heap = checked(last_commit_of(path, k_attempts, on_progress, [&](inspection& now) -> result<void> {
+        auto memory = now.survey_allocator();
+        if (!memory)
+            return memory.error();
+        found.memory.reset();
+        if (*memory)
+            found.memory = as_use(**memory);
+        return {};
+    }));
+    add_heap(found, *heap);
+    return found;
+}
+
+report verify(const std::string& path, bool with_pointers, const progress_callback& on_progress) {
+    report found;
+    const auto check = [&](inspection& now) -> result<void> {
+        const inspection_progress checking = of_step(on_progress, step::checking);
+        auto parts = now.check_all(checking);
+        if (!parts)
+            return parts.error();
+        found.checked = {parts->pages, parts->blocks, parts->allocator};
+        auto roots = list_roots(now);
+        if (!roots)
+            return roots.error();
+        found.roots = std::move(*roots);
+        REM_TRY(survey_roots(now, found.roots));
+        found.pointers.reset();
+        if (with_pointers && now.knows_blocks()) {
+            auto pointers = survey_pointers(now, found.roots, checking);
+            if (!pointers)
+                return pointers.error();
+            found.pointers = as_words(std::move(*pointers));
+        }
+        return {};
+    };
+    auto heap = last_commit_of(path, k_attempts_at_all, on_progress, check);
+    if (!heap) {
+        if (!is_damage(heap.why().code))
+            detail::raise(heap.why());
+        found = {}; // not even a superblock is left
+        found.path = real_path(path);
+        found.problems.push_back(as_damage(heap.why()));
+        found.is_all_checked = false;
+        return found;
+    }
+    add_heap(found, **heap);
+    return found;
+}
+
+void copy(const std::string& path, const std::string& to, existing there, const progress_callback& on_progress,
+          const std::function<void(const std::string&)>& begun) {
+    if (to.ends_with('/'))
+        detail::raise({errc::not_a_heap, to + " names a directory. Name a file.", to});
+    os::file_system& files = os::posix_file_system();
+    const std::string target = real_path(to);
+    std::unique_ptr<os::file> old;
+    std::unique_ptr<store::copy_in_progress> copy;
+    // In as many steps as it takes: once more when the heap moved on; then what has changed is copied.
+    const auto update = [&](inspection& now) -> result<void> {
+        REM_TRY(refuse_damaged(now));
+        if (!copy) {
+            auto locked = lock_old(now, target, there);
+            if (!locked)
+                return locked.error();
+            old = std::move(*locked);
+            auto mode = now.store().file().permissions();
+            if (!mode)
+                return mode.error();
+            auto made = store::copy_in_progress::begin(files, target, *mode);
+            if (!made)
+                return made.error();
+            copy = std::move(*made);
+            if (begun)
+                begun(store::new_path(target));
+        }
+        return copy->update(now.store(), of_step(on_progress, step::copying));
+    };
+    const auto heap = checked(last_commit_of(path, k_attempts, on_progress, update));
+    if (!heap->problems().empty())
+        detail::raise(heap->problems().front());
+    checked(copy->finish(there == existing::replaced ? store::existing::replaced : store::existing::refused));
+}
+
+void copy(const std::string& path, const std::function<void(std::span<const std::byte>)>& sink,
+          const progress_callback& on_progress) {
+    bool has_begun = false;
+    const auto send = [&](inspection& now) -> result<void> {
+        REM_TRY(refuse_damaged(now));
+        const bool is_another = has_begun; // it only tells whether the first one met damage or a busy writer
+        REM_TRY(store::copy_bytes(
+            now.store(),
+            [&](std::span<const std::byte> bytes) -> result<void> {
+                has_begun = true;
+                if (!is_another)
+                    sink(bytes);
+                return {};
+            },
+            of_step(on_progress, step::copying)));
+        if (is_another)
+            return fail(errc::in_use,
+                        now.path() +
+                            " was written to while it was copied: what went out is not a whole copy. Copy to a "
+                            "file instead.",
+                        now.path());
+        return {};
+    };
+    const auto heap = checked(last_commit_of(path, k_attempts, on_progress, send));
+    if (!heap->problems().empty())
+        detail::raise(heap->problems().front());
+}
+
+upgraded upgrade(const std::string& path, std::string_view application) {
+    const auto done = checked(recover::upgrade(os::posix_file_system(), real_path(path), std::string(application)));
+    return {done.format_before, format::k_format_version, done.recovered_commits, done.changed};
+}
+
+bool may_be_application(std::string_view name) noexcept { return store::may_be_application(name); }
+
+} // namespace remanence::inspect
