@@ -21,7 +21,7 @@ public:
     const std::filesystem::path path;
     const os::fork_guard guard;
 
-    /// The commit of this version, which was submitted, is to become durable.
+    /// The commit of this version, which is made, is to become durable.
     void want(std::uint64_t version) noexcept;
     /// Makes durable what is wanted, and tells those who wait; a failure poisons the engine. Not in a forked child.
     void bring(txn::engine& engine) noexcept;

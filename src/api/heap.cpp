@@ -123,9 +123,9 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         };
     }
     if (types::checks_pointers()) {
-        internal.inspect = [](txn::engine& engine, const change::change_set& changes,
+        internal.inspect = [](txn::heap_memory& memory, const change::change_set& changes,
                               const alloc::block_allocator& blocks) {
-            return types::check_pointers(engine, changes, blocks, detail::registry::path_at);
+            return types::check_pointers(memory, changes, blocks, detail::registry::path_at);
         };
         internal.inspect_unannounced = types::refuse_unannounced;
     }
@@ -133,9 +133,9 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
 }
 
 /// The roots tell: what none of them leads to is not found again.
-bool may_hold_addresses(txn::engine& engine) {
+bool may_hold_addresses(txn::heap_memory& memory) {
     bool found = false;
-    detail::check(types::root_directory(engine).for_each(
+    detail::check(types::root_directory(memory).for_each(
         [&](const types::root_view& root) { found = found || !root.position_independent; }));
     return found;
 }
@@ -169,11 +169,11 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
         refuse(path, errc::in_use, "it is open in this process already. Use that handle.");
     if (!engine)
         detail::raise(engine.why());
-    if (is_place_taken && may_hold_addresses(**engine))
+    if (is_place_taken && may_hold_addresses((*engine)->memory()))
         detail::raise(*(*engine)->why_elsewhere());
     impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), *guard));
     detail::registry::add(*impl_);
-    impl_->engine->allow_writes(false);
+    impl_->engine->memory().allow_writes(false);
     impl_->watch_memory();
 }
 
@@ -217,7 +217,7 @@ void heap::close() {
         } else if (!impl->options.read_only) {
             committed = impl->refuse_memory_of_no_heap();
             if (committed) {
-                impl->outdated.renew(*impl->engine);
+                impl->outdated.renew(impl->engine->memory());
                 committed = impl->engine->commit();
             }
         }
@@ -280,7 +280,7 @@ void heap::commit(durability until) {
         std::optional<detail::heap_impl::in_flight> commit;
         exclusively(impl, [&] {
             check_if_outside_sections(*impl);
-            commit = impl->submit(txn::commit_scope::everything, until);
+            commit = impl->make_commit(txn::commit_scope::everything, until);
         });
         impl->await(*commit);
     }
@@ -293,7 +293,7 @@ commit_ticket heap::commit_async() {
     std::optional<detail::heap_impl::in_flight> commit;
     exclusively(impl, [&] {
         check_if_outside_sections(*impl);
-        commit = impl->submit_async(txn::commit_scope::everything);
+        commit = impl->make_async_commit(txn::commit_scope::everything);
     });
     return impl->ticket_of(*commit);
 }
@@ -357,7 +357,7 @@ std::vector<root_info> heap::roots() const {
     detail::heap_impl* impl = checked(impl_);
     std::vector<root_info> found;
     shared(impl, [&] {
-        check(types::root_directory(*impl->engine).for_each([&](const types::root_view& root) {
+        check(types::root_directory(impl->engine->memory()).for_each([&](const types::root_view& root) {
             found.push_back({std::string(root.name), std::string(root.type), root.bytes});
         }));
     });
@@ -369,13 +369,13 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
     const auto* first = static_cast<const std::byte*>(pointer);
     if (bytes == 0)
         return;
-    const txn::engine& engine = *impl->engine;
-    if (!engine.contains(first) || bytes > engine.reserved_bytes() - engine.offset_of(first)) {
+    txn::heap_memory& memory = impl->engine->memory();
+    if (!memory.contains(first) || bytes > memory.reserved_bytes() - memory.offset_of(first)) {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }
     const detail::whole_call announcing(*impl);
-    check(impl->engine->touch(first, bytes));
+    check(memory.touch(first, bytes));
 }
 
 std::uint64_t heap::version() const {
@@ -386,33 +386,29 @@ std::uint64_t heap::version() const {
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
-        const txn::engine& engine = *impl->engine;
-        const auto at_rest = engine.at_rest();
-        const txn::engine_stats& counted = engine.stats();
+        const txn::engine_stats counted = impl->engine->stats();
         heap_stats stats;
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
         stats.changed_bytes = counted.changed_bytes;
         stats.logged_bytes = counted.logged_bytes;
-        stats.image_bytes = counted.image_bytes + engine.spilled_bytes();
-        stats.spilled_bytes = engine.spilled_bytes();
-        stats.written_bytes = engine.written_bytes();
+        stats.image_bytes = counted.image_bytes + counted.spilled_bytes;
+        stats.spilled_bytes = counted.spilled_bytes;
+        stats.written_bytes = counted.written_bytes;
         stats.discarded_bytes = impl->discarded_bytes;
-        stats.syncs = engine.syncs();
+        stats.syncs = counted.syncs;
         {
             const std::scoped_lock reading(impl->timing);
             stats.commit_times = impl->commit_times;
         }
-        stats.log_limit_bytes = engine.log_limit_bytes();
-        stats.log_used_bytes = engine.log_used_bytes();
-        stats.twin_bytes = engine.twin_bytes();
-        const auto checkpoint = engine.checkpoint_under_way();
-        stats.checkpoint_done_bytes = checkpoint.done_bytes;
-        stats.checkpoint_total_bytes = checkpoint.total_bytes;
-        stats.heap_bytes = engine.committed_bytes();
-        stats.allocated_bytes =
-            engine.with_allocator([](const alloc::block_allocator& blocks) { return blocks.allocated_bytes(); });
-        stats.tracker = engine.tracker_name();
+        stats.log_limit_bytes = counted.log_limit_bytes;
+        stats.log_used_bytes = counted.log_used_bytes;
+        stats.twin_bytes = counted.twin_bytes;
+        stats.checkpoint_done_bytes = counted.checkpoint.done_bytes;
+        stats.checkpoint_total_bytes = counted.checkpoint.total_bytes;
+        stats.heap_bytes = counted.committed_bytes;
+        stats.allocated_bytes = counted.allocated_bytes;
+        stats.tracker = counted.tracker;
         stats.recovered_commits = counted.recovered_commits;
         stats.recovered_bytes = counted.recovered_bytes;
         stats.open_time = counted.open_time;
@@ -433,14 +429,14 @@ verify_report heap::verify() const {
         for (store::damage& d : checked_heap->problems)
             report.problems.push_back({std::move(d.what), d.offset});
         const bool are_blocks_sound = report.problems.empty(); // else it is not known which there are
-        auto roots = types::root_directory(*impl->engine).for_each([&](const types::root_view& root) {
+        auto roots = types::root_directory(impl->engine->memory()).for_each([&](const types::root_view& root) {
             if (!are_blocks_sound)
                 return;
-            if (auto fault = impl->checks.fault_in(root, *impl->engine))
+            if (auto fault = impl->checks.fault_in(root, impl->engine->memory()))
                 report.problems.push_back({std::move(*fault), error::k_no_offset});
         });
         if (roots)
-            roots = types::root_directory(*impl->engine).check_descriptions();
+            roots = types::root_directory(impl->engine->memory()).check_descriptions();
         if (!roots)
             report.problems.push_back({roots.why().message, roots.why().offset});
         return report;
@@ -450,8 +446,8 @@ verify_report heap::verify() const {
 pointer_report heap::check_pointers() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
-        types::pointer_survey found = impl->engine->with_allocator([&](const alloc::block_allocator& blocks) {
-            return types::survey_pointers(*impl->engine, blocks, detail::registry::path_at);
+        types::pointer_survey found = impl->engine->memory().with_allocator([&](const alloc::block_allocator& blocks) {
+            return types::survey_pointers(impl->engine->memory(), blocks, detail::registry::path_at);
         });
         pointer_report report;
         report.blocks_checked = found.blocks;
@@ -466,11 +462,11 @@ const std::filesystem::path& heap::path() const { return checked(impl_)->path; }
 
 std::string heap::application() const { return std::string(checked(impl_)->engine->application()); }
 
-void* heap::base() const { return checked(impl_)->engine->base(); }
+void* heap::base() const { return checked(impl_)->engine->memory().base(); }
 
 heap* heap_of(const void* pointer) noexcept {
     detail::heap_impl* impl = detail::registry::find(pointer);
-    return impl != nullptr && impl->engine->contains(pointer) ? impl->handle : nullptr;
+    return impl != nullptr && impl->engine->memory().contains(pointer) ? impl->handle : nullptr;
 }
 
 } // namespace remanence

@@ -81,13 +81,13 @@ void heap_impl::check_process() const {
 // The containers must not think that there is none while there is one.
 void heap_impl::begin_declared() {
     declared_sections.fetch_add(1, std::memory_order_relaxed);
-    engine->begin_declared();
+    engine->memory().begin_declared();
 }
 
 void heap_impl::end_declared() {
-    if (!engine->is_declared())
+    if (!engine->memory().is_declared())
         return;
-    engine->end_declared();
+    engine->memory().end_declared();
     declared_sections.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -101,7 +101,7 @@ void heap_impl::enter_write(section_kind kind) {
               path.string());
     }
     if (lock.write_depth() == 1) {
-        engine->allow_writes(true);
+        engine->memory().allow_writes(true);
         if (kind == section_kind::declared)
             begin_declared();
     } else if (kind == section_kind::ordinary) {
@@ -112,7 +112,7 @@ void heap_impl::enter_write(section_kind kind) {
 bool heap_impl::try_enter_write() {
     const auto got = lock.enter_write(false);
     if (got == txn::section_lock::outcome::outermost)
-        engine->allow_writes(true);
+        engine->memory().allow_writes(true);
     if (got == txn::section_lock::outcome::nested)
         end_declared();
     return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
@@ -121,7 +121,7 @@ bool heap_impl::try_enter_write() {
 void heap_impl::leave_write() noexcept {
     if (lock.write_depth() == 1 && guard.same_process()) {
         end_declared();
-        engine->allow_writes(false);
+        engine->memory().allow_writes(false);
     }
     lock.leave_write();
 }
@@ -132,15 +132,16 @@ void heap_impl::enter_read() {
 }
 
 void heap_impl::forget_live_values() const noexcept {
-    detail::forget_live_values(engine->base(), engine->reserved_bytes());
+    detail::forget_live_values(engine->memory().base(), engine->memory().reserved_bytes());
 }
 
 result<void> heap_impl::refuse_memory_of_no_heap() {
     const std::vector<const void*> places = strangers.all();
     if (places.empty())
         return {};
-    return engine->with_allocator(
-        [&](const alloc::block_allocator& blocks) { return types::refuse_memory_of_no_heap(*engine, places, blocks); });
+    return engine->memory().with_allocator([&](const alloc::block_allocator& blocks) {
+        return types::refuse_memory_of_no_heap(engine->memory(), places, blocks);
+    });
 }
 
 void heap_impl::roll_back() {
@@ -153,7 +154,7 @@ void heap_impl::roll_back() {
     doomed = false;
 }
 
-void heap_impl::abandon_write(const txn::engine::change_listener& lost) noexcept {
+void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
     const os::no_cancellation whole;
     if (!guard.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
         lock.leave_write();
@@ -180,7 +181,7 @@ std::optional<heap_impl::in_flight> heap_impl::finish_write(durability how) {
     check_process();
     std::optional<in_flight> commit;
     if (lock.write_depth() == 1)
-        commit = submit(txn::commit_scope::declared, how);
+        commit = make_commit(txn::commit_scope::declared, how);
     leave_write();
     return commit;
 }
@@ -208,7 +209,7 @@ struct landing {
 
 } // namespace
 
-heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how, txn::fresh_contents fresh) {
+heap_impl::in_flight heap_impl::make_commit(txn::commit_scope scope, durability how, txn::fresh_contents fresh) {
     if (doomed) {
         raise(errc::rolled_back,
               "a nested write section of " + path.string() +
@@ -220,8 +221,8 @@ heap_impl::in_flight heap_impl::submit(txn::commit_scope scope, durability how, 
         how = durability::durable; // then it waits for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = engine->version();
-    outdated.renew(*engine);
-    auto version = engine->submit(scope, fresh);
+    outdated.renew(engine->memory());
+    auto version = engine->make_commit(scope, fresh);
     if (!version)
         detail::raise(version.why());
     outdated.forget();
@@ -248,9 +249,9 @@ void heap_impl::note_time(const in_flight& commit) {
     commit_times.add(std::chrono::steady_clock::now() - commit.started);
 }
 
-heap_impl::in_flight heap_impl::submit_async(txn::commit_scope scope) {
+heap_impl::in_flight heap_impl::make_async_commit(txn::commit_scope scope) {
     const in_flight commit =
-        submit(scope, start_syncer() ? durability::lazy : durability::durable, txn::fresh_contents::in_log_if_few);
+        make_commit(scope, start_syncer() ? durability::lazy : durability::durable, txn::fresh_contents::in_log_if_few);
     progress->want(commit.version);
     if (commit.how == durability::lazy)
         syncer->sync_now();
@@ -307,10 +308,10 @@ void heap_impl::watch_memory() {
 
 /// Waits for the heap's own threads, which hold the allocator while they spill. For no longer than that may take: if this thread
 /// was interrupted while it allocated, nobody will ever let go.
-static bool is_allocator_quiet(const txn::engine& engine) noexcept {
+static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
     constexpr int k_looks_max = 5'000;
     for (int look = 0; look != k_looks_max; ++look) {
-        if (engine.quiet_allocator() != nullptr)
+        if (memory.quiet_allocator() != nullptr)
             return true;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -321,7 +322,7 @@ static bool is_allocator_quiet(const txn::engine& engine) noexcept {
 // in a call, or while it allocated.
 heap_impl::ending heap_impl::begin_to_end() noexcept {
     const bool is_in_section = lock.write_depth() + lock.read_depth() != 0;
-    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 || !is_allocator_quiet(*engine))
+    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 || !is_allocator_quiet(engine->memory()))
         return ending::as_by_crash;
     return is_in_section || std::uncaught_exceptions() > exceptions ? ending::discarding : ending::as_asked;
 }
@@ -343,7 +344,7 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     if (is_of_this_process) {
         try {
             impl->end_declared();
-            impl->engine->allow_writes(true);
+            impl->engine->memory().allow_writes(true);
             if (!impl->options.commit_at_close || how == heap_impl::ending::discarding) {
                 impl->tell_of_loss(discarded_changes::by::destructor);
             } else if (!impl->options.read_only) {
@@ -351,7 +352,7 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
                     std::fprintf(stderr, "remanence: closing discards changes: %s\n", refused.why().message.c_str());
                     impl->tell_of_loss(discarded_changes::by::destructor);
                 } else {
-                    impl->outdated.renew(*impl->engine);
+                    impl->outdated.renew(impl->engine->memory());
                     (void)impl->engine->commit();
                 }
             }
@@ -405,7 +406,8 @@ void write_section::commit() {
 commit_ticket write_section::commit_async() {
     impl_->check_process();
     const os::no_cancellation whole;
-    const auto commit = impl_->submit_async(txn::commit_scope::declared); // when it throws, the destructor rolls back
+    const auto commit =
+        impl_->make_async_commit(txn::commit_scope::declared); // when it throws, the destructor rolls back
     heap_impl* const impl = std::exchange(impl_, nullptr);
     impl->leave_write();
     return impl->ticket_of(commit);
@@ -428,7 +430,7 @@ read_section::~read_section() { impl_->leave_read(); }
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
     const auto renamed =
         impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
-    auto found = types::root_directory(*impl->engine).find(name, type, renamed);
+    auto found = types::root_directory(impl->engine->memory()).find(name, type, renamed);
     if (!found)
         raise(found.why());
     if (found->object == nullptr)
@@ -445,13 +447,15 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
 }
 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {
-    detail::check(types::root_directory(*impl->engine).add(name, type, object));
+    detail::check(types::root_directory(impl->engine->memory()).add(name, type, object));
     impl->checks.know(name, type.hash, check);
 }
 
-void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(*impl->engine).erase(name)); }
+void erase_root(heap_impl* impl, std::string_view name) {
+    check(types::root_directory(impl->engine->memory()).erase(name));
+}
 
-heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->engine->base()); }
+heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->engine->memory().base()); }
 
 heap_header* writable_header_of(heap_impl* impl) {
     if (impl->options.read_only)
@@ -473,16 +477,16 @@ void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
     if (impl->options.read_only)
         raise_read_only(*impl);
     std::optional<unexpected> why; // small: it is zeroed each time
-    void* block = impl->engine->allocate(bytes, alignment, why);
+    void* block = impl->engine->memory().allocate(bytes, alignment, why);
     if (block == nullptr)
         raise(why->why());
-    if (impl->engine->reserved_bytes() != impl->registered_bytes)
+    if (impl->engine->memory().reserved_bytes() != impl->registered_bytes)
         registry::extend(*impl);
-    if (impl->engine->has_grown()) [[unlikely]] {
+    if (impl->engine->memory().has_grown()) [[unlikely]] {
         try {
             impl->watch_memory();
         } catch (...) {
-            impl->engine->deallocate(block, bytes, alignment);
+            impl->engine->memory().deallocate(block, bytes, alignment);
             throw;
         }
     }
@@ -493,7 +497,7 @@ void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t 
     heap_impl* impl = registry::find(where);
     if (impl == nullptr || !impl->guard.same_process())
         return; // an object outlived its heap's mapping
-    impl->engine->deallocate(block, bytes, alignment);
+    impl->engine->memory().deallocate(block, bytes, alignment);
 }
 
 } // namespace remanence::detail

@@ -53,7 +53,7 @@ public:
     std::unique_ptr<background_sync> syncer; // from the first lazy or asynchronous commit on; guarded likewise
     std::unique_ptr<background_checkpoint> checkpointer; // from the first commit on that began one; guarded likewise
     std::unique_ptr<background_spill> spiller;   // since the heap is large; guarded by its own lock until end_threads()
-    std::atomic<int> commits_in_flight = 0;      // submitted and not yet waited for
+    std::atomic<int> commits_in_flight = 0;      // made and not yet waited for
     std::atomic<int> whole_calls = 0;            // see below
     std::uint64_t discarded_bytes = 0;           // by unlock(); guarded by the write lock
     int exceptions_at_lock = 0;                  // under way when lock() began the section; guarded likewise
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] ending begin_to_end() noexcept;
     /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine. `lost` is
     /// told of it.
-    void abandon_write(const txn::engine::change_listener& lost = {}) noexcept;
+    void abandon_write(const txn::change_listener& lost = {}) noexcept;
     /// Ends a section of lock(), whose changes are lost without a commit.
     void unlock() noexcept;
     /// Tells whoever wants to hear it of changes that are about to be dropped with the heap. With the write lock held.
@@ -103,12 +103,12 @@ public:
         bool has_record; // else nothing had changed
     };
     /// With the write lock held. await() must follow.
-    [[nodiscard]] in_flight submit(txn::commit_scope scope, durability how,
-                                   txn::fresh_contents fresh = txn::fresh_contents::at_home);
+    [[nodiscard]] in_flight make_commit(txn::commit_scope scope, durability how,
+                                        txn::fresh_contents fresh = txn::fresh_contents::at_home);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);
     /// With the write lock held: makes a commit that becomes durable by itself. ticket_of() must follow.
-    [[nodiscard]] in_flight submit_async(txn::commit_scope scope);
+    [[nodiscard]] in_flight make_async_commit(txn::commit_scope scope);
     /// Without the lock.
     [[nodiscard]] commit_ticket ticket_of(const in_flight& commit) noexcept;
     /// Ends the section; commits when it is the outermost, and then await() must follow. When it throws, the section has

@@ -71,7 +71,7 @@ void heap_impl::unlock() noexcept {
         abandon_write();
         return;
     }
-    abandon_write([this](txn::engine& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
+    abandon_write([this](txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
         const std::uint64_t bytes = lost.changed_bytes();
         discarded_bytes += bytes;
         report_loss(discarded_changes::by::unlock, bytes, [&] { return types::root_of_first(all, lost, blocks); });
@@ -83,7 +83,7 @@ void heap_impl::tell_of_loss(discarded_changes::by whom) noexcept {
         return;
     try {
         (void)engine->look_at_changes(
-            [&](txn::engine& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
+            [&](txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
                 report_loss(whom, lost.changed_bytes(), [&] { return types::root_of_first(all, lost, blocks); });
             });
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the heap can still be closed

@@ -11,12 +11,12 @@ void outdated_roots::note(std::string_view name, const types::stored_fingerprint
     all_.insert_or_assign(std::string(name), found{stored, &type});
 }
 
-void outdated_roots::renew(txn::engine& engine) noexcept {
+void outdated_roots::renew(txn::heap_memory& memory) noexcept {
     const std::scoped_lock lock(guards_all_);
     if (all_.empty())
         return;
     try {
-        types::root_directory roots(engine);
+        types::root_directory roots(memory);
         for (const auto& [name, root] : all_)
             (void)roots.renew(name, root.stored, *root.type);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next commit tries again

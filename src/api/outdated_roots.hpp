@@ -19,7 +19,7 @@ public:
     void note(std::string_view name, const types::stored_fingerprint& stored, const type_fingerprint& type);
     /// Before a commit, with the write lock held. What cannot be renewed (there is no memory for it in the heap) stays as it is,
     /// which is no reason for a commit to fail.
-    void renew(txn::engine& engine) noexcept;
+    void renew(txn::heap_memory& memory) noexcept;
     /// After a commit that took what renew() did.
     void forget() noexcept;
 

@@ -17,7 +17,7 @@ std::mutex changing;
 const os::held_across_fork<changing> k_changing_held;
 
 void fill(heap_impl& impl, heap_impl* value) {
-    std::size_t first = slot_of(impl.engine->base());
+    std::size_t first = slot_of(impl.engine->memory().base());
     std::size_t count = divide_up(impl.registered_bytes, os::k_base_alignment);
     for (std::size_t i = first; i < first + count; ++i)
         slots[i].store(value, std::memory_order_release);
@@ -30,7 +30,7 @@ std::atomic<std::size_t> closed_count = 0;              // ever
 void remember_closed(const heap_impl& impl) noexcept {
     closed_range& place = closed[closed_count % closed.size()];
     place.end = 0;
-    const auto base = reinterpret_cast<std::uint64_t>(impl.engine->base());
+    const auto base = reinterpret_cast<std::uint64_t>(impl.engine->memory().base());
     place.begin = base;
     const std::string_view path = impl.path.native();
     const std::string_view shown = path.substr(path.size() - std::min(path.size(), place.path.size() - 1));
@@ -44,7 +44,7 @@ bool locate(const void* address, os::fault_place& place) {
     if (impl == nullptr)
         return false;
     place.path = impl->path.c_str();
-    place.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - impl->engine->base());
+    place.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - impl->engine->memory().base());
     return true;
 }
 
@@ -70,13 +70,13 @@ const closed_range* closed_at(const void* address) noexcept {
 
 void add(heap_impl& impl) {
     std::lock_guard guard(changing);
-    impl.registered_bytes = impl.engine->reserved_bytes();
+    impl.registered_bytes = impl.engine->memory().reserved_bytes();
     fill(impl, &impl);
 }
 
 void extend(heap_impl& impl) {
     std::lock_guard guard(changing);
-    impl.registered_bytes = impl.engine->reserved_bytes();
+    impl.registered_bytes = impl.engine->memory().reserved_bytes();
     fill(impl, &impl);
 }
 
@@ -91,7 +91,7 @@ std::string path_at(const void* address) {
         return {};
     std::lock_guard guard(changing); // remove() waits, and with it the end of the heap
     const heap_impl* impl = find(address);
-    return impl != nullptr && impl->engine->contains(address) ? impl->path.string() : std::string();
+    return impl != nullptr && impl->engine->memory().contains(address) ? impl->path.string() : std::string();
 }
 
 bool holds(const std::filesystem::path& path) {

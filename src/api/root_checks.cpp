@@ -39,7 +39,7 @@ void root_checks::know_outdated(std::string_view name, std::uint64_t fingerprint
         found->second.outdated_hash = fingerprint_hash;
 }
 
-std::optional<std::string> root_checks::fault_in(const types::root_view& root, const txn::engine& engine) const {
+std::optional<std::string> root_checks::fault_in(const types::root_view& root, const txn::heap_memory& memory) const {
     root_check check = nullptr;
     {
         const std::scoped_lock lock(guards_all_);
@@ -49,14 +49,14 @@ std::optional<std::string> root_checks::fault_in(const types::root_view& root, c
             return {};
         check = found->second.check;
     }
-    structure_result fault = engine.with_allocator([&](const alloc::block_allocator& blocks) {
+    structure_result fault = memory.with_allocator([&](const alloc::block_allocator& blocks) {
         survey asked(blocks);
         return check(root.object, asked);
     });
     if (!fault)
         return {};
     const std::uint64_t offset =
-        reinterpret_cast<std::uintptr_t>(fault->where) - reinterpret_cast<std::uintptr_t>(engine.base());
+        reinterpret_cast<std::uintptr_t>(fault->where) - reinterpret_cast<std::uintptr_t>(memory.base());
     return "the root \"" + std::string(root.name) + "\" (" + std::string(root.type) + ") has, at offset " +
            std::to_string(offset) + " of the heap, " + fault->what + ". A program has overwritten it.";
 }

@@ -2,7 +2,7 @@
 // only names of types. May use: everything.
 #pragma once
 
-#include "txn/engine.hpp"
+#include "txn/heap_memory.hpp"
 #include "types/root_directory.hpp"
 
 #include <remanence/types/detail/structure.hpp>
@@ -25,7 +25,8 @@ public:
     void know_outdated(std::string_view name, std::uint64_t fingerprint_hash);
     /// One sentence about the first fault in an object; nothing when there is none, or no check is known for this type.
     /// O(its size), with the allocator's lock.
-    [[nodiscard]] std::optional<std::string> fault_in(const types::root_view& root, const txn::engine& engine) const;
+    [[nodiscard]] std::optional<std::string> fault_in(const types::root_view& root,
+                                                      const txn::heap_memory& memory) const;
 
 private:
     struct known {

@@ -14,7 +14,7 @@ using os::say_hexadecimal;
 
 // Not async-signal-safe, as all that went before: it comes last, since it may not end well.
 void say_root(heap_impl& impl, const void* address) {
-    const alloc::block_allocator* blocks = impl.engine->quiet_allocator();
+    const alloc::block_allocator* blocks = impl.engine->memory().quiet_allocator();
     if (blocks == nullptr) {
         say("It belongs to the allocator: memory was asked for, or freed.\n");
         return;
@@ -25,7 +25,7 @@ void say_root(heap_impl& impl, const void* address) {
         return;
     }
     bool complete = true;
-    auto root = types::find_owner(*impl.engine, *blocks, block->start, complete);
+    auto root = types::find_owner(impl.engine->memory(), *blocks, block->start, complete);
     const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
                                                static_cast<const std::byte*>(block->start));
     const std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
@@ -52,7 +52,7 @@ void report_fault(const void* address, bool is_write) {
     if (const heap_impl* impl = registry::find(address)) {
         if (!is_write || !impl->options.read_only)
             return;
-        say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->base()));
+        say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->memory().base()));
         say(" of the heap ");
         say(impl->path.c_str());
         say(", which is open read-only. Open it without read_only to change it. The calls that led to it:\n");
@@ -76,7 +76,7 @@ void report_stray_write(const void* address) {
     heap_impl* impl = registry::find(address);
     if (impl == nullptr)
         return;
-    say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->base()));
+    say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->memory().base()));
     say(" of the heap ");
     say(impl->path.c_str());
     say(", outside any write section. The process ends; what was committed is in the file. Put the change into "

@@ -142,7 +142,7 @@ page_aligned_bytes redo_log::take_memory() {
     return std::exchange(unused_, {});
 }
 
-void redo_log::submit(page_aligned_bytes record, prerequisite first) {
+void redo_log::append(page_aligned_bytes record, prerequisite first) {
     const std::lock_guard guard(mutex_);
     const std::uint64_t bytes = record.size();
     if (pending_.empty()) {
@@ -153,11 +153,11 @@ void redo_log::submit(page_aligned_bytes record, prerequisite first) {
     if (first)
         pending_first_ = std::move(first);
     end_ += bytes;
-    ++submitted_;
+    ++appended_;
 }
 
 result<std::uint64_t> redo_log::mark() {
-    REM_TRY(await(submitted_through(), durability::durable));
+    REM_TRY(await(appended_through(), durability::durable));
     const std::lock_guard guard(mutex_);
     const std::uint64_t free_bytes = begin_ - format::k_log_header_bytes;
     // Nothing is pending, so that no write ever lies on both sides.
@@ -183,7 +183,7 @@ std::uint64_t redo_log::used_bytes() const {
 
 result<void> redo_log::await(std::uint64_t version, durability how) {
     unique_lock lock(mutex_);
-    REM_CHECK(version <= submitted_);
+    REM_CHECK(version <= appended_);
     if (how == durability::none) {
         if (pending_.size() <= k_pending_bytes_max)
             return durable_ >= version ? result<void>() : fail_again();
@@ -201,11 +201,11 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
     return durable_ >= version ? result<void>() : fail_again();
 }
 
-// What is submitted while this is under way, its waiters write next.
+// What is appended while this is under way, its waiters write next.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});
-    const std::uint64_t through = submitted_;
+    const std::uint64_t through = appended_;
     const std::uint64_t at = end_ - records.size();
     const bool syncs_all = std::exchange(needs_sync_, how != durability::durable);
     auto written = at_file(lock, [&] {
@@ -288,9 +288,9 @@ result<void> redo_log::fail_again() const {
     return {};
 }
 
-std::uint64_t redo_log::submitted_through() const {
+std::uint64_t redo_log::appended_through() const {
     const std::lock_guard guard(mutex_);
-    return submitted_;
+    return appended_;
 }
 
 std::uint64_t redo_log::written_through() const {

@@ -7,8 +7,8 @@
 // begins there, and says so by release(). At a mark, and nowhere else, the next record may go to the log's beginning, if
 // that is free; records left behind anywhere never chain to newer ones (R2).
 //
-// R5: records are submitted in the order of the commits, by one thread at a time, and then waited for by all. One thread at
-// a time is at the file: it writes, in one piece, what was submitted until then, and so the commits of several threads
+// R5: records are appended in the order of the commits, by one thread at a time, and then waited for by all. One thread at
+// a time is at the file: it writes, in one piece, what was appended until then, and so the commits of several threads
 // share one write. When a write fails, all that were not durable before fail with it, and nothing is written any more (I5).
 #pragma once
 
@@ -66,10 +66,10 @@ public:
     /// Takes a finished record, of the next version; nothing is written yet. Precondition: reserved. std::bad_alloc: it is
     /// not taken. `first` makes durable what the record names (I2): whoever writes it calls that before, on any thread, and
     /// once for all records that get written together. When it fails, that is as if the write had failed.
-    void submit(page_aligned_bytes record, prerequisite first = {});
-    /// Makes everything submitted durable, and returns the place in the file where the next record will go: behind the
+    void append(page_aligned_bytes record, prerequisite first = {});
+    /// Makes everything appended durable, and returns the place in the file where the next record will go: behind the
     /// last one, or at the log's beginning, when at least as much as the window has is free there. For a superblock that
-    /// covers everything submitted, as its log_begin. A mark that is not released costs nothing. Fails as await() does.
+    /// covers everything appended, as its log_begin. A mark that is not released costs nothing. Fails as await() does.
     result<std::uint64_t> mark();
     /// A superblock that covers every record, and whose log_begin is k_log_header_bytes, is durable: the next record goes
     /// there. Marks made before count no more. Precondition: all records are durable.
@@ -83,11 +83,11 @@ public:
     /// Bytes of the window: of the records that the durable superblock does not cover, those that are not written yet
     /// among them.
     [[nodiscard]] std::uint64_t used_bytes() const;
-    /// Returns when the record of this version, which was submitted, and all before it have got so far. A failure is that of
+    /// Returns when the record of this version, which was appended, and all before it have got so far. A failure is that of
     /// a write or sync, and final (I5): whoever waits for what was not durable before gets it, now and later.
     /// std::bad_alloc likewise.
     result<void> await(std::uint64_t version, durability how);
-    [[nodiscard]] std::uint64_t submitted_through() const;
+    [[nodiscard]] std::uint64_t appended_through() const;
     /// The last version that reached the file, perhaps only in the page cache.
     [[nodiscard]] std::uint64_t written_through() const;
     [[nodiscard]] std::uint64_t durable_through() const;
@@ -95,7 +95,7 @@ public:
 
 private:
     redo_log(std::unique_ptr<os::file> file, std::uint64_t size, std::uint64_t version)
-        : file_(std::move(file)), size_(size), submitted_(version), written_(version), durable_(version) {}
+        : file_(std::move(file)), size_(size), appended_(version), written_(version), durable_(version) {}
 
     using unique_lock = std::unique_lock<std::mutex>;
     static constexpr std::size_t k_unused_bytes_max = 256 * KiB; // so much is kept, and fresh memory costs page faults
@@ -120,7 +120,7 @@ private:
     page_aligned_bytes pending_; // the last records, up to end_, which nobody has begun to write
     prerequisite pending_first_; // theirs
     bool needs_sync_ = false;    // records or zeros that only the page cache may have
-    std::uint64_t submitted_;    // versions
+    std::uint64_t appended_;     // versions
     std::uint64_t written_;
     std::uint64_t durable_;
     bool busy_ = false; // a thread is at the file

@@ -1,211 +1,246 @@
-// What an open engine answers at any time: whether it may be used still, memory, announcements, verification.
-
 #include "txn/engine.hpp"
 
-#include "recover/scan.hpp"
-
 #include <algorithm>
-#include <cstring>
+#include <mutex>
+#include <new>
 #include <utility>
 
 namespace remanence::txn {
 
-result<void> engine::usable() const {
-    if (options_.read_only) {
-        return fail(errc::read_only, path() + " is open read-only. Open it for writing to change it.", path());
+engine::engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap)
+    : options_(options),
+      files_(std::move(files)),
+      heap_(std::move(heap)),
+      health_(heap_.store->path(), options.read_only),
+      names_(*files_, heap_.store->file(), heap_.store->path(), health_),
+      session_(*files_, *heap_.store, names_, health_),
+      budget_(*files_, *heap_.store, *heap_.view, options_),
+      space_(*heap_.store, *heap_.view, health_),
+      checkpoints_(*heap_.store, *heap_.view, session_, budget_, space_, health_, options_),
+      spiller_(locks_, *heap_.store, *heap_.view, budget_, checkpoints_, space_, health_, options_),
+      memory_(locks_, *heap_.store, *heap_.view, spiller_, options_),
+      committer_(*heap_.store, *heap_.view, session_, names_, budget_, checkpoints_, space_, spiller_, memory_, health_,
+                 options_) {}
+
+result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::string& path, open_mode mode,
+                                             const engine_options& options, std::string_view abi) {
+    const auto started = std::chrono::steady_clock::now();
+    auto counting = std::make_unique<os::counting_files>(files);
+    auto heap = open_heap(*counting, path, mode, options, abi);
+    if (!heap)
+        return heap.error();
+    std::unique_ptr<engine> opened(new engine(options, std::move(counting), std::move(*heap)));
+    REM_TRY(opened->memory_.begin());
+    opened->open_time_ = std::chrono::steady_clock::now() - started;
+    return opened;
+}
+
+result<void> engine::commit(log::durability how, commit_scope scope) {
+    auto version = make_commit(scope);
+    if (!version)
+        return version.error();
+    return await(*version, how);
+}
+
+// On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
+result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh) {
+    const std::lock_guard alone(locks_.at_store);
+    auto made = try_to_commit(scope, fresh);
+    if (made || made.why().code != errc::no_space || !checkpoints_.is_under_way())
+        return made;
+    REM_TRY(checkpoints_.finish());
+    REM_TRY(checkpoints_.fold_beside_changes());
+    space_.discard_former_homes();
+    return try_to_commit(scope, fresh);
+}
+
+result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents fresh) {
+    REM_TRY(health_.usable());
+    checkpoints_.adopt_if_done();
+    const std::lock_guard allocation(locks_.allocation);
+    REM_TRY(checkpoints_.make_room_for_twins());
+    const std::uint64_t before = session_.version();
+    auto commit = committer_.prepare(scope, fresh);
+    if (!commit)
+        return commit.error();
+    if (!commit->record)
+        return before;
+    // Up to here a lack of memory changed nothing.
+    try {
+        REM_TRY(committer_.reserve(*commit));
+        REM_TRY(committer_.write(*commit));
+        REM_TRY(checkpoints_.begin_if_due(commit->scope, commit->changes.pages.size()));
+    } catch (const std::bad_alloc&) {
+        health_.lack_memory();
+        if (session_.version() == before)
+            throw;
+        // This commit is in the log, and await() will tell what becomes of it; the next one will hear.
     }
-    if (lacked_memory_) {
-        return fail(errc::poisoned,
-                    path() + " takes no more commits, since the process had no memory left in the midst of an earlier "
-                             "one. Close it and open it again: it will be as of its last durable commit.",
-                    path());
-    }
-    const std::lock_guard guard(health_);
-    if (!poisoned_)
+    return session_.version();
+}
+
+result<void> engine::sync() {
+    if (options_.read_only)
         return {};
-    return fail(errc::poisoned,
-                path() + " takes no more commits, since an earlier write failed: " + poisoned_->message +
-                    " Close it and open it again: it will be as of its last durable commit.",
-                path(), poisoned_->os_error, poisoned_->offset);
-}
-
-unexpected engine::poison(unexpected why) {
-    // errc::no_space promises that nothing was written and that the call may be repeated: not so any more.
-    if (why.why().code == errc::no_space) {
-        why.why().code = errc::io;
-        why.why().message = "writing " + path() +
-                            " failed: its device is full, although it had granted the space "
-                            "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
+    REM_TRY(health_.usable());
+    if (!session_.has_begun())
+        return {};
+    {
+        const std::lock_guard alone(locks_.at_store);
+        REM_TRY(names_.find());
     }
-    const std::lock_guard guard(health_);
-    if (!poisoned_)
-        poisoned_ = why.why(); // I5
-    return why;
-}
-
-bool engine::is_poisoned() const {
-    const std::lock_guard guard(health_);
-    return poisoned_ || lacked_memory_;
+    return await(session_.appended_through(), log::durability::durable);
 }
 
 std::uint64_t engine::version() const {
-    return log_ && is_poisoned() ? std::min(version_, log_->durable_through()) : version_;
+    return session_.has_begun() && is_poisoned() ? std::min(session_.version(), session_.durable_through())
+                                                 : session_.version();
 }
 
-unexpected engine::name_file(const std::string& before, const std::string& path, failure why) {
-    why.message = before + path + ": " + why.message;
-    why.path = path;
-    return unexpected(std::move(why));
+void engine::tell(const change_listener& listener, const change::change_set& changes) {
+    const bool is_new = heap_.store->image_bytes() == 0 && memory_.allocator().allocated_bytes() == 0;
+    if (!is_new && !changes.empty())
+        listener(memory_, changes, memory_.allocator());
 }
 
-void* engine::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
-    std::lock_guard allocation(allocation_);
-    has_other_changes_ = has_other_changes_ || !is_declared_;
-    void* block = allocator_->allocate(bytes, alignment);
-    if (block != nullptr)
-        spill_if_due(block, bytes);
-    else
-        why = why_no_memory(bytes);
-    return block;
-}
-
-unexpected engine::why_no_memory(std::uint64_t bytes) const {
-    unexpected found = allocator_->failure();
-    failure& why = found.why();
-    if (why.path.empty()) { // the allocator knows no files
-        why.path = path();
-        why.message = "no " + std::to_string(bytes) + " bytes of memory in the heap " + path() + ": " + why.message;
-        if (why.code == errc::exhausted)
-            why.message += ". Free memory in it, or split the data over several heaps.";
-    }
-    return found;
-}
-
-void engine::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    std::lock_guard allocation(allocation_);
-    has_other_changes_ = has_other_changes_ || !is_declared_;
-    if (options_.inspect) [[unlikely]]
-        wipe(block);
-    allocator_->deallocate(block, bytes, alignment);
-    if (!may_write_) [[unlikely]]
-        allocator_->flush(); // where it is caught, and not by a later commit
-    else if (options_.inspect) [[unlikely]]
-        allocator_->free_returned(); // what is no block is told of at once
-    spill_if_due(base(), 0);
-}
-
-void engine::wipe(void* block) {
-    const auto freed = allocator_->block_of(block);
-    if (!freed || freed->start != block)
-        return;
-    if (is_declared_)
-        (void)view_->announce(offset_of(freed->start), freed->bytes);
-    std::memset(freed->start, 0, freed->bytes);
-}
-
-std::optional<alloc::block> engine::block_of(const void* address) const {
-    std::lock_guard allocation(allocation_);
-    return allocator_->block_of(address);
-}
-
-const alloc::block_allocator* engine::quiet_allocator() const {
-    if (!allocation_.try_lock())
-        return nullptr;
-    allocation_.unlock();
-    return allocator_.get();
-}
-
-void engine::allow_writes(bool allowed) {
-    if (options_.report_stray_write != nullptr) {
-        const std::lock_guard allocation(allocation_);
-        if (!allowed)
-            allocator_->flush(); // while it may
-        may_write_ = allowed;
-    }
-    view_->allow_writes(allowed);
-}
-
-void engine::begin_declared() {
-    std::lock_guard allocation(allocation_);
-    is_declared_ = true;
-    view_->note_announcements(true);
-    allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {
-        (void)view_->announce(offset,
-                              bytes); // a tracker that cannot open the pages has another try when they are written
-    });
-}
-
-void engine::end_declared() {
-    std::lock_guard allocation(allocation_);
-    if (!is_declared_)
-        return;
-    is_declared_ = false;
-    has_other_changes_ = has_other_changes_ || !view_->has_no_announcements();
-    view_->note_announcements(false);
-    allocator_->set_listener({});
-}
-
-result<void> engine::announce(const void* first, std::uint64_t bytes) {
-    std::lock_guard allocation(allocation_);
-    auto announced = view_->announce(offset_of(first), bytes);
-    if (!announced)
-        return name_file("touch in ", path(), announced.why());
-    spill_if_due(first, bytes); // but what is about to be written
+result<void> engine::look_at_changes(const change_listener& seen) {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    const std::lock_guard allocation(locks_.allocation);
+    memory_.allocator().flush();
+    auto changes = heap_.view->collector().uncommitted(memory_.unused_pages());
+    if (!changes)
+        return changes.error();
+    tell(seen, *changes);
     return {};
 }
 
-// In this order: what is spilled after it was announced would have to be announced again.
-result<void> engine::touch(const void* first, std::uint64_t bytes) {
-    {
-        const std::lock_guard allocation(allocation_);
-        view_->spiller().keep_in_memory(offset_of(first), bytes);
-    }
-    return announce(first, bytes);
+result<void> engine::rollback(const change_listener& lost) {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    checkpoints_.adopt_if_done();
+    const std::lock_guard allocation(locks_.allocation);
+    return health_.poisoning_without_memory([&]() -> result<void> {
+        view::memory_view::change_listener told;
+        if (lost) {
+            memory_.allocator().flush();
+            told = [&](const change::change_set& changes) { tell(lost, changes); };
+        }
+        auto restored = heap_.view->rollback(memory_.unused_pages(), told);
+        space_.note_left_homes();
+        REM_TRY(health_.poison_if_failed(std::move(restored)));
+        return memory_.restored();
+    });
 }
 
-bool engine::contains(const void* address) const {
-    auto offset = reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(base());
-    return offset < view_->memory().reserved_bytes();
+result<void> engine::checkpoint() {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    if (!session_.has_begun())
+        return {};
+    REM_TRY(names_.find());
+    return health_.poisoning_without_memory([&]() -> result<void> {
+        REM_TRY(checkpoints_.finish());
+        {
+            const std::lock_guard allocation(locks_.allocation);
+            REM_TRY(space_.forget_unused_if_committed(memory_.allocator(), session_.version()));
+        }
+        if (session_.log().used_bytes() == 0 && !space_.owes_discard())
+            return {};
+        REM_TRY(checkpoints_.fold_beside_changes());
+        return space_.discard_owed();
+    });
+}
+
+result<void> engine::close() {
+    const std::lock_guard alone(locks_.at_store);
+    if (is_poisoned())
+        return health_.usable();
+    if (!heap_.view->spiller().spilled().is_empty())
+        REM_TRY(rollback());
+    return session_.has_begun() ? health_.poisoning_without_memory([&] { return close_session(); })
+                                : close_without_log();
+}
+
+// Nothing was committed: the file is as it was, but for what was spilled.
+result<void> engine::close_without_log() {
+    if (!options_.read_only)
+        REM_TRY(names_.check_is_linked());
+    if (spiller_.spilled_bytes() == 0)
+        return {};
+    return health_.poisoning_without_memory([&] { return space_.discard_owed(); });
+}
+
+result<void> engine::close_session() {
+    auto found = names_.find();
+    if (is_poisoned())
+        return found;
+    if (!found && !names_.check_is_linked())
+        return names_.leave_unlinked(found.error());
+    REM_TRY(checkpoints_.finish());
+    const bool has_unused = [&] {
+        const std::lock_guard allocation(locks_.allocation);
+        return !space_.unused_chunks(memory_.allocator()).empty();
+    }();
+    if (has_unused) {
+        REM_TRY(rollback()); // what is not committed may use some of them, or have freed others
+        const std::lock_guard allocation(locks_.allocation);
+        REM_TRY(space_.forget_unused(memory_.allocator(), session_.version()));
+    }
+    REM_TRY(checkpoints_.fold_at_close());
+    REM_TRY(health_.poison_if_failed(names_.remove_log()));
+    if (heap_.store->has_second_homes()) {
+        heap_.store->left_all_former_homes();
+        space_.owe_discard(); // for the end of the file may be one of theirs
+    }
+    REM_TRY(space_.discard_owed());
+    return found ? result<void>() : names_.tell_what_is_left(found.error());
+}
+
+std::uint64_t engine::budget_to_watch() const {
+    const std::lock_guard alone(locks_.at_store);
+    const std::lock_guard allocation(locks_.allocation);
+    return budget_.limit_to_watch();
+}
+
+bool engine::spill_excess() noexcept {
+    const std::unique_lock allocation(locks_.allocation, std::try_to_lock); // else somebody else is about to look
+    return allocation.owns_lock() && spiller_.spill_excess();
 }
 
 result<verification> engine::verify() {
-    const std::lock_guard alone(at_store_);
-    verification report;
-    REM_TRY(carry_out_run()); // else some pages are not as the tables say
-    if (store_->is_ahead_of_file() && !run_)
-        REM_TRY(usable()); // a checkpoint has failed, so that it cannot be carried out
-    auto pages = store::verify(
-        *store_, [&](store::damage d) { report.problems.push_back(std::move(d)); },
-        [&](std::uint64_t done, std::uint64_t total) {
-            if (options_.on_progress)
-                options_.on_progress(engine_options::work::verify, done, total);
-        });
-    if (!pages)
-        return pages.error();
-    report.pages_checked = *pages;
-    if (log_) {
-        const std::uint64_t written = log_->written_through(); // later ones may be under way
-        auto records = recover::scan(log_->file(), store_->supers());
-        if (!records) {
-            report.problems.push_back({records.why().message, records.why().offset});
-        } else {
-            report.log_records_checked = records->size();
-            if (store_->super().checkpoint_version + records->size() < written) {
-                report.problems.push_back({"the redo log lacks commits", error::k_no_offset});
-            }
-        }
-    }
-    // The allocator's state says how far its structures reach. Where it is damaged, that may be the whole address range.
-    const auto is_of_state = [&](const store::damage& d) { return d.offset == store_->home_of(0); };
-    if (store_->image_bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
-        return report;
-    std::lock_guard allocation(allocation_);
-    allocator_->check_invariants([&](std::uint64_t offset, std::string_view what) {
-        report.problems.push_back(
-            {"allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), error::k_no_offset});
-    });
-    allocator_->for_each_block([&](alloc::block) { ++report.blocks_checked; });
-    return report;
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
+    if (heap_.store->is_ahead_of_file() && !checkpoints_.is_under_way())
+        REM_TRY(health_.usable()); // a checkpoint has failed, so that it cannot be carried out
+    return txn::verify(*heap_.store, session_, memory_, options_);
+}
+
+engine_stats engine::stats() const {
+    const std::lock_guard alone(locks_.at_store);
+    const commit_totals& commits = committer_.totals();
+    engine_stats stats;
+    stats.commits = commits.commits;
+    stats.checkpoints = checkpoints_.count();
+    stats.changed_bytes = commits.changed_bytes;
+    stats.logged_bytes = commits.logged_bytes;
+    stats.image_bytes = commits.image_bytes + checkpoints_.image_bytes();
+    stats.spilled_bytes = spiller_.spilled_bytes();
+    stats.written_bytes = files_->written_bytes();
+    stats.syncs = files_->syncs();
+    stats.log_limit_bytes = options_.log_limit_bytes;
+    stats.log_used_bytes = session_.has_begun() ? session_.log().used_bytes() : 0;
+    stats.twin_bytes = heap_.view->committed().twin_bytes();
+    stats.unmapped_bytes = heap_.view->memory().unmapped_bytes();
+    stats.committed_bytes = heap_.store->image_bytes();
+    stats.allocated_bytes =
+        memory_.with_allocator([](const alloc::block_allocator& blocks) { return blocks.allocated_bytes(); });
+    stats.checkpoint = checkpoints_.under_way();
+    stats.recovered_commits = heap_.recovered_commits;
+    stats.recovered_bytes = heap_.recovered_bytes;
+    stats.open_time = open_time_;
+    stats.tracker = heap_.view->tracker_name();
+    return stats;
 }
 
 } // namespace remanence::txn

@@ -3,7 +3,7 @@
 
 #include "alloc/block_allocator.hpp"
 #include "change/change_set.hpp"
-#include "txn/engine.hpp"
+#include "txn/heap_memory.hpp"
 
 #include <string>
 
@@ -11,6 +11,7 @@ namespace remanence::types {
 
 /// Of the first change in a block that is in use: "below the root "x" of type T"; empty when it lies in none, or no root
 /// reaches it. Complexity: that of owner_walk.
-std::string root_of_first(txn::engine& engine, const change::change_set& changes, const alloc::block_allocator& blocks);
+std::string root_of_first(txn::heap_memory& memory, const change::change_set& changes,
+                          const alloc::block_allocator& blocks);
 
 } // namespace remanence::types

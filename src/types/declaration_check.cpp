@@ -24,11 +24,11 @@ struct undeclared_word {
 
 class search {
 public:
-    search(const txn::engine& engine, const alloc::block_allocator& blocks) : engine_(engine), blocks_(blocks) {}
+    search(const txn::heap_memory& memory, const alloc::block_allocator& blocks) : memory_(memory), blocks_(blocks) {}
 
     void look_at(byte_range changed) {
         for (std::uint64_t at = changed.offset; at < changed.end(); at += k_word_bytes) {
-            const auto block = blocks_.block_of(engine_.base() + at);
+            const auto block = blocks_.block_of(memory_.base() + at);
             if (!block && is_data_page(at / k_page_bytes))
                 continue; // D1
             if (!first_ || at < first_->offset)
@@ -38,7 +38,7 @@ public:
     }
     void look_at_nonzero(std::uint64_t page_offset) {
         for (std::uint64_t at = page_offset; at < page_offset + k_page_bytes; at += k_word_bytes) {
-            if (*reinterpret_cast<const std::uint64_t*>(engine_.base() + at) != 0)
+            if (*reinterpret_cast<const std::uint64_t*>(memory_.base() + at) != 0)
                 look_at({at, k_word_bytes});
         }
     }
@@ -46,18 +46,18 @@ public:
     [[nodiscard]] std::uint64_t count() const { return count_; }
 
 private:
-    const txn::engine& engine_;
+    const txn::heap_memory& memory_;
     const alloc::block_allocator& blocks_;
     std::optional<undeclared_word> first_;
     std::uint64_t count_ = 0;
 };
 
-std::string place_of(txn::engine& engine, const alloc::block_allocator& blocks, const undeclared_word& word) {
+std::string place_of(txn::heap_memory& memory, const alloc::block_allocator& blocks, const undeclared_word& word) {
     if (!word.block) // D2
         return "lies at heap offset " + std::to_string(word.offset) + ", in the allocator's own structures";
-    const std::uint64_t block = engine.offset_of(word.block->start);
+    const std::uint64_t block = memory.offset_of(word.block->start);
     bool complete = true;
-    auto root = find_owner(engine, blocks, word.block->start, complete);
+    auto root = find_owner(memory, blocks, word.block->start, complete);
     return "lies at byte " + std::to_string(word.offset - block) + " of the block of " +
            std::to_string(word.block->bytes) + " bytes at heap offset " + std::to_string(block) +
            (root       ? ", below the root \"" + root->name + "\" of type " + root->type
@@ -67,10 +67,10 @@ std::string place_of(txn::engine& engine, const alloc::block_allocator& blocks, 
 
 } // namespace
 
-result<void> refuse_unannounced(txn::engine& engine, const change::change_set& missed,
+result<void> refuse_unannounced(txn::heap_memory& memory, const change::change_set& missed,
                                 const alloc::block_allocator& blocks) {
-    search found(engine, blocks);
-    const std::uint64_t chunk_pages = engine.chunk_bytes() / k_page_bytes;
+    search found(memory, blocks);
+    const std::uint64_t chunk_pages = memory.chunk_bytes() / k_page_bytes;
     for (const change::whole_chunk& fresh : missed.fresh) {
         for (std::uint64_t i = 0; i < chunk_pages; ++i) {
             // Never committed, so all of the page is new; but only what is not zero was written.
@@ -88,12 +88,12 @@ result<void> refuse_unannounced(txn::engine& engine, const change::change_set& m
                                                   : " There are " + std::to_string(found.count()) +
                                                         " such words of 8 bytes; this is the first.";
     return fail(errc::undeclared_change,
-                "cannot commit " + engine.path() + ": a change that was not announced " +
-                    place_of(engine, blocks, *found.first()) +
+                "cannot commit " + memory.path() + ": a change that was not announced " +
+                    place_of(memory, blocks, *found.first()) +
                     ". It was made in the declared section that ends here, or before it and never committed." + others +
                     " Nothing was written. Call heap::touch() before each such change, or write() without "
                     "rem::declared; and commit what was changed outside sections before a declared one begins.",
-                engine.path());
+                memory.path());
 }
 
 } // namespace remanence::types

@@ -7,13 +7,13 @@
 #include "alloc/block_allocator.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "txn/engine.hpp"
+#include "txn/heap_memory.hpp"
 
 namespace remanence::types {
 
 /// errc::undeclared_change, naming the first such word, its block, root and type, if there is one. `missed`: what was
 /// changed and not announced. O(changed words); with such a word O(blocks).
-result<void> refuse_unannounced(txn::engine& engine, const change::change_set& missed,
+result<void> refuse_unannounced(txn::heap_memory& memory, const change::change_set& missed,
                                 const alloc::block_allocator& blocks);
 
 } // namespace remanence::types

@@ -32,9 +32,9 @@ const void* pointer(word address) { return reinterpret_cast<const void*>(address
 /// Tells addresses outside of a heap from other numbers.
 class outside {
 public:
-    outside(const txn::engine& engine, const heap_finder& heap_at, bool with_files)
-        : base_(reinterpret_cast<word>(engine.base())),
-          reserved_bytes_(engine.reserved_bytes()),
+    outside(const txn::heap_memory& memory, const heap_finder& heap_at, bool with_files)
+        : base_(reinterpret_cast<word>(memory.base())),
+          reserved_bytes_(memory.reserved_bytes()),
           heap_at_(heap_at),
           with_files_(with_files) {}
 
@@ -126,11 +126,11 @@ std::string advice_for(const std::string& target) {
 
 class checker {
 public:
-    checker(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at)
-        : engine_(engine), blocks_(blocks), outside_(engine, heap_at, false) {}
+    checker(txn::heap_memory& memory, const alloc::block_allocator& blocks, const heap_finder& heap_at)
+        : memory_(memory), blocks_(blocks), outside_(memory, heap_at, false) {}
 
     result<void> run(const change::change_set& changes) {
-        const std::uint64_t chunk_pages = engine_.chunk_bytes() / k_page_bytes;
+        const std::uint64_t chunk_pages = memory_.chunk_bytes() / k_page_bytes;
         for (const auto* chunks : {&changes.fresh, &changes.moved}) {
             for (const change::whole_chunk& whole : *chunks) {
                 for (std::uint64_t i = 0; i < chunk_pages; ++i) {
@@ -152,7 +152,7 @@ private:
     // Multiples of 8, as the view compares.
     void scan(word offset, word bytes) {
         for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
-            const std::byte* where = engine_.base() + offset;
+            const std::byte* where = memory_.base() + offset;
             const word value = value_at(where);
             if (!outside_.is_address(value))
                 continue;
@@ -166,20 +166,20 @@ private:
 
     unexpected refuse() {
         bool complete = true;
-        auto root = find_owner(engine_, blocks_, first_.block.start, complete);
+        auto root = find_owner(memory_, blocks_, first_.block.start, complete);
         const std::string target = outside_.describe(first_.value);
         std::string others =
             count_ == 1 ? ""
                         : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
         return fail(errc::foreign_pointer,
-                    "cannot commit " + engine_.path() + ": a pointer " + target + " lies " +
-                        place_of(first_, engine_.offset_of(first_.block.start), root, complete) +
+                    "cannot commit " + memory_.path() + ": a pointer " + target + " lies " +
+                        place_of(first_, memory_.offset_of(first_.block.start), root, complete) +
                         ". It would lead nowhere once this process has ended." + others +
                         " Nothing was written, and memory keeps its changes. " + advice_for(target),
-                    engine_.path());
+                    memory_.path());
     }
 
-    txn::engine& engine_;
+    txn::heap_memory& memory_;
     const alloc::block_allocator& blocks_;
     outside outside_;
     std::uint64_t count_ = 0;
@@ -190,7 +190,7 @@ private:
 constexpr word k_container_bytes_max = 96;
 
 /// P5. The word by which the container whose allocator is there has memory of no heap.
-std::optional<find> memory_of_no_heap(const std::byte* place, const alloc::block& block, const txn::engine& engine,
+std::optional<find> memory_of_no_heap(const std::byte* place, const alloc::block& block, const txn::heap_memory& memory,
                                       outside& others) {
     const auto begin = reinterpret_cast<word>(block.start);
     const auto at = reinterpret_cast<word>(place);
@@ -200,17 +200,17 @@ std::optional<find> memory_of_no_heap(const std::byte* place, const alloc::block
         const auto* const where = static_cast<const std::byte*>(pointer(each));
         const word value = value_at(where);
         if (value != 0 && (others.is_marked_block(value) || others.is_marked_block(each + value)))
-            return find{engine.offset_of(where), value, block};
+            return find{memory.offset_of(where), value, block};
     }
     return std::nullopt;
 }
 
 } // namespace
 
-result<void> refuse_memory_of_no_heap(txn::engine& engine, const std::vector<const void*>& places,
+result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vector<const void*>& places,
                                       const alloc::block_allocator& blocks) {
     const heap_finder no_heap_at = [](const void*) { return std::string(); };
-    outside others(engine, no_heap_at, false);
+    outside others(memory, no_heap_at, false);
     std::optional<find> first;
     std::uint64_t count = 0;
     for (const void* each : places) {
@@ -218,7 +218,7 @@ result<void> refuse_memory_of_no_heap(txn::engine& engine, const std::vector<con
         const auto block = blocks.block_of(place); // P1
         if (!block || value_at(place) != 0)
             continue; // the object is gone
-        const auto found = memory_of_no_heap(place, *block, engine, others);
+        const auto found = memory_of_no_heap(place, *block, memory, others);
         if (!found)
             continue; // it has no memory
         ++count;
@@ -228,18 +228,18 @@ result<void> refuse_memory_of_no_heap(txn::engine& engine, const std::vector<con
     if (!first)
         return {};
     bool complete = true;
-    const auto root = find_owner(engine, blocks, first->block.start, complete);
+    const auto root = find_owner(memory, blocks, first->block.start, complete);
     const std::string others_there =
         count == 1 ? "" : " There are " + std::to_string(count) + " such objects; this is the first.";
     return fail(
         errc::foreign_pointer,
-        "cannot commit " + engine.path() + ": a pointer to memory of no heap lies " +
-            place_of(*first, engine.offset_of(first->block.start), root, complete) +
+        "cannot commit " + memory.path() + ": a pointer to memory of no heap lies " +
+            place_of(*first, memory.offset_of(first->block.start), root, complete) +
             ". It would lead nowhere once this process has ended." + others_there +
             " Nothing was written, and memory keeps its changes. A string or container that is made by default "
             "outside write sections belongs to no heap: fill this object in heap.write(), or while a rem::in of "
             "the heap lives.",
-        engine.path());
+        memory.path());
 }
 
 bool checks_pointers() {
@@ -250,14 +250,15 @@ bool checks_pointers() {
 #endif
 }
 
-result<void> check_pointers(txn::engine& engine, const change::change_set& changes,
+result<void> check_pointers(txn::heap_memory& memory, const change::change_set& changes,
                             const alloc::block_allocator& blocks, const heap_finder& heap_at) {
-    return checker(engine, blocks, heap_at).run(changes);
+    return checker(memory, blocks, heap_at).run(changes);
 }
 
-pointer_survey survey_pointers(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at) {
+pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
+                               const heap_finder& heap_at) {
     pointer_survey all;
-    outside others(engine, heap_at, true);
+    outside others(memory, heap_at, true);
     std::optional<owner_walk> owners; // when there is something to tell
     blocks.for_each_block([&](alloc::block block) {
         ++all.blocks;
@@ -267,13 +268,13 @@ pointer_survey survey_pointers(txn::engine& engine, const alloc::block_allocator
             if (!others.is_address(value) || all.found++ >= k_pointers_listed_max)
                 continue;
             if (!owners)
-                owners.emplace(engine, blocks);
-            const find found{engine.offset_of(bytes + i), value, block};
+                owners.emplace(memory, blocks);
+            const find found{memory.offset_of(bytes + i), value, block};
             const std::optional<owner> root = owners->owner_of(block.start);
             const std::string target = others.describe(value);
             all.first.push_back({root ? root->name : "", root ? root->type : "", found.at,
                                  "A pointer " + target + " lies " +
-                                     place_of(found, engine.offset_of(block.start), root, owners->is_complete()) +
+                                     place_of(found, memory.offset_of(block.start), root, owners->is_complete()) +
                                      ". " + advice_for(target)});
         }
     });

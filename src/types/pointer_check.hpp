@@ -1,5 +1,5 @@
 // The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a
-// heap would be broken for every later process, and often is only noticed there. May use: base, os, format, change,
+// heap would be broken for every later process, and often is only noticed there. May use: base, os, format, view,
 // alloc, txn.
 //
 // Of commits, in builds without NDEBUG and with REMANENCE_CHECK_POINTERS; of a whole heap, when somebody asks. It guesses: a
@@ -25,7 +25,7 @@
 #include "alloc/block_allocator.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "txn/engine.hpp"
+#include "txn/heap_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ using heap_finder = std::function<std::string(const void*)>;
 /// errc::foreign_pointer when the commit would store one. The message names the first by root, type and offset, what it
 /// points to, what to do, and how many there are. To be called with the allocation lock held.
 /// Complexity: O(changed bytes); reads /proc/self/maps at most once. On a find also a walk from the roots, O(heap).
-result<void> check_pointers(txn::engine& engine, const change::change_set& changes,
+result<void> check_pointers(txn::heap_memory& memory, const change::change_set& changes,
                             const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
 /// Refuses as check_pointers() does, in any build and without a guess. `places` in the heap are those where an allocator of no
@@ -52,7 +52,7 @@ result<void> check_pointers(txn::engine& engine, const change::change_set& chang
 /// from its own place (detail::link), leads to a block that has the mark of what such an allocator took
 /// (remanence/detail/outside_block.hpp). To be called with the allocation lock held, while memory does not change.
 /// Complexity: O(places), and that of check_pointers() on a find.
-result<void> refuse_memory_of_no_heap(txn::engine& engine, const std::vector<const void*>& places,
+result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vector<const void*>& places,
                                       const alloc::block_allocator& blocks);
 
 /// A word of the heap that leads out of it.
@@ -71,6 +71,7 @@ inline constexpr std::size_t k_pointers_listed_max = 1000;
 
 /// Looks at every live block, in any build. To be called with the allocation lock held, while memory does not change.
 /// Complexity: O(heap); reads /proc/self/maps at most once.
-pointer_survey survey_pointers(txn::engine& engine, const alloc::block_allocator& blocks, const heap_finder& heap_at);
+pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
+                               const heap_finder& heap_at);
 
 } // namespace remanence::types

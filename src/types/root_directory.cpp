@@ -49,15 +49,15 @@ std::string of_changed_type(const root_entry_view& root, const std::string& path
 
 } // namespace
 
-bool engine_bytes::contains(std::uint64_t offset, std::uint64_t bytes) const {
-    const std::uint64_t end = engine_.accessible_bytes();
+bool memory_bytes::contains(std::uint64_t offset, std::uint64_t bytes) const {
+    const std::uint64_t end = memory_.accessible_bytes();
     return bytes <= end && offset <= end - bytes;
 }
 
-result<std::byte*> engine_bytes::at(std::uint64_t offset, std::uint64_t) { return engine_.base() + offset; }
+result<std::byte*> memory_bytes::at(std::uint64_t offset, std::uint64_t) { return memory_.base() + offset; }
 
 result<format::root_directory*> root_directory::directory() const {
-    return reader_.directory(engine_.header().root_word);
+    return reader_.directory(memory_.header().root_word);
 }
 
 result<root_directory::position> root_directory::search(const format::root_directory& d, std::string_view name) const {
@@ -91,16 +91,16 @@ result<found_root> root_directory::find(std::string_view name, const detail::typ
     auto root = reader_.entry(**d, where->index);
     if (!root)
         return root.error();
-    found_root found{engine_.base() + root->object, {}};
+    found_root found{memory_.base() + root->object, {}};
     const stored_fingerprint stored{root->fingerprint_hash, root->fingerprint_algorithm};
     if (stored == stored_fingerprint{type.hash, type.algorithm} && root->bytes == type.size)
         return found;
     const auto mismatch = [&](std::string message) {
-        return fail(errc::type_mismatch, std::move(message), engine_.path());
+        return fail(errc::type_mismatch, std::move(message), memory_.path());
     };
     if (matches_by_algorithm_1(*root, type)) {
         if (!type.numbered.empty()) {
-            return mismatch(of_changed_type(*root, engine_.path(),
+            return mismatch(of_changed_type(*root, memory_.path(),
                                             "the layout number of " + type.numbered + " was 0, is " +
                                                 std::to_string(type.layout_number)) +
                             k_keep_both);
@@ -113,15 +113,15 @@ result<found_root> root_directory::find(std::string_view name, const detail::typ
         return was.error();
     const auto is = type_description::decode(type.description);
     if (root->type != type.name || !*was || !is)
-        return mismatch(of_other_type(*root, type, engine_.path()));
+        return mismatch(of_other_type(*root, type, memory_.path()));
     const auto difference = difference_between(**was, *is);
     if (!difference)
-        return mismatch(of_other_type(*root, type, engine_.path()));
+        return mismatch(of_other_type(*root, type, memory_.path()));
     if (!difference->only_names)
-        return mismatch(of_changed_type(*root, engine_.path(), difference->what) + k_keep_both);
+        return mismatch(of_changed_type(*root, memory_.path(), difference->what) + k_keep_both);
     if (renamed == renamed_members::refused) {
         return mismatch(
-            of_changed_type(*root, engine_.path(), difference->what) +
+            of_changed_type(*root, memory_.path(), difference->what) +
             " If it was only renamed, open the heap with heap_options::accept_renamed_members. Else ask for "
             "the stored type, or keep this one under another name or in another file.");
     }
@@ -131,7 +131,7 @@ result<found_root> root_directory::find(std::string_view name, const detail::typ
 
 result<void*> root_directory::allocate(std::uint64_t bytes) {
     std::optional<unexpected> why;
-    void* block = engine_.allocate(bytes, alignof(std::uint64_t), why);
+    void* block = memory_.allocate(bytes, alignof(std::uint64_t), why);
     if (block == nullptr)
         return std::move(*why);
     return block;
@@ -178,27 +178,27 @@ result<void> root_directory::renew(std::string_view name, const stored_fingerpri
         return root.error();
     if (stored_fingerprint{root->fingerprint_hash, root->fingerprint_algorithm} != outdated || root->bytes != type.size)
         return {};
-    std::uint64_t* table = table_of(engine_.base(), dir);
-    auto* old = reinterpret_cast<format::root_entry*>(engine_.base() + table[where->index]);
+    std::uint64_t* table = table_of(memory_.base(), dir);
+    auto* old = reinterpret_cast<format::root_entry*>(memory_.base() + table[where->index]);
     // What the object holds was written by programs that knew it as `flags` say.
     auto block = make_entry(name, type, old->object, old->flags);
     if (!block)
         return block.error();
-    REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
-    table[where->index] = static_cast<std::uint64_t>(static_cast<std::byte*>(*block) - engine_.base());
-    engine_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
+    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    table[where->index] = static_cast<std::uint64_t>(static_cast<std::byte*>(*block) - memory_.base());
+    memory_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
     return {};
 }
 
 result<void> root_directory::add(std::string_view name, const detail::type_fingerprint& type, void* object) {
     if (!type.nameable) {
         return fail(errc::unnameable_type,
-                    "the root \"" + std::string(name) + "\" of " + engine_.path() + " cannot be of type " + type.name +
+                    "the root \"" + std::string(name) + "\" of " + memory_.path() + " cannot be of type " + type.name +
                         ": it is local to a function or a file, so no other program could name it. Declare it in a "
                         "named namespace.",
-                    engine_.path());
+                    memory_.path());
     }
-    std::byte* base = engine_.base();
+    std::byte* base = memory_.base();
     auto offset_of = [&](const void* block) {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - base);
     };
@@ -211,13 +211,13 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
             return block.error();
         auto table = allocate(k_first_capacity * sizeof(std::uint64_t));
         if (!table) {
-            engine_.deallocate(*block, sizeof(format::root_directory), alignof(std::uint64_t));
+            memory_.deallocate(*block, sizeof(format::root_directory), alignof(std::uint64_t));
             return table.error();
         }
         *d = static_cast<format::root_directory*>(*block);
         **d = {format::k_directory_magic, format::k_directory_version, 0, 0, k_first_capacity, offset_of(*table)};
-        REM_TRY(engine_.announce(&engine_.header(), sizeof(format::heap_header)));
-        engine_.header().root_word = offset_of(*block);
+        REM_TRY(memory_.announce(&memory_.header(), sizeof(format::heap_header)));
+        memory_.header().root_word = offset_of(*block);
     }
     format::root_directory& dir = **d;
     auto where = search(dir, name);
@@ -229,21 +229,21 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
                             type.position_independent ? format::k_root_is_position_independent : 0);
     if (!block)
         return block.error();
-    REM_TRY(engine_.announce(&dir, sizeof dir));
+    REM_TRY(memory_.announce(&dir, sizeof dir));
     if (dir.count == dir.capacity) {
         auto grown = allocate(2 * dir.capacity * sizeof(std::uint64_t));
         if (!grown) {
             const auto* e = static_cast<const format::root_entry*>(*block);
-            engine_.deallocate(*block, entry_bytes(*e), alignof(std::uint64_t));
+            memory_.deallocate(*block, entry_bytes(*e), alignof(std::uint64_t));
             return grown.error();
         }
         std::memcpy(*grown, table_of(base, dir), dir.count * sizeof(std::uint64_t));
-        engine_.deallocate(table_of(base, dir), dir.capacity * sizeof(std::uint64_t), alignof(std::uint64_t));
+        memory_.deallocate(table_of(base, dir), dir.capacity * sizeof(std::uint64_t), alignof(std::uint64_t));
         dir.capacity *= 2;
         dir.table = offset_of(*grown);
     }
     std::uint64_t* table = table_of(base, dir);
-    REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
+    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
     std::copy_backward(table + where->index, table + dir.count, table + dir.count + 1);
     table[where->index] = offset_of(*block);
     ++dir.count;
@@ -260,11 +260,11 @@ result<void> root_directory::erase(std::string_view name) {
     if (!where)
         return where.error();
     REM_CHECK(where->found);
-    std::uint64_t* table = table_of(engine_.base(), dir);
-    REM_TRY(engine_.announce(&dir, sizeof dir));
-    REM_TRY(engine_.announce(table, dir.capacity * sizeof *table));
-    auto* e = reinterpret_cast<format::root_entry*>(engine_.base() + table[where->index]);
-    engine_.deallocate(e, entry_bytes(*e), alignof(std::uint64_t));
+    std::uint64_t* table = table_of(memory_.base(), dir);
+    REM_TRY(memory_.announce(&dir, sizeof dir));
+    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    auto* e = reinterpret_cast<format::root_entry*>(memory_.base() + table[where->index]);
+    memory_.deallocate(e, entry_bytes(*e), alignof(std::uint64_t));
     std::copy(table + where->index + 1, table + dir.count, table + where->index);
     --dir.count;
     return {};
@@ -280,7 +280,7 @@ result<void> root_directory::for_each(const std::function<void(const root_view&)
         auto root = reader_.entry(**d, i);
         if (!root)
             return root.error();
-        visit({root->name, root->type, engine_.base() + root->object, root->bytes, root->fingerprint_hash,
+        visit({root->name, root->type, memory_.base() + root->object, root->bytes, root->fingerprint_hash,
                root->fingerprint_algorithm, root->position_independent});
     }
     return {};

@@ -5,7 +5,7 @@
 
 #include "base/result.hpp"
 #include "format/root_directory.hpp"
-#include "txn/engine.hpp"
+#include "txn/heap_memory.hpp"
 #include "types/root_reader.hpp"
 
 #include <remanence/types/detail/fingerprint.hpp>
@@ -44,19 +44,20 @@ struct found_root {
 };
 
 /// The memory of an open heap.
-class engine_bytes final : public types::heap_bytes {
+class memory_bytes final : public types::heap_bytes {
 public:
-    explicit engine_bytes(txn::engine& engine) : engine_(engine) {}
+    explicit memory_bytes(txn::heap_memory& memory) : memory_(memory) {}
     [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override;
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) override;
 
 private:
-    txn::engine& engine_;
+    txn::heap_memory& memory_;
 };
 
 class root_directory {
 public:
-    explicit root_directory(txn::engine& engine) : engine_(engine), bytes_(engine), reader_(bytes_, engine.path()) {}
+    explicit root_directory(txn::heap_memory& memory)
+        : memory_(memory), bytes_(memory), reader_(bytes_, memory.path()) {}
     root_directory(const root_directory&) = delete;
     root_directory& operator=(const root_directory&) = delete;
 
@@ -87,8 +88,8 @@ private:
     result<void*> make_entry(std::string_view name, const detail::type_fingerprint& type, std::uint64_t object,
                              std::uint32_t flags);
 
-    txn::engine& engine_;
-    engine_bytes bytes_;
+    txn::heap_memory& memory_;
+    memory_bytes bytes_;
     root_reader reader_;
 };
 

@@ -13,9 +13,10 @@ constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that
 
 } // namespace
 
-owner_walk::owner_walk(txn::engine& engine, const alloc::block_allocator& blocks) : engine_(engine), blocks_(blocks) {
+owner_walk::owner_walk(txn::heap_memory& memory, const alloc::block_allocator& blocks)
+    : memory_(memory), blocks_(blocks) {
     // A damaged directory is not this class's business; what was found of it will do.
-    (void)root_directory(engine).for_each([&](const root_view& root) {
+    (void)root_directory(memory).for_each([&](const root_view& root) {
         owners_.push_back({std::string(root.name), std::string(root.type)});
         reach(root.object, owners_.size() - 1);
     });
@@ -42,20 +43,20 @@ void for_each_word(const alloc::block& block, const Visit& visit) {
 } // namespace
 
 void owner_walk::follow_addresses(const alloc::block& from) {
-    const auto base = reinterpret_cast<std::uint64_t>(engine_.base());
+    const auto base = reinterpret_cast<std::uint64_t>(memory_.base());
     const std::size_t root = owner_of_.at(from.start);
     for_each_word(from, [&](std::uint64_t /*place*/, std::uint64_t value) {
-        if (value - base < engine_.reserved_bytes())
+        if (value - base < memory_.reserved_bytes())
             reach(reinterpret_cast<const void*>(value), root);
     });
 }
 
 void owner_walk::follow_distances(const alloc::block& from) {
-    const auto base = reinterpret_cast<std::uint64_t>(engine_.base());
+    const auto base = reinterpret_cast<std::uint64_t>(memory_.base());
     const std::size_t root = owner_of_.at(from.start);
     for_each_word(from, [&](std::uint64_t place, std::uint64_t value) {
         for (const std::uint64_t to : {place + value, reinterpret_cast<std::uint64_t>(from.start) + value}) {
-            if (value == 0 || to - base >= engine_.reserved_bytes())
+            if (value == 0 || to - base >= memory_.reserved_bytes())
                 continue;
             const auto* const address = reinterpret_cast<const void*>(to);
             if (const auto block = blocks_.block_of(address); block && block->start == address)
@@ -85,9 +86,9 @@ std::optional<owner> owner_walk::owner_of(const void* wanted) {
     return owners_[found->second];
 }
 
-std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocator& blocks, const void* block,
+std::optional<owner> find_owner(txn::heap_memory& memory, const alloc::block_allocator& blocks, const void* block,
                                 bool& complete) {
-    owner_walk walk(engine, blocks);
+    owner_walk walk(memory, blocks);
     auto found = walk.owner_of(block);
     complete = walk.is_complete();
     return found;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "alloc/block_allocator.hpp"
-#include "txn/engine.hpp"
+#include "txn/heap_memory.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -24,7 +24,7 @@ struct owner {
 class owner_walk {
 public:
     /// Both must outlive it.
-    owner_walk(txn::engine& engine, const alloc::block_allocator& blocks);
+    owner_walk(txn::heap_memory& memory, const alloc::block_allocator& blocks);
 
     /// The first root found to reach the block that begins at `wanted`. All calls together: O(blocks).
     std::optional<owner> owner_of(const void* wanted);
@@ -36,7 +36,7 @@ private:
     void follow_addresses(const alloc::block& from);
     void follow_distances(const alloc::block& from);
 
-    txn::engine& engine_;
+    txn::heap_memory& memory_;
     const alloc::block_allocator& blocks_;
     std::vector<owner> owners_;
     std::unordered_map<const void*, std::size_t> owner_of_; // by block
@@ -46,7 +46,7 @@ private:
 };
 
 /// Of one block only. `complete`: see owner_walk::is_complete().
-std::optional<owner> find_owner(txn::engine& engine, const alloc::block_allocator& blocks, const void* block,
+std::optional<owner> find_owner(txn::heap_memory& memory, const alloc::block_allocator& blocks, const void* block,
                                 bool& complete);
 
 } // namespace remanence::types

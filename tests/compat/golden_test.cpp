@@ -4,9 +4,9 @@
 #include "format/superblock.hpp"
 #include "golden.hpp"
 #include "os/memory.hpp"
+#include "recover/upgrade.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
-#include "recover/upgrade.hpp"
 #include "types/root_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -71,8 +71,9 @@ protected:
     static std::size_t roots_by_algorithm(heap& opened, std::uint32_t algorithm) {
         std::size_t count = 0;
         txn::engine& engine = *detail::registry::find(opened.base())->engine;
-        EXPECT_TRUE(types::root_directory(engine).for_each(
-            [&](const types::root_view& root) { count += root.fingerprint_algorithm == algorithm ? 1 : 0; }));
+        EXPECT_TRUE(types::root_directory(engine.memory()).for_each([&](const types::root_view& root) {
+            count += root.fingerprint_algorithm == algorithm ? 1 : 0;
+        }));
         return count;
     }
     static void expect_it_works_on(const std::string& path) {

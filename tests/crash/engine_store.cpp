@@ -81,7 +81,7 @@ public:
         return how == log::durability::durable ? acknowledged(std::move(done)) : stepping(std::move(done));
     }
     result<std::uint64_t> commit_async() override {
-        auto version = engine_->submit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few);
+        auto version = engine_->make_commit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few);
         if (beside_)
             beside_->want_sync();
         auto ended = stepping(end(version ? result<void>() : version.error()));
@@ -95,17 +95,19 @@ public:
             beside_->come_by();
         else if (kind_ == sections::watched)
             (void)engine_->spill_excess(); // a failure poisons
-        else if (kind_ != sections::ordinary && !engine_->announce(first, bytes))
+        else if (kind_ != sections::ordinary && !engine_->memory().announce(first, bytes))
             std::abort();
     }
     result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
         std::optional<unexpected> why;
-        return engine_->allocate(bytes, k_alignment, why);
+        return engine_->memory().allocate(bytes, k_alignment, why);
     }
-    void deallocate(void* block, std::uint64_t bytes) override { engine_->deallocate(block, bytes, k_alignment); }
-    std::byte* base() override { return engine_->base(); }
+    void deallocate(void* block, std::uint64_t bytes) override {
+        engine_->memory().deallocate(block, bytes, k_alignment);
+    }
+    std::byte* base() override { return engine_->memory().base(); }
     std::uint64_t version() override { return engine_->version(); }
     result<void> health() override {
         return engine_->is_poisoned() ? fail(errc::poisoned, "a checkpoint has failed", engine_->path())
@@ -124,12 +126,12 @@ public:
 private:
     void begin() {
         if (kind_ == sections::declared)
-            engine_->begin_declared();
+            engine_->memory().begin_declared();
     }
     // A commit that failed for lack of room may be repeated, so its section goes on.
     result<void> end(result<void> done) {
         if (done) {
-            engine_->end_declared();
+            engine_->memory().end_declared();
             begin();
         }
         return done;

@@ -145,7 +145,7 @@ private:
         REM_TRY(log_->reserve(record.record_bytes()));
         const auto& super = store_->super();
         record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes);
-        log_->submit(record.take());
+        log_->append(record.take());
         ++version_;
         chain_ = record.checksum();
         for (std::size_t chunk = 0; chunk < fresh.size(); ++chunk)

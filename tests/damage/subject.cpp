@@ -41,10 +41,10 @@ subject::subject(sample::ending how) {
 subject::contents subject::contents_of(heap& opened) {
     contents found{opened.version(), {}};
     const txn::engine& engine = *detail::registry::find(opened.base())->engine;
-    const std::byte* const base = engine.base();
+    const std::byte* const base = engine.memory().base();
     found.blocks.push_back({0, {base, base + offsetof(format::heap_header, allocator)}});
-    for (std::uint64_t at = k_page_bytes; at < engine.committed_bytes();) {
-        const auto block = engine.block_of(base + at);
+    for (std::uint64_t at = k_page_bytes; at < engine.stats().committed_bytes;) {
+        const auto block = engine.memory().block_of(base + at);
         if (!block) {
             at += 16;
             continue;
@@ -58,9 +58,9 @@ subject::contents subject::contents_of(heap& opened) {
 
 std::string subject::difference(const contents& expected, const txn::engine& found) {
     for (const block& each : expected.blocks) {
-        if (each.offset + each.bytes.size() > found.accessible_bytes())
+        if (each.offset + each.bytes.size() > found.memory().accessible_bytes())
             return "the heap ends before the block at " + std::to_string(each.offset);
-        if (std::memcmp(found.base() + each.offset, each.bytes.data(), each.bytes.size()) != 0)
+        if (std::memcmp(found.memory().base() + each.offset, each.bytes.data(), each.bytes.size()) != 0)
             return "the block at heap offset " + std::to_string(each.offset) + " has other contents";
     }
     return {};
@@ -259,10 +259,10 @@ subject::comparison subject::compare(const contents& expected, const contents& a
 std::string subject::use(txn::engine& opened, const contents& holds, contents& added) {
     std::optional<unexpected> why;
     for (const std::uint64_t bytes : {std::uint64_t{40}, 5000 + k_page_bytes, 72 * KiB}) {
-        auto* taken = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
+        auto* taken = static_cast<std::byte*>(opened.memory().allocate(bytes, 16, why));
         if (taken == nullptr)
             return "no memory: " + why->why().message;
-        const auto offset = static_cast<std::uint64_t>(taken - opened.base());
+        const auto offset = static_cast<std::uint64_t>(taken - opened.memory().base());
         const auto is_in_its_way = [&](const block& other) {
             return offset < other.offset + other.bytes.size() && other.offset < offset + bytes;
         };

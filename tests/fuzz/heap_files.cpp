@@ -29,17 +29,19 @@ result<std::unique_ptr<txn::engine>> open(os::file_system& files) {
 bool is_sound(txn::engine& opened) {
     auto report = opened.verify();
     require(static_cast<bool>(report), "verify() failed");
-    const bool has_roots = static_cast<bool>(types::root_directory(opened).for_each([](const types::root_view&) {}));
+    const bool has_roots =
+        static_cast<bool>(types::root_directory(opened.memory()).for_each([](const types::root_view&) {}));
     return has_roots && report->problems.empty();
 }
 
 result<void> use(txn::engine& opened) {
     std::optional<unexpected> why;
     for (const std::uint64_t bytes : {std::uint64_t{48}, 100 * KiB, 300 * KiB}) {
-        auto* block = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
+        auto* block = static_cast<std::byte*>(opened.memory().allocate(bytes, 16, why));
         if (block == nullptr)
             return std::move(*why);
-        require(block >= opened.base() && block + bytes <= opened.base() + opened.accessible_bytes(),
+        require(block >= opened.memory().base() &&
+                    block + bytes <= opened.memory().base() + opened.memory().accessible_bytes(),
                 "a block outside the heap");
         std::fill_n(block, std::min<std::uint64_t>(bytes, 5000), std::byte{1});
         block[bytes - 1] = std::byte{2}; // so that chunks of the largest one are skipped, and the map changes
@@ -111,9 +113,9 @@ what_opened heap_files::open_and_check() {
     }
     found.is_sound = is_sound(**opened);
     found.version = (*opened)->version();
-    const std::uint64_t image_bytes = (*opened)->committed_bytes();
+    const std::uint64_t image_bytes = (*opened)->stats().committed_bytes;
     if (found.is_sound && image_bytes <= k_compared_bytes_max)
-        found.checksum = checksum64({(*opened)->base(), static_cast<std::size_t>(image_bytes)});
+        found.checksum = checksum64({(*opened)->memory().base(), static_cast<std::size_t>(image_bytes)});
     return found;
 }
 

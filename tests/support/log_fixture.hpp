@@ -77,7 +77,7 @@ protected:
     void submit(page_aligned_bytes record) {
         offsets_.push_back(store_->super().log_begin + log_->used_bytes()); // while the window is in one part
         ASSERT_TRUE(log_->reserve(record.size()));
-        log_->submit(std::move(record));
+        log_->append(std::move(record));
     }
     /// A checkpoint of all commits so far, while more may be made.
     struct begun_checkpoint {

@@ -101,7 +101,7 @@ protected:
     /// The fingerprint that the heap has of a root.
     static types::stored_fingerprint stored(heap& h, std::string_view name = "home") {
         types::stored_fingerprint found{};
-        (void)types::root_directory(*impl_of(h)->engine).for_each([&](const types::root_view& root) {
+        (void)types::root_directory(impl_of(h)->engine->memory()).for_each([&](const types::root_view& root) {
             if (root.name == name)
                 found = {root.fingerprint_hash, root.fingerprint_algorithm};
         });

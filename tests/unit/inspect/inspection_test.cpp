@@ -32,12 +32,13 @@ protected:
         engine_ = std::move(*opened);
         if (engine_->version() == 0) {
             std::optional<unexpected> why;
-            block_ = static_cast<std::byte*>(engine_->allocate(k_block, 16, why)) - engine_->base();
+            block_ = static_cast<std::byte*>(engine_->memory().allocate(k_block, 16, why)) - engine_->memory().base();
         }
     }
     /// Page i of the block says `value`, durably.
     void commit(std::uint64_t i, unsigned value) {
-        engine_->base()[block_ + static_cast<std::ptrdiff_t>(i * k_page_bytes)] = static_cast<std::byte>(value);
+        engine_->memory().base()[block_ + static_cast<std::ptrdiff_t>(i * k_page_bytes)] =
+            static_cast<std::byte>(value);
         auto done = engine_->commit();
         ASSERT_TRUE(done) << done.why().message;
     }
@@ -135,7 +136,8 @@ TEST_F(inspecting, a_copy_is_what_a_recovery_makes_operation_by_operation) {
         commit(1, 1);
         disk_.die_at(n);
         for (unsigned i = 2; i < 6; ++i) { // sparse, and with a checkpoint
-            engine_->base()[block_ + i * static_cast<std::ptrdiff_t>(k_page_bytes)] = static_cast<std::byte>(i);
+            engine_->memory().base()[block_ + i * static_cast<std::ptrdiff_t>(k_page_bytes)] =
+                static_cast<std::byte>(i);
             if (!engine_->commit() || (i == 3 && !engine_->checkpoint()))
                 break;
         }
@@ -230,7 +232,7 @@ TEST_F(inspecting, a_damaged_log_leaves_the_commits_before_the_damage) {
     std::vector<std::uint64_t> ends;
     for (unsigned i = 0; i < 5; ++i) {
         commit(i, i + 1);
-        ends.push_back(format::k_log_header_bytes + engine_->log_used_bytes());
+        ends.push_back(format::k_log_header_bytes + engine_->stats().log_used_bytes);
     }
     die();
     flip(store::log_path(k_path), ends[2] + 40); // of the fourth record
@@ -249,7 +251,7 @@ TEST_F(inspecting, a_damaged_log_leaves_the_commits_before_the_damage) {
 TEST_F(inspecting, damage_of_the_allocator_is_told_with_its_place_in_the_file) {
     open_engine();
     commit(1, 1);
-    engine_->header().allocator.allocated_bytes += 16;
+    engine_->memory().header().allocator.allocated_bytes += 16;
     commit(2, 1);
     close();
     auto heap = inspect();
@@ -264,7 +266,7 @@ TEST_F(inspecting, damage_of_the_allocator_is_told_with_its_place_in_the_file) {
 TEST_F(inspecting, a_damaged_heap_header_is_told) {
     open_engine();
     commit(1, 1);
-    engine_->header().magic ^= 1;
+    engine_->memory().header().magic ^= 1;
     commit(2, 1);
     close();
     auto heap = inspect();
@@ -279,9 +281,9 @@ TEST_F(inspecting, a_damaged_heap_header_is_told) {
 TEST_F(inspecting, a_heap_header_that_names_a_schema_without_its_feature_is_told) {
     open_engine();
     commit(1, 1);
-    engine_->header().schema_offset = 4096;
-    engine_->header().schema_bytes = 100;
-    engine_->header().schema_version = 1;
+    engine_->memory().header().schema_offset = 4096;
+    engine_->memory().header().schema_bytes = 100;
+    engine_->memory().header().schema_version = 1;
     commit(2, 1);
     close();
     EXPECT_EQ(inspect()->header().why().code, errc::corrupt);

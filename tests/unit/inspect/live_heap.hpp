@@ -55,7 +55,7 @@ public:
     void set(std::uint64_t page, unsigned value) { put(blocks_[0] + page * k_page_bytes, value); }
     /// All of the first block changes, so that its chunks move.
     void rewrite(unsigned value) {
-        std::byte* const block = engine_->base() + blocks_[0];
+        std::byte* const block = engine_->memory().base() + blocks_[0];
         for (std::uint64_t page = 0; page < k_first_block_pages; ++page) {
             std::memset(block + page * k_page_bytes, static_cast<int>(value + page), k_page_bytes);
             set(page, value);
@@ -67,7 +67,7 @@ public:
     }
     /// Undoes the last grow().
     void shrink() {
-        engine_->deallocate(engine_->base() + blocks_.back(), 70 * KiB, 16);
+        engine_->memory().deallocate(engine_->memory().base() + blocks_.back(), 70 * KiB, 16);
         next_.erase(blocks_.back());
         blocks_.pop_back();
     }
@@ -102,12 +102,12 @@ public:
 private:
     std::uint64_t allocate(std::uint64_t bytes) {
         std::optional<unexpected> why;
-        auto* block = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+        auto* block = static_cast<std::byte*>(engine_->memory().allocate(bytes, 16, why));
         EXPECT_NE(block, nullptr);
-        return static_cast<std::uint64_t>(block - engine_->base());
+        return static_cast<std::uint64_t>(block - engine_->memory().base());
     }
     void put(std::uint64_t offset, unsigned value) {
-        engine_->base()[offset] = static_cast<std::byte>(value);
+        engine_->memory().base()[offset] = static_cast<std::byte>(value);
         next_[offset] = value % 256;
     }
 

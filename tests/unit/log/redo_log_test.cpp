@@ -18,7 +18,7 @@ TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
     EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 64 * KiB);
     const page_aligned_bytes record(3 * MiB + 512, std::byte{1});
     ASSERT_TRUE(log->reserve(record.size()));
-    log->submit(record);
+    log->append(record);
     ASSERT_TRUE(log->await(1, durability::durable));
     EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 4 * MiB);
     std::vector<std::byte> rest(512);
@@ -37,7 +37,7 @@ TEST(redo_log, has_segments_as_long_as_all_before_up_to_a_limit) {
     const page_aligned_bytes record(16 * KiB);
     while (size < 4 * MiB) {
         ASSERT_TRUE(log->reserve(record.size()));
-        log->submit(record);
+        log->append(record);
         if (const std::uint64_t now = *log->file().size(); now != size)
             sizes.push_back((now - format::k_log_header_bytes) / KiB);
         size = *log->file().size();
@@ -119,18 +119,18 @@ TEST(redo_log, that_is_renamed_while_it_is_made_is_refused) {
     EXPECT_EQ(redo_log::create(files, "dir/h", {}, {1, {}}, 1, 0600, 0).why().code, errc::unlinked);
 }
 
-class submitted_records : public testing::Test {
+class appended_records : public testing::Test {
 protected:
     void submit(std::size_t bytes = k_sector_bytes) {
         ASSERT_TRUE(log_->reserve(bytes));
-        log_->submit(page_aligned_bytes(bytes, static_cast<std::byte>(++submitted_)));
-        ASSERT_EQ(log_->submitted_through(), submitted_);
+        log_->append(page_aligned_bytes(bytes, static_cast<std::byte>(++appended_)));
+        ASSERT_EQ(log_->appended_through(), appended_);
     }
     /// With a prerequisite, which shows in done() as a sync of an image does.
     void submit_naming(os::file& image, errc fails = errc{}) {
         ASSERT_TRUE(log_->reserve(k_sector_bytes));
-        ++submitted_;
-        log_->submit(page_aligned_bytes(k_sector_bytes), [&image, fails]() -> result<void> {
+        ++appended_;
+        log_->append(page_aligned_bytes(k_sector_bytes), [&image, fails]() -> result<void> {
             REM_TRY(image.sync("image"));
             return fails == errc{} ? result<void>() : fail(fails, "the image is not durable");
         });
@@ -146,11 +146,11 @@ protected:
 
     simulation::simulated_disk disk_;
     std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(disk_, "dir/h", {}, {1, {}}, 1, 0600, 0));
-    std::uint64_t submitted_ = 0;
+    std::uint64_t appended_ = 0;
     steps created_ = done();
 };
 
-TEST_F(submitted_records, share_one_write) {
+TEST_F(appended_records, share_one_write) {
     for (int i = 0; i < 3; ++i)
         submit();
     EXPECT_EQ(done(), steps{});
@@ -166,7 +166,7 @@ TEST_F(submitted_records, share_one_write) {
         ASSERT_EQ(read[i], static_cast<std::byte>(1 + i / k_sector_bytes)); // in the order in which they were submitted
 }
 
-TEST_F(submitted_records, that_are_lazy_become_durable_with_the_next_durable_one) {
+TEST_F(appended_records, that_are_lazy_become_durable_with_the_next_durable_one) {
     submit();
     ASSERT_TRUE(log_->await(1, durability::lazy));
     submit();
@@ -189,7 +189,7 @@ TEST_F(submitted_records, that_are_lazy_become_durable_with_the_next_durable_one
 }
 
 // I2
-TEST_F(submitted_records, are_written_when_what_they_name_is_durable) {
+TEST_F(appended_records, are_written_when_what_they_name_is_durable) {
     const auto image = std::move(*disk_.open_or_create("dir/h", 0600));
     done();
     submit();
@@ -209,7 +209,7 @@ TEST_F(submitted_records, are_written_when_what_they_name_is_durable) {
     EXPECT_EQ(done(), (steps{"log: record 512", "log: sync record 512"}));
 }
 
-TEST_F(submitted_records, are_not_written_when_what_they_name_is_not_durable) {
+TEST_F(appended_records, are_not_written_when_what_they_name_is_not_durable) {
     const auto image = std::move(*disk_.open_or_create("dir/h", 0600));
     submit();
     ASSERT_TRUE(log_->await(1, durability::durable));
@@ -225,7 +225,7 @@ TEST_F(submitted_records, are_not_written_when_what_they_name_is_not_durable) {
     EXPECT_EQ(log_->durable_through(), 1U);
 }
 
-TEST_F(submitted_records, that_nobody_waits_for_stay_in_memory_up_to_a_limit) {
+TEST_F(appended_records, that_nobody_waits_for_stay_in_memory_up_to_a_limit) {
     submit();
     ASSERT_TRUE(log_->await(1, durability::none));
     submit(redo_log::k_pending_bytes_max - k_sector_bytes);
@@ -245,12 +245,12 @@ TEST_F(submitted_records, that_nobody_waits_for_stay_in_memory_up_to_a_limit) {
 }
 
 // I5: at each call that writes or syncs. What was durable stays so; all others fail, with the same reason, now and later.
-TEST_F(submitted_records, fail_all_together_and_for_good) {
+TEST_F(appended_records, fail_all_together_and_for_good) {
     for (const durability first : {durability::none, durability::lazy, durability::durable}) {
         for (std::uint64_t n = 0; n < 2; ++n) {
             simulation::simulated_disk disk;
             log_ = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
-            submitted_ = 0;
+            appended_ = 0;
             submit();
             ASSERT_TRUE(log_->await(1, durability::durable));
             submit();

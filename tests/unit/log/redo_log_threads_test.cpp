@@ -38,13 +38,13 @@ protected:
         {
             const std::lock_guard section(section_);
             REM_TRY(log_->reserve(bytes));
-            version = log_->submitted_through() + 1;
-            log_->submit(page_aligned_bytes(bytes, static_cast<std::byte>(version)));
+            version = log_->appended_through() + 1;
+            log_->append(page_aligned_bytes(bytes, static_cast<std::byte>(version)));
         }
         return log_->await(version, how);
     }
     void await_submitted(std::uint64_t version) {
-        while (log_->submitted_through() < version)
+        while (log_->appended_through() < version)
             std::this_thread::yield();
     }
     /// One thread is at the file; `count` others submit meanwhile. Returns what became of these.
@@ -53,7 +53,7 @@ protected:
         gate_.shut();
         std::thread first([&] { EXPECT_TRUE(append(durability::durable)); });
         gate_.await_visitor();
-        const std::uint64_t before = log_->submitted_through();
+        const std::uint64_t before = log_->appended_through();
         std::vector<std::thread> others;
         for (std::size_t i = 0; i < count; ++i)
             others.emplace_back([&, i] { outcomes[i] = append(durability::durable); });
@@ -120,7 +120,7 @@ TEST_F(redo_log_threads, grows_while_another_one_is_at_the_file) {
     gate_.await_visitor();
     disk_.take_trace();
     EXPECT_TRUE(log_->reserve(4 * MiB)); // or it would wait for the gate
-    log_->submit(page_aligned_bytes(k_sector_bytes));
+    log_->append(page_aligned_bytes(k_sector_bytes));
     gate_.open();
     first.join();
     ASSERT_TRUE(log_->await(2, durability::durable));
@@ -146,8 +146,8 @@ TEST_F(redo_log_threads, of_all_kinds_get_what_they_wait_for) {
         }
         for (std::thread& each : threads)
             each.join();
-        ASSERT_TRUE(log_->await(log_->submitted_through(), durability::durable));
-        EXPECT_EQ(log_->durable_through(), log_->submitted_through());
+        ASSERT_TRUE(log_->await(log_->appended_through(), durability::durable));
+        EXPECT_EQ(log_->durable_through(), log_->appended_through());
         std::vector<std::byte> all(log_->used_bytes());
         ASSERT_TRUE(log_->file().read(format::k_log_header_bytes, all));
         std::uint64_t records = 0;

@@ -241,7 +241,7 @@ TEST_F(log_scan, a_record_that_names_another_predecessor_or_session_does_not_cou
     session[3] ^= 1;
     foreign.finish({session, super.epoch, version_ + 1, chain_, 5}, store::k_chunk);
     submit(foreign.take());
-    ASSERT_TRUE(log_->await(log_->submitted_through(), log::durability::durable));
+    ASSERT_TRUE(log_->await(log_->appended_through(), log::durability::durable));
     crash();
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;

@@ -51,7 +51,7 @@ protected:
         const auto record = builder.finish({super.session, super.epoch, version_ + 1, chain_, durable_through}, 0);
         format::record_header header{};
         std::memcpy(&header, record.data(), sizeof header);
-        log_->submit(builder.take());
+        log_->append(builder.take());
         chain_ = builder.checksum();
         records_.push_back({++version_, next_, size, sizeof header + header.payload_bytes, chain_, durable_through});
         next_ += size;

@@ -45,14 +45,16 @@ protected:
     }
     std::uint64_t allocate(std::uint64_t bytes) {
         std::optional<unexpected> why;
-        auto* got = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+        auto* got = static_cast<std::byte*>(engine_->memory().allocate(bytes, 16, why));
         EXPECT_NE(got, nullptr);
-        return static_cast<std::uint64_t>(got - engine_->base());
+        return static_cast<std::uint64_t>(got - engine_->memory().base());
     }
     void put(std::uint64_t page, unsigned value) {
-        engine_->base()[block_ + page * k_page_bytes] = static_cast<std::byte>(value);
+        engine_->memory().base()[block_ + page * k_page_bytes] = static_cast<std::byte>(value);
     }
-    unsigned get(std::uint64_t page) { return static_cast<unsigned>(engine_->base()[block_ + page * k_page_bytes]); }
+    unsigned get(std::uint64_t page) {
+        return static_cast<unsigned>(engine_->memory().base()[block_ + page * k_page_bytes]);
+    }
     result<void> change_and_commit() {
         ++last_;
         for (std::uint64_t page = 0; page < 30; ++page)
@@ -87,7 +89,7 @@ protected:
 TEST_F(checkpoint_beside_commits, leaves_them_alone_up_to_twice_the_limit_and_is_adopted_by_one) {
     begin();
     const auto before = engine_->stats().checkpoints;
-    while (engine_->log_used_bytes() < 2 * k_limit - 4 * KiB) {
+    while (engine_->stats().log_used_bytes < 2 * k_limit - 4 * KiB) {
         ASSERT_TRUE(change_and_commit());
         EXPECT_EQ(engine_->checkpoint_under_way().done_bytes, 0U); // nobody has waited
     }
@@ -97,10 +99,10 @@ TEST_F(checkpoint_beside_commits, leaves_them_alone_up_to_twice_the_limit_and_is
         is_left = *engine_->step_checkpoint(k_page_bytes);
     EXPECT_GT(steps, 30U);
     EXPECT_EQ(engine_->stats().checkpoints, before); // it is not adopted yet
-    const std::uint64_t used = engine_->log_used_bytes();
+    const std::uint64_t used = engine_->stats().log_used_bytes;
     ASSERT_TRUE(change_and_commit());
     EXPECT_EQ(engine_->stats().checkpoints, before + 1);
-    EXPECT_LT(engine_->log_used_bytes(), used);
+    EXPECT_LT(engine_->stats().log_used_bytes, used);
     expect_last();
     reopen_and_expect_last();
 }
@@ -109,18 +111,18 @@ TEST_F(checkpoint_beside_commits, may_rest_while_less_of_the_log_fills_up_than_h
     EXPECT_FALSE(engine_->is_checkpoint_ahead()); // there is none
     begin();
     EXPECT_TRUE(engine_->is_checkpoint_ahead());
-    const std::uint64_t begun = engine_->log_used_bytes();
+    const std::uint64_t begun = engine_->stats().log_used_bytes;
     ASSERT_TRUE(change_and_commit());
     EXPECT_FALSE(engine_->is_checkpoint_ahead());
     const auto [done, total] = engine_->checkpoint_under_way();
     ASSERT_EQ(done, 0U);
     while (!engine_->is_checkpoint_ahead())
         ASSERT_TRUE(*engine_->step_checkpoint(k_page_bytes));
-    const double filled = static_cast<double>(engine_->log_used_bytes() - begun) / k_limit;
+    const double filled = static_cast<double>(engine_->stats().log_used_bytes - begun) / k_limit;
     const double written = static_cast<double>(engine_->checkpoint_under_way().done_bytes) / static_cast<double>(total);
     EXPECT_GT(written, 1.5 * filled);
     EXPECT_LT(written, 1);
-    while (engine_->log_used_bytes() - begun < k_limit * 2 / 3)
+    while (engine_->stats().log_used_bytes - begun < k_limit * 2 / 3)
         ASSERT_TRUE(change_and_commit());
     for (bool is_left = true; is_left; is_left = *engine_->step_checkpoint(k_page_bytes))
         EXPECT_FALSE(engine_->is_checkpoint_ahead()); // until it is done
@@ -129,7 +131,7 @@ TEST_F(checkpoint_beside_commits, may_rest_while_less_of_the_log_fills_up_than_h
 TEST_F(checkpoint_beside_commits, is_carried_out_by_the_commit_that_finds_twice_the_limit) {
     for (int i = 0; i < 300; ++i) {
         ASSERT_TRUE(change_and_commit());
-        ASSERT_LT(engine_->log_used_bytes(), 2 * k_limit + 4 * KiB);
+        ASSERT_LT(engine_->stats().log_used_bytes, 2 * k_limit + 4 * KiB);
     }
     EXPECT_GT(begun_, 5);
     EXPECT_GE(engine_->stats().checkpoints + 1, static_cast<std::uint64_t>(begun_));
@@ -146,7 +148,7 @@ TEST_F(checkpoint_beside_commits, begins_at_the_limit_of_twins_too) {
     EXPECT_FALSE(is_under_way());
     ASSERT_TRUE(change_and_commit());
     EXPECT_TRUE(is_under_way());
-    EXPECT_LT(engine_->log_used_bytes(), k_limit);
+    EXPECT_LT(engine_->stats().log_used_bytes, k_limit);
     reopen_and_expect_last();
 }
 
@@ -155,7 +157,7 @@ TEST_F(checkpoint_beside_commits, is_made_by_the_commit_itself_when_nobody_else_
     while (begun_ == 0)
         ASSERT_TRUE(change_and_commit());
     EXPECT_FALSE(is_under_way());
-    EXPECT_EQ(engine_->log_used_bytes(), 0U);
+    EXPECT_EQ(engine_->stats().log_used_bytes, 0U);
     reopen_and_expect_last();
 }
 
@@ -164,8 +166,8 @@ TEST_F(checkpoint_beside_commits, is_ended_by_checkpoint_and_close) {
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
     ASSERT_TRUE(engine_->checkpoint());
     EXPECT_FALSE(is_under_way());
-    EXPECT_EQ(engine_->log_used_bytes(), 0U);
-    EXPECT_EQ(engine_->twin_bytes(), 0U);
+    EXPECT_EQ(engine_->stats().log_used_bytes, 0U);
+    EXPECT_EQ(engine_->stats().twin_bytes, 0U);
     begin();
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
     ASSERT_TRUE(engine_->close());
@@ -177,7 +179,7 @@ TEST_F(checkpoint_beside_commits, is_ended_by_one_that_needs_another_region) {
     begin();
     const auto before = engine_->stats().checkpoints;
     const std::uint64_t large = allocate(30 * MiB);
-    engine_->base()[large + 29 * MiB] = std::byte{1};
+    engine_->memory().base()[large + 29 * MiB] = std::byte{1};
     ASSERT_TRUE(change_and_commit());
     EXPECT_EQ(engine_->stats().checkpoints, before + 1);
     reopen_and_expect_last();
@@ -205,7 +207,7 @@ TEST_F(checkpoint_beside_commits, does_not_mind_a_full_disk_and_nor_do_commits_t
         for (std::uint64_t i = 0; i < steps; ++i)
             ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
         const std::uint64_t grown = allocate(200 * KiB);
-        engine_->base()[grown] = engine_->base()[grown + 199 * KiB] = std::byte{5};
+        engine_->memory().base()[grown] = engine_->memory().base()[grown + 199 * KiB] = std::byte{5};
         disk_.limit_space(disk_.space_used());
         auto full = engine_->commit();
         ASSERT_FALSE(full);

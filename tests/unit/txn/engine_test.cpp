@@ -35,14 +35,14 @@ protected:
     }
     std::byte* allocate(std::uint64_t bytes) {
         std::optional<unexpected> why;
-        auto* got = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+        auto* got = static_cast<std::byte*>(engine_->memory().allocate(bytes, 16, why));
         EXPECT_NE(got, nullptr) << why->why().message;
         return got;
     }
     [[nodiscard]] std::uint64_t offset(const void* p) const {
-        return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - engine_->base());
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - engine_->memory().base());
     }
-    std::byte* block() { return engine_->base() + block_; }
+    std::byte* block() { return engine_->memory().base() + block_; }
     /// Page i of the block says `value`.
     void put(std::uint64_t i, unsigned value) { block()[i * k_page_bytes] = static_cast<std::byte>(value); }
     unsigned get(std::uint64_t i) { return static_cast<unsigned>(block()[i * k_page_bytes]); }
@@ -50,7 +50,9 @@ protected:
         auto done = engine_->commit();
         ASSERT_TRUE(done) << done.why().message;
     }
-    std::vector<std::byte> memory() { return {engine_->base(), engine_->base() + engine_->accessible_bytes()}; }
+    std::vector<std::byte> memory() {
+        return {engine_->memory().base(), engine_->memory().base() + engine_->memory().accessible_bytes()};
+    }
     /// Closes the heap; then somebody else's hand writes into its file.
     void close_and_write_into_file(std::uint64_t offset, std::span<const std::byte> bytes) {
         auto closed = engine_->close();
@@ -81,12 +83,12 @@ protected:
     /// Every second one.
     void deallocate(const std::vector<std::uint64_t>& blocks) {
         for (std::size_t i = 0; i < blocks.size(); i += 2)
-            engine_->deallocate(engine_->base() + blocks[i], k_bytes, 16);
+            engine_->memory().deallocate(engine_->memory().base() + blocks[i], k_bytes, 16);
     }
-    [[nodiscard]] std::uint64_t bytes_in_state() const { return engine_->header().allocator.allocated_bytes; }
+    [[nodiscard]] std::uint64_t bytes_in_state() const { return engine_->memory().header().allocator.allocated_bytes; }
     void expect_freed(const std::vector<std::uint64_t>& blocks, bool freed) {
         for (std::size_t i = 0; i < blocks.size(); ++i)
-            EXPECT_EQ(!engine_->block_of(engine_->base() + blocks[i]), freed && i % 2 == 0) << i;
+            EXPECT_EQ(!engine_->memory().block_of(engine_->memory().base() + blocks[i]), freed && i % 2 == 0) << i;
         auto report = engine_->verify();
         ASSERT_TRUE(report);
         EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
@@ -133,16 +135,16 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit) {
         open();
         const auto blocks = allocate_some();
         commit();
-        engine_->begin_declared();
+        engine_->memory().begin_declared();
         deallocate(blocks);
         if (in_an_earlier_section) {
-            engine_->end_declared();
-            engine_->begin_declared();
-            ASSERT_TRUE(engine_->announce(block(), 1));
+            engine_->memory().end_declared();
+            engine_->memory().begin_declared();
+            ASSERT_TRUE(engine_->memory().announce(block(), 1));
             put(0, 7);
         }
         ASSERT_TRUE(engine_->commit(log::durability::durable, commit_scope::declared));
-        engine_->end_declared();
+        engine_->memory().end_declared();
         expect_freed(blocks, true);
         ASSERT_TRUE(engine_->rollback());
         expect_freed(blocks, true);
@@ -157,15 +159,16 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit_though_they_are_few) {
     const auto blocks = allocate_some();
     commit();
     const std::vector<std::uint64_t> few(blocks.begin(), blocks.begin() + 6);
-    engine_->begin_declared();
+    engine_->memory().begin_declared();
     deallocate(few);
-    engine_->end_declared();
-    engine_->begin_declared(); // another section, which announces nothing
+    engine_->memory().end_declared();
+    engine_->memory().begin_declared(); // another section, which announces nothing
     ASSERT_TRUE(engine_->commit(log::durability::durable, commit_scope::declared));
-    engine_->end_declared();
+    engine_->memory().end_declared();
     const auto expect_few_freed = [&] {
         for (std::size_t i = 0; i < blocks.size(); ++i)
-            EXPECT_EQ(!engine_->block_of(engine_->base() + blocks[i]), i < few.size() && i % 2 == 0) << i;
+            EXPECT_EQ(!engine_->memory().block_of(engine_->memory().base() + blocks[i]), i < few.size() && i % 2 == 0)
+                << i;
     };
     expect_few_freed();
     ASSERT_TRUE(engine_->rollback());
@@ -230,16 +233,16 @@ TEST_F(freed_blocks, are_not_kept_where_writes_are_not_allowed) {
     const auto blocks = allocate_some();
     commit();
     const std::uint64_t before = bytes_in_state();
-    engine_->allow_writes(true);
+    engine_->memory().allow_writes(true);
     deallocate(blocks);
     EXPECT_GT(bytes_in_state(), before - k_bytes * blocks.size() / 2);
-    engine_->allow_writes(false);
+    engine_->memory().allow_writes(false);
     EXPECT_EQ(bytes_in_state(), before - k_bytes * blocks.size() / 2);
     commit();
     ASSERT_TRUE(engine_->close());
     engine_.reset();
     open({.read_only = true});
-    EXPECT_DEATH(engine_->deallocate(engine_->base() + blocks[1], k_bytes, 16), "");
+    EXPECT_DEATH(engine_->memory().deallocate(engine_->memory().base() + blocks[1], k_bytes, 16), "");
 }
 
 // Whatever fails in a commit: either nothing was written, memory keeps its changes and the commit may be repeated; or
@@ -450,13 +453,16 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
         ASSERT_TRUE(opened) << opened.why().message;
         engine& heap = **opened;
         std::optional<unexpected> why;
-        auto* block = static_cast<std::byte*>(heap.allocate(k_block, 16, why));
+        auto* block = static_cast<std::byte*>(heap.memory().allocate(k_block, 16, why));
         std::memset(block, 7, k_block);
-        const std::vector<std::byte> before(heap.base(), heap.base() + heap.accessible_bytes());
+        const std::vector<std::byte> before(heap.memory().base(),
+                                            heap.memory().base() + heap.memory().accessible_bytes());
         auto done = heap.commit();
         for (int attempt = 0; attempt < 2 && !done; ++attempt) {
             ASSERT_EQ(done.why().code, errc::no_space);
-            ASSERT_EQ(std::vector<std::byte>(heap.base(), heap.base() + heap.accessible_bytes()), before);
+            ASSERT_EQ(
+                std::vector<std::byte>(heap.memory().base(), heap.memory().base() + heap.memory().accessible_bytes()),
+                before);
             ASSERT_EQ(heap.version(), 0U);
             done = heap.commit();
         }
@@ -469,11 +475,11 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
         EXPECT_TRUE(folded) << folded.why().message;
         auto closed = heap.close();
         EXPECT_TRUE(closed) << closed.why().message;
-        const auto at = static_cast<std::uint64_t>(block - heap.base());
+        const auto at = static_cast<std::uint64_t>(block - heap.memory().base());
         opened->reset();
         auto again = engine::open(small, k_path, open_mode::open_existing, {.reserve_bytes = 64 * MiB}, "abi");
         ASSERT_TRUE(again) << again.why().message;
-        EXPECT_EQ(std::count((*again)->base() + at, (*again)->base() + at + k_block, std::byte{7}),
+        EXPECT_EQ(std::count((*again)->memory().base() + at, (*again)->memory().base() + at + k_block, std::byte{7}),
                   static_cast<std::ptrdiff_t>(k_block));
     }
 }
@@ -548,7 +554,7 @@ TEST_F(engine_on_disk, what_lies_where_nothing_is_stored_does_not_become_content
     open();
     put(1, 1);
     commit();
-    const std::uint64_t stored = engine_->committed_bytes();
+    const std::uint64_t stored = engine_->stats().committed_bytes;
     const std::vector<std::byte> rubbish(1 * MiB, std::byte{0xee});
     ASSERT_NO_FATAL_FAILURE(close_and_write_into_file(disk_.files().at(k_path), rubbish));
     open();
@@ -561,7 +567,7 @@ TEST_F(engine_on_disk, what_lies_where_nothing_is_stored_does_not_become_content
     const std::vector<std::byte> expected(grown, grown + 600 * KiB);
     ASSERT_TRUE(engine_->close());
     open();
-    EXPECT_EQ(std::memcmp(engine_->base() + at, expected.data(), expected.size()), 0);
+    EXPECT_EQ(std::memcmp(engine_->memory().base() + at, expected.data(), expected.size()), 0);
     auto report = engine_->verify();
     ASSERT_TRUE(report);
     EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
@@ -634,46 +640,47 @@ TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_siz
             heap = std::move(*opened);
         };
         reopen();
-        std::vector<std::byte> committed(heap->base(), heap->base() + heap->accessible_bytes());
+        std::vector<std::byte> committed(heap->memory().base(),
+                                         heap->memory().base() + heap->memory().accessible_bytes());
         std::vector<std::pair<void*, std::uint64_t>> blocks;
         auto committed_blocks = blocks;
         // A chunk in which no block lies may have been given back, and reads as zeros then.
         auto is_given_back = [&](std::uint64_t begin, std::uint64_t end) {
-            const std::byte* const from = heap->base() + begin;
-            const std::byte* const to = heap->base() + end;
+            const std::byte* const from = heap->memory().base() + begin;
+            const std::byte* const to = heap->memory().base() + end;
             return std::all_of(from, to, [](std::byte each) { return each == std::byte{0}; }) &&
                    std::ranges::none_of(committed_blocks, [&](const auto& block) {
                        return block.first<to&& static_cast<std::byte*>(block.first) + block.second> from;
                    });
         };
         auto expect_committed = [&](const char* after) {
-            auto end = std::min<std::uint64_t>(committed.size(), heap->accessible_bytes());
+            auto end = std::min<std::uint64_t>(committed.size(), heap->memory().accessible_bytes());
             for (std::uint64_t at = 0; at < end; at += 64 * KiB) {
                 const std::uint64_t bytes = std::min(end - at, 64 * KiB);
-                if (std::memcmp(heap->base() + at, committed.data() + at, bytes) == 0)
+                if (std::memcmp(heap->memory().base() + at, committed.data() + at, bytes) == 0)
                     continue;
                 ASSERT_TRUE(is_given_back(at, at + bytes)) << after << ", at " << at;
                 std::memset(committed.data() + at, 0, bytes);
             }
             if (end < committed.size()) { // of what there is no more, as of what reads as zeros
                 ASSERT_TRUE(std::ranges::all_of(committed_blocks, [&](const auto& block) {
-                    return static_cast<std::byte*>(block.first) + block.second <= heap->base() + end;
+                    return static_cast<std::byte*>(block.first) + block.second <= heap->memory().base() + end;
                 }));
             }
-            for (std::uint64_t i = end; i < heap->accessible_bytes(); ++i)
-                ASSERT_EQ(heap->base()[i], std::byte{0});
+            for (std::uint64_t i = end; i < heap->memory().accessible_bytes(); ++i)
+                ASSERT_EQ(heap->memory().base()[i], std::byte{0});
             blocks = committed_blocks;
         };
         for (int step = 0; step < 150; ++step) {
             for (std::uint64_t i = random() % 20; i > 0; --i) {
                 if (!blocks.empty() && random() % 3 == 0) {
                     std::swap(blocks[random() % blocks.size()], blocks.back());
-                    heap->deallocate(blocks.back().first, blocks.back().second, 16);
+                    heap->memory().deallocate(blocks.back().first, blocks.back().second, 16);
                     blocks.pop_back();
                 } else {
                     std::optional<unexpected> why;
                     const std::uint64_t bytes = random() % 15 == 0 ? random() % (300 * KiB) + 1 : random() % 300 + 1;
-                    void* got = heap->allocate(bytes, 16, why);
+                    void* got = heap->memory().allocate(bytes, 16, why);
                     ASSERT_NE(got, nullptr);
                     std::memset(got, static_cast<int>(random()), bytes);
                     blocks.emplace_back(got, bytes);
@@ -694,14 +701,14 @@ TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_siz
                 }
                 ASSERT_NO_FATAL_FAILURE(reopen());
                 if (heap->version() == 0) {
-                    committed.assign(heap->base(), heap->base() + heap->accessible_bytes());
+                    committed.assign(heap->memory().base(), heap->memory().base() + heap->memory().accessible_bytes());
                     committed_blocks.clear();
                 }
                 ASSERT_NO_FATAL_FAILURE(expect_committed("reopen"));
                 break;
             default:
                 ASSERT_TRUE(heap->commit());
-                committed.assign(heap->base(), heap->base() + heap->accessible_bytes());
+                committed.assign(heap->memory().base(), heap->memory().base() + heap->memory().accessible_bytes());
                 committed_blocks = blocks;
             }
         }

@@ -48,7 +48,7 @@ result<void> check(engine& opened) {
 result<void> change(engine& opened) {
     std::optional<unexpected> why;
     for (const std::uint64_t bytes : {std::uint64_t{100}, 400 * KiB}) {
-        auto* block = static_cast<std::byte*>(opened.allocate(bytes, 16, why));
+        auto* block = static_cast<std::byte*>(opened.memory().allocate(bytes, 16, why));
         if (block == nullptr)
             return std::move(*why);
         block[0] = block[bytes - 1] = std::byte{7};
@@ -97,7 +97,7 @@ const scenario k_scenarios[] = {
          REM_TRY(change_and_commit(heap, version));
          REM_TRY(heap.checkpoint());
          std::optional<unexpected> why;
-         auto* block = static_cast<std::byte*>(heap.allocate(100, 16, why));
+         auto* block = static_cast<std::byte*>(heap.memory().allocate(100, 16, why));
          block[0] = std::byte{1};
          REM_TRY(heap.rollback());
          REM_TRY(change_and_commit(heap, version));
@@ -124,11 +124,11 @@ const scenario k_scenarios[] = {
          engine& heap = **opened;
          for (int i = 0; i < 2; ++i) {
              REM_TRY(change(heap));
-             auto first = heap.submit(commit_scope::everything, fresh_contents::in_log_if_few);
+             auto first = heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few);
              if (!first)
                  return first.error();
              REM_TRY(change(heap));
-             auto second = heap.submit(commit_scope::everything, fresh_contents::in_log_if_few);
+             auto second = heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few);
              if (!second)
                  return second.error();
              REM_TRY(change(heap)); // never committed, or with the next
@@ -138,7 +138,7 @@ const scenario k_scenarios[] = {
              version = *second;
          }
          REM_TRY(change(heap));
-         auto last = heap.submit(commit_scope::everything, fresh_contents::in_log_if_few);
+         auto last = heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few);
          if (!last)
              return last.error();
          REM_TRY(heap.close()); // waits for it

@@ -1,7 +1,7 @@
 // Commits so large that a thread makes their checksums while they are written.
 
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ protected:
     void SetUp() override {
         open();
         std::optional<unexpected> why;
-        block_ = static_cast<std::byte*>(engine_->allocate(k_large_bytes, 16, why));
+        block_ = static_cast<std::byte*>(engine_->memory().allocate(k_large_bytes, 16, why));
         ASSERT_NE(block_, nullptr);
     }
     void open() {

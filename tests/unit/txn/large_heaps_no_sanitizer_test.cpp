@@ -29,7 +29,7 @@ protected:
     void allocate_all() {
         for (int i = 0; i < k_blocks; ++i) {
             std::optional<unexpected> why;
-            auto* const block = static_cast<std::byte*>(engine_->allocate(k_block_bytes, 16, why));
+            auto* const block = static_cast<std::byte*>(engine_->memory().allocate(k_block_bytes, 16, why));
             ASSERT_NE(block, nullptr) << why->why().message;
             block[0] = block[k_block_bytes - 1] = std::byte{1};
             blocks_.push_back(block);
@@ -56,7 +56,7 @@ TEST_F(large_heaps_no_sanitizer, a_checkpoint_after_they_were_freed_is_quick) {
     auto done = engine_->commit();
     ASSERT_TRUE(done) << done.why().message;
     for (std::byte* block : blocks_)
-        engine_->deallocate(block, k_block_bytes, 16);
+        engine_->memory().deallocate(block, k_block_bytes, 16);
     ASSERT_TRUE(engine_->commit());
     EXPECT_LT(seconds_of([&] { ASSERT_TRUE(engine_->checkpoint()); }), 4);
 }

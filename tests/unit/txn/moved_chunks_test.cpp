@@ -1,7 +1,7 @@
 // Chunks that a commit rewrote are written whole to their other home: when, what that costs, and that nothing is lost.
 
-#include "testing/simulated_disk.hpp"
 #include "store/superblocks.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ protected:
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
         std::optional<unexpected> why;
-        void* const got = engine_->allocate(bytes, 16, why);
+        void* const got = engine_->memory().allocate(bytes, 16, why);
         EXPECT_NE(got, nullptr);
         std::memset(got, filling, bytes);
         return static_cast<std::byte*>(got);
@@ -284,7 +284,8 @@ TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
     std::memset(block, 2, k_block_bytes);
     const std::uint64_t logged_without = logged_by_commit();
     ASSERT_TRUE(engine_->close());
-    const std::uint64_t page = align_up(engine_->offset_of(block) + 4 * k_moved_chunk_bytes, k_moved_chunk_bytes);
+    const std::uint64_t page =
+        align_up(engine_->memory().offset_of(block) + 4 * k_moved_chunk_bytes, k_moved_chunk_bytes);
     engine_.reset();
     {
         auto heap = store::heap_file::open(disk_, k_moved_path, os::access::read_write);
@@ -293,7 +294,7 @@ TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
         ASSERT_TRUE((*heap)->file().write("test", (*heap)->home_of(page) + 100, {&rotten, 1}));
     }
     open();
-    std::byte* const rotted = block + (page - engine_->offset_of(block));
+    std::byte* const rotted = block + (page - engine_->memory().offset_of(block));
     std::memset(block, 3, static_cast<std::size_t>(rotted - block));
     std::memset(rotted + k_page_bytes, 3, static_cast<std::size_t>(block + k_block_bytes - rotted) - k_page_bytes);
     EXPECT_GT(logged_by_commit(), logged_without + k_moved_chunk_bytes - 2 * k_page_bytes);
@@ -467,7 +468,7 @@ TEST_P(moved_chunks, all_that_is_rewritten_is_written_once_commit_after_commit) 
             std::uint64_t changed = 0;
             for (int round = 0; round < 7; ++round) {
                 if (round == 1) {
-                    written = engine_->written_bytes();
+                    written = engine_->stats().written_bytes;
                     changed = engine_->stats().changed_bytes;
                 }
                 std::memset(block, round, k_bytes);
@@ -481,7 +482,7 @@ TEST_P(moved_chunks, all_that_is_rewritten_is_written_once_commit_after_commit) 
                 }
             }
             ASSERT_TRUE(engine_->checkpoint());
-            written = engine_->written_bytes() - written;
+            written = engine_->stats().written_bytes - written;
             changed = engine_->stats().changed_bytes - changed;
             EXPECT_LT(10 * written, 11 * changed) << written << " bytes written for " << changed;
             EXPECT_TRUE(holds(block, k_bytes, 6));

@@ -42,9 +42,9 @@ std::uint64_t& value_of(engine& heap) {
     static std::uint64_t offset = 0;
     if (heap.version() == 0) {
         std::optional<unexpected> why;
-        offset = heap.offset_of(heap.allocate(sizeof(std::uint64_t), 8, why));
+        offset = heap.memory().offset_of(heap.memory().allocate(sizeof(std::uint64_t), 8, why));
     }
-    return *reinterpret_cast<std::uint64_t*>(heap.base() + offset);
+    return *reinterpret_cast<std::uint64_t*>(heap.memory().base() + offset);
 }
 
 fs::path log_of(const fs::path& heap) { return store::log_path(heap.string()); }

@@ -1,7 +1,7 @@
 // Two copies of one heap, each written to by a program of its own: their logs are never taken for each other's, wherever in
 // its session or its recovery the one whose file it is died.
-#include "testing/simulated_disk.hpp"
 #include "store/heap_creation.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ result<void> work(os::file_system& files, unsigned char value, bool closes) {
     engine& heap = **opened;
     for (int i = 0; i < 3; ++i) {
         std::optional<unexpected> why;
-        auto* const block = static_cast<std::byte*>(heap.allocate(100 * KiB, 16, why));
+        auto* const block = static_cast<std::byte*>(heap.memory().allocate(100 * KiB, 16, why));
         if (block == nullptr)
             return std::move(*why);
         std::fill_n(block, 100 * KiB, std::byte{value});

@@ -39,12 +39,12 @@ protected:
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
         std::optional<unexpected> why;
-        void* const got = engine_->allocate(bytes, 16, why);
+        void* const got = engine_->memory().allocate(bytes, 16, why);
         EXPECT_NE(got, nullptr);
         std::memset(got, filling, bytes);
         return static_cast<std::byte*>(got);
     }
-    void deallocate(std::byte* block, std::uint64_t bytes) { engine_->deallocate(block, bytes, 16); }
+    void deallocate(std::byte* block, std::uint64_t bytes) { engine_->memory().deallocate(block, bytes, 16); }
     void commit() { ASSERT_TRUE(engine_->commit()); }
     static bool holds(const std::byte* block, std::uint64_t bytes, int filling) {
         return std::all_of(block, block + bytes, [&](std::byte each) { return each == std::byte(filling); });
@@ -129,8 +129,8 @@ TEST_P(space_given_back, not_while_it_is_freed_and_not_committed) {
     ASSERT_TRUE(engine_->close());
     open();
     EXPECT_TRUE(holds(freed, 4 * MiB, 2));
-    EXPECT_NE(engine_->block_of(freed), std::nullopt);
-    EXPECT_EQ(engine_->block_of(other), std::nullopt);
+    EXPECT_NE(engine_->memory().block_of(freed), std::nullopt);
+    EXPECT_EQ(engine_->memory().block_of(other), std::nullopt);
     expect_sound();
 }
 
@@ -247,9 +247,9 @@ TEST_P(space_given_back, not_where_the_allocator_contradicts_itself) {
     commit();
     deallocate(freed, 300 * KiB);
     commit();
-    const auto page = static_cast<std::uint32_t>(engine_->offset_of(freed) / k_page_bytes);
-    auto* const run =
-        reinterpret_cast<format::page_descriptor*>(engine_->base() + alloc::section_of(page).descriptor_offset(page));
+    const auto page = static_cast<std::uint32_t>(engine_->memory().offset_of(freed) / k_page_bytes);
+    auto* const run = reinterpret_cast<format::page_descriptor*>(engine_->memory().base() +
+                                                                 alloc::section_of(page).descriptor_offset(page));
     ASSERT_EQ(run->kind, format::page_kind::free_run);
     run->count += 64;
     commit();
@@ -280,7 +280,7 @@ TEST_P(space_given_back, a_superblock_damaged_later_does_not_bring_the_former_on
             engine::open(disk_, k_space_path, open_mode::open_existing, {.chunk_bytes = k_space_chunk_bytes}, "abi");
         if (opened) {
             EXPECT_TRUE(holds(kept, 100 * KiB, 1));
-            EXPECT_EQ((*opened)->block_of(last), std::nullopt);
+            EXPECT_EQ((*opened)->memory().block_of(last), std::nullopt);
             opened = fail(errc::io, "closed");
         } else {
             EXPECT_EQ(opened.why().code, errc::truncated) << opened.why().message;

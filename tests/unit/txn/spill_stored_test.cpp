@@ -19,7 +19,7 @@ TEST_P(spilling_stored_chunks, that_are_rewritten_are_spilled_too) {
     ASSERT_TRUE(engine_->close());
     open();
     rewrite(blocks, 100);
-    EXPECT_GT(engine_->spilled_bytes(), 4 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     const std::uint64_t logged = engine_->stats().logged_bytes;
     for (std::size_t i = 0; i < blocks.size(); ++i)
         EXPECT_TRUE(holds(blocks[i], 100)) << i;
@@ -34,7 +34,7 @@ TEST_P(spilling_stored_chunks, that_are_rewritten_are_spilled_too) {
     }
     ASSERT_TRUE(engine_->checkpoint());
     rewrite(blocks, 101); // back to where they were
-    EXPECT_GT(engine_->spilled_bytes(), 3 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, 3 * MiB);
     commit();
     ASSERT_TRUE(engine_->close());
     open();
@@ -58,7 +58,7 @@ TEST_P(spilling_stored_chunks, are_what_they_were_without_a_commit) {
         expect_sound();
     };
     rewrite(blocks, 100);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     ASSERT_TRUE(engine_->rollback());
     expect_what_is_committed();
     commit();
@@ -108,7 +108,7 @@ TEST_P(spilling_stored_chunks, stay_in_memory_when_the_disk_is_full) {
         open();
         rewrite(blocks, 100);
         EXPECT_FALSE(engine_->is_poisoned());
-        were_spilled = engine_->spilled_bytes() > 2 * MiB;
+        were_spilled = engine_->stats().spilled_bytes > 2 * MiB;
         disk_.limit_space(GiB);
         commit();
         open();
@@ -151,7 +151,7 @@ TEST_P(spilling_stored_chunks, on_the_side_ends_where_the_disk_is_full_and_goes_
         fill_all(101);
         disk_.limit_space(used + left);
         spill_beside();
-        const std::uint64_t spilled = engine_->spilled_bytes();
+        const std::uint64_t spilled = engine_->stats().spilled_bytes;
         auto done = engine_->commit();
         had_room = static_cast<bool>(done);
         if (!had_room) {
@@ -163,7 +163,7 @@ TEST_P(spilling_stored_chunks, on_the_side_ends_where_the_disk_is_full_and_goes_
             expect_all(102);
             disk_.limit_space(GiB);
             spill_beside();
-            EXPECT_GT(engine_->spilled_bytes(), spilled + MiB);
+            EXPECT_GT(engine_->stats().spilled_bytes, spilled + MiB);
             commit();
         }
         disk_.limit_space(GiB);
@@ -190,7 +190,7 @@ TEST_P(spilling_stored_chunks, are_spilled_while_a_checkpoint_is_under_way) {
         commit();
         ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
         rewrite(blocks, round);
-        EXPECT_GT(engine_->spilled_bytes(), 3 * MiB);
+        EXPECT_GT(engine_->stats().spilled_bytes, 3 * MiB);
         ASSERT_TRUE(round % 2 == 0 ? engine_->commit() : engine_->rollback());
         open();
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -205,7 +205,7 @@ TEST_P(spilling_stored_chunks, with_pages_that_became_zeros_are_spilled) {
     const auto blocks = allocate_many(60);
     commit();
     const auto page_in = [&](std::byte* block) {
-        return engine_->base() + align_up(engine_->offset_of(block), k_page_bytes);
+        return engine_->memory().base() + align_up(engine_->memory().offset_of(block), k_page_bytes);
     };
     for (std::byte* block : blocks)
         std::memset(page_in(block), 0, k_page_bytes);
@@ -214,9 +214,9 @@ TEST_P(spilling_stored_chunks, with_pages_that_became_zeros_are_spilled) {
     open();
     for (std::byte* block : blocks) {
         std::memset(page_in(block) + k_page_bytes, 100, 8 * k_page_bytes);
-        ASSERT_TRUE(engine_->announce(block, k_block_bytes));
+        ASSERT_TRUE(engine_->memory().announce(block, k_block_bytes));
     }
-    EXPECT_GT(engine_->spilled_bytes(), MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, MiB);
     commit();
     open();
     for (std::byte* block : blocks) {
@@ -230,8 +230,8 @@ TEST_P(spilling_stored_chunks, a_page_that_rotted_keeps_its_chunk_in_memory) {
     const auto blocks = allocate_many(150);
     commit();
     ASSERT_TRUE(engine_->close());
-    const std::uint64_t chunk = engine_->offset_of(blocks[20]) / k_spill_chunk_bytes;
-    const std::uint64_t page = align_up(engine_->offset_of(blocks[20]), k_page_bytes);
+    const std::uint64_t chunk = engine_->memory().offset_of(blocks[20]) / k_spill_chunk_bytes;
+    const std::uint64_t page = align_up(engine_->memory().offset_of(blocks[20]), k_page_bytes);
     engine_.reset();
     {
         auto heap = store::heap_file::open(disk_, k_spill_path, os::access::read_write);
@@ -244,7 +244,7 @@ TEST_P(spilling_stored_chunks, a_page_that_rotted_keeps_its_chunk_in_memory) {
         if (i != 20)
             rewrite({blocks[i]}, 100);
     }
-    ASSERT_GT(engine_->spilled_bytes(), 2 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 2 * MiB);
     EXPECT_FALSE(std::ranges::count(engine_->spilled_chunks(), chunk));
     commit();
     EXPECT_TRUE(holds(blocks[19], 100));
@@ -258,8 +258,8 @@ TEST_P(spilling_stored_chunks, the_first_page_of_a_mapping_is_no_exception) {
     const auto blocks = allocate_many(150);
     commit();
     ASSERT_TRUE(engine_->checkpoint());
-    const std::uint64_t chunk = engine_->offset_of(blocks[60]) / k_spill_chunk_bytes + 2;
-    std::byte* const first = engine_->base() + chunk * k_spill_chunk_bytes;
+    const std::uint64_t chunk = engine_->memory().offset_of(blocks[60]) / k_spill_chunk_bytes + 2;
+    std::byte* const first = engine_->memory().base() + chunk * k_spill_chunk_bytes;
     std::memset(first, 100,
                 20 * k_spill_chunk_bytes); // these move, and are mapped by themselves when the heap is opened
     const std::uint64_t logged = engine_->stats().logged_bytes;
@@ -276,9 +276,9 @@ TEST_P(spilling_stored_chunks, the_first_page_of_a_mapping_is_no_exception) {
     open();
     for (std::uint64_t at = 0; at < 20 * k_spill_chunk_bytes; at += k_spill_chunk_bytes) {
         std::memset(first + at + 8 * k_page_bytes, 101, 8 * k_page_bytes);
-        ASSERT_TRUE(engine_->announce(first + at + 8 * k_page_bytes, 8 * k_page_bytes));
+        ASSERT_TRUE(engine_->memory().announce(first + at + 8 * k_page_bytes, 8 * k_page_bytes));
     }
-    ASSERT_GT(engine_->spilled_bytes(), 0U);
+    ASSERT_GT(engine_->stats().spilled_bytes, 0U);
     commit();
     auto report = engine_->verify();
     ASSERT_TRUE(report);

@@ -28,7 +28,7 @@ TEST_P(spilling, who_finishes_a_checkpoint_while_others_are_paused_reports_no_pr
         std::memset(block, 101, k_block_bytes);
     reports_ = 0;
     EXPECT_FALSE(engine_->spill_excess());
-    EXPECT_GT(engine_->spilled_bytes(), 5 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, 5 * MiB);
     const auto run = engine_->checkpoint_under_way(); // it stood in the way of the second homes
     EXPECT_EQ(run.done_bytes, run.total_bytes);
     EXPECT_EQ(reports_, 0);
@@ -44,21 +44,21 @@ TEST_P(spilling, is_not_done_when_somebody_else_is_at_the_store) {
     commit();
     for (std::byte* block : blocks)
         std::memset(block, 100, k_block_bytes);
-    const std::uint64_t before = engine_->spilled_bytes();
+    const std::uint64_t before = engine_->stats().spilled_bytes;
     const auto spill = [&] { return std::async(std::launch::async, [&] { return engine_->spill_excess(); }).get(); };
     {
         const auto other = engine_->at_rest();
         EXPECT_FALSE(spill());
-        EXPECT_EQ(engine_->spilled_bytes(), before);
+        EXPECT_EQ(engine_->stats().spilled_bytes, before);
     }
     EXPECT_FALSE(spill());
-    EXPECT_GT(engine_->spilled_bytes(), before + 5 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, before + 5 * MiB);
     EXPECT_TRUE(spill());
 }
 
 TEST_P(spilling, what_is_spilled_reads_as_before_and_is_committed) {
     const auto blocks = allocate_many(150);
-    EXPECT_GT(engine_->spilled_bytes(), 4 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     EXPECT_EQ(engine_->version(), 0U);
     expect_numbers_in(blocks);
     commit();
@@ -78,7 +78,7 @@ TEST_P(spilling, a_budget_that_memory_is_too_small_for_is_half_of_the_memory) {
     memory_bytes_ = 8 * MiB;
     open();
     const auto blocks = allocate_many(400);
-    EXPECT_GT(engine_->spilled_bytes(), 8 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, 8 * MiB);
     EXPECT_LT(bytes_in_memory(blocks.front(), 400 * k_block_bytes), 6 * MiB);
     commit();
     expect_numbers_in(blocks);
@@ -93,7 +93,7 @@ TEST_P(spilling, zeros_give_their_memory_back) {
     EXPECT_GT(bytes_in_memory(block, k_bytes), 5 * MiB);
     (void)engine_->spill_excess();
     EXPECT_LE(bytes_in_memory(block, k_bytes), k_budget);
-    EXPECT_LE(engine_->spilled_bytes(), k_spill_chunk_bytes);
+    EXPECT_LE(engine_->stats().spilled_bytes, k_spill_chunk_bytes);
     block[17] = std::byte{6};
     commit();
     open();
@@ -113,10 +113,10 @@ TEST_P(spilling, zeros_over_zeros_that_were_spilled_give_their_memory_back) {
     };
     const auto make_zeros_twice = [&](std::byte* block) {
         write_and_spill(block, 0);
-        const std::uint64_t spilled = engine_->spilled_bytes();
+        const std::uint64_t spilled = engine_->stats().spilled_bytes;
         write_and_spill(block, 0);
         block[MiB + 5] = std::byte{5};
-        return engine_->spilled_bytes() - spilled;
+        return engine_->stats().spilled_bytes - spilled;
     };
     std::byte* const fresh = allocate(k_bytes, 1);
     write_and_spill(fresh, 1);
@@ -137,9 +137,9 @@ TEST_P(spilling, zeros_over_zeros_that_were_spilled_give_their_memory_back) {
 TEST_P(spilling, it_is_gone_without_a_commit) {
     commit();
     allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     open();
-    EXPECT_EQ(engine_->header().allocator.allocated_bytes, 0U);
+    EXPECT_EQ(engine_->memory().header().allocator.allocated_bytes, 0U);
     // What it left in the file is not in the way of chunks with fewer pages that are not zeros.
     std::byte* const thin = allocate(3 * MiB, 0);
     for (std::uint64_t at = 0; at < 3 * MiB; at += k_spill_chunk_bytes)
@@ -156,7 +156,7 @@ TEST_P(spilling, a_rollback_makes_it_zeros_again) {
     auto* const kept = allocate(k_block_bytes, 7);
     commit();
     const auto blocks = allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     ASSERT_TRUE(engine_->rollback());
     EXPECT_TRUE(holds(kept, 7));
     for (const std::byte* block : blocks)
@@ -175,7 +175,7 @@ TEST_P(spilling, a_rollback_makes_it_zeros_again) {
 
 TEST_P(spilling, what_is_written_afterwards_counts) {
     auto blocks = allocate_many(100);
-    ASSERT_GT(engine_->spilled_bytes(), 2 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 2 * MiB);
     std::memset(blocks[3], 0, k_block_bytes); // old bytes are at home
     std::memset(blocks[5], 77, k_block_bytes);
     blocks[50][100] = std::byte{3};
@@ -202,7 +202,7 @@ TEST_P(spilling, what_is_written_afterwards_counts) {
 TEST_P(spilling, a_commit_that_is_refused_leaves_it_for_the_next_one) {
     open(true);
     const auto blocks = allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     EXPECT_EQ(engine_->commit().why().code, errc::foreign_pointer);
     std::memset(blocks[3], 0, k_block_bytes);
     EXPECT_EQ(engine_->commit().why().code, errc::foreign_pointer);
@@ -214,9 +214,9 @@ TEST_P(spilling, a_commit_that_is_refused_leaves_it_for_the_next_one) {
 TEST_P(spilling, what_is_freed_before_the_commit_is_no_part_of_it) {
     auto* const kept = allocate(k_block_bytes, 7);
     auto blocks = allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     for (std::byte* block : blocks)
-        engine_->deallocate(block, k_block_bytes, 16);
+        engine_->memory().deallocate(block, k_block_bytes, 16);
     commit();
     EXPECT_LT(engine_->stats().changed_bytes, 1 * MiB);
     expect_sound();
@@ -232,12 +232,12 @@ TEST_P(spilling, what_is_freed_before_the_commit_is_no_part_of_it) {
 
 TEST_P(spilling, a_declared_commit_takes_it_all) {
     commit();
-    engine_->begin_declared();
+    engine_->memory().begin_declared();
     const auto blocks = allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     auto done = engine_->commit(log::durability::durable, commit_scope::declared);
     ASSERT_TRUE(done) << done.why().message;
-    engine_->end_declared();
+    engine_->memory().end_declared();
     open();
     expect_numbers_in(blocks);
     expect_sound();
@@ -309,13 +309,13 @@ TEST_P(spilling, a_heap_closed_without_a_commit_is_as_small_as_before) {
     const std::uint64_t before = disk_.space_used();
     open();
     allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     EXPECT_GT(disk_.space_used(), before + 4 * MiB);
     ASSERT_TRUE(engine_->close());
     engine_.reset();
     EXPECT_LE(disk_.space_used(), before + 64 * KiB); // the checksum table of another region
     open();
-    EXPECT_EQ(engine_->header().allocator.allocated_bytes, 0U);
+    EXPECT_EQ(engine_->memory().header().allocator.allocated_bytes, 0U);
     expect_sound();
 }
 
@@ -330,7 +330,7 @@ TEST_P(spilling, many_commits_give_their_memory_back_too) {
         commit();
         blocks[static_cast<std::size_t>(i) / 2][2000] = std::byte(i / 2 + 1);
         commit();
-        ASSERT_LE(engine_->unmapped_bytes(), k_budget / 2 + 2 * k_spill_chunk_bytes) << i;
+        ASSERT_LE(engine_->stats().unmapped_bytes, k_budget / 2 + 2 * k_spill_chunk_bytes) << i;
     }
     expect_numbers_in(blocks);
     ASSERT_TRUE(engine_->checkpoint());
@@ -344,11 +344,11 @@ TEST_P(spilling, many_commits_give_their_memory_back_too) {
 
 TEST_P(spilling, memory_that_was_touched_stays) {
     auto* const promised = allocate(k_block_bytes, 0);
-    ASSERT_TRUE(engine_->touch(promised, k_block_bytes));
+    ASSERT_TRUE(engine_->memory().touch(promised, k_block_bytes));
     allocate_many(150);
-    ASSERT_GT(engine_->spilled_bytes(), 4 * MiB);
+    ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     auto spillable = engine_->spilled_chunks();
-    const auto first = engine_->offset_of(promised) / k_spill_chunk_bytes;
+    const auto first = engine_->memory().offset_of(promised) / k_spill_chunk_bytes;
     EXPECT_FALSE(std::ranges::count(spillable, first));
     EXPECT_TRUE(std::ranges::count(spillable, first + 3));
 }
@@ -373,10 +373,11 @@ TEST_P(spilling, what_is_written_again_and_cannot_be_mapped_counts_as_written) {
                 if (second >= 0)
                     std::memset(sparse + at + k_page_bytes, second, k_page_bytes);
             }
-            ASSERT_TRUE(engine_->announce(sparse, 4 * k_spill_chunk_bytes));
+            ASSERT_TRUE(engine_->memory().announce(sparse, 4 * k_spill_chunk_bytes));
         };
         each_page(1, 0);
-        while (!std::ranges::count(engine_->spilled_chunks(), engine_->offset_of(sparse) / k_spill_chunk_bytes + 1))
+        while (!std::ranges::count(engine_->spilled_chunks(),
+                                   engine_->memory().offset_of(sparse) / k_spill_chunk_bytes + 1))
             blocks.push_back(large(2));
         each_page(1, 3);
         disk_.allow_mappings(false);
@@ -421,7 +422,7 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
         if (what < 45) {
             const auto bytes = 1 + random() % (random() % 20 == 0 ? 300 * KiB : 50 * KiB);
             std::optional<unexpected> why;
-            auto* const at = static_cast<std::byte*>(engine_->allocate(bytes, 16, why));
+            auto* const at = static_cast<std::byte*>(engine_->memory().allocate(bytes, 16, why));
             ASSERT_NE(at, nullptr);
             std::vector<std::byte> filling(bytes, static_cast<std::byte>(random() % 3));
             std::memcpy(at, filling.data(), bytes);
@@ -434,11 +435,11 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
             std::memset(changed.at + from, value, length);
             std::memset(changed.bytes.data() + from, value, length);
             if (random() % 2 == 0) {
-                ASSERT_TRUE(engine_->announce(changed.at + from, length)); // a moment to spill
+                ASSERT_TRUE(engine_->memory().announce(changed.at + from, length)); // a moment to spill
             }
         } else if (what < 97 && !now.empty()) {
             const std::size_t index = random() % now.size();
-            engine_->deallocate(now[index].at, now[index].bytes.size(), 16);
+            engine_->memory().deallocate(now[index].at, now[index].bytes.size(), 16);
             now.erase(now.begin() + static_cast<std::ptrdiff_t>(index));
         } else if (what == 97) {
             commit();
@@ -456,8 +457,8 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
         if (random() % 20 == 0) {
             ASSERT_TRUE(engine_->step_checkpoint(random() % 100 * KiB));
         }
-        spilled += engine_->spilled_bytes() - std::min(seen, engine_->spilled_bytes());
-        seen = engine_->spilled_bytes();
+        spilled += engine_->stats().spilled_bytes - std::min(seen, engine_->stats().spilled_bytes);
+        seen = engine_->stats().spilled_bytes;
         if (step % 50 == 49) {
             for (const block& each : now)
                 ASSERT_TRUE(std::equal(each.bytes.begin(), each.bytes.end(), each.at)) << step;
@@ -482,9 +483,9 @@ TEST_P(spilling, that_is_rolled_back_leaves_the_former_homes_of_chunks_alone) {
     const std::uint64_t logged = engine_->stats().logged_bytes;
     commit();
     ASSERT_LT(engine_->stats().logged_bytes - logged, k_bytes / 2); // they moved
-    const std::uint64_t spilled = engine_->spilled_bytes();
+    const std::uint64_t spilled = engine_->stats().spilled_bytes;
     allocate_many(30);
-    ASSERT_GT(engine_->spilled_bytes(), spilled);
+    ASSERT_GT(engine_->stats().spilled_bytes, spilled);
     ASSERT_TRUE(engine_->rollback());
     std::byte* const fresh = allocate(k_bytes, 3); // whose homes are to be holes first
     commit();

@@ -1,7 +1,7 @@
 // Threads write to memory while another one's allocations spill it: nothing that they write gets lost.
 
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ protected:
     }
     std::uint64_t* allocate(std::uint64_t bytes) {
         std::optional<unexpected> why;
-        return static_cast<std::uint64_t*>(engine_->allocate(bytes, 16, why));
+        return static_cast<std::uint64_t*>(engine_->memory().allocate(bytes, 16, why));
     }
 
     simulation::simulated_disk disk_;
@@ -97,7 +97,7 @@ TEST_P(spilling_threads, what_they_write_meanwhile_is_committed) {
                 }
             });
         }
-        const std::uint64_t before = engine_->spilled_bytes();
+        const std::uint64_t before = engine_->stats().spilled_bytes;
         std::vector<std::uint64_t*> filled;
         for (std::uint64_t i = 0; i < 150; ++i) {
             filled.push_back(allocate(30 * KiB));
@@ -106,7 +106,7 @@ TEST_P(spilling_threads, what_they_write_meanwhile_is_committed) {
         is_over = true;
         for (std::thread& each : writers)
             each.join();
-        EXPECT_GT(engine_->spilled_bytes(), before + 2 * MiB);
+        EXPECT_GT(engine_->stats().spilled_bytes, before + 2 * MiB);
         EXPECT_EQ(lost, 0U);
         const auto expect_all = [&] {
             for (const auto& of_thread : blocks) {
@@ -140,21 +140,21 @@ TEST_P(spilling_threads, system_calls_may_write_to_what_was_touched_whatever_oth
         while (!is_over) {
             for (std::uint64_t* each : own) {
                 std::memset(each, 1, k_bytes);
-                (void)engine_->announce(each, k_bytes);
+                (void)engine_->memory().announce(each, k_bytes);
             }
         }
     });
     int refused = 0;
     for (std::uint64_t* each : blocks) {
         std::memset(each, 2, k_bytes);
-        ASSERT_TRUE(engine_->touch(each, k_bytes));
+        ASSERT_TRUE(engine_->memory().touch(each, k_bytes));
         refused += ::read(zeros, each, k_bytes) == static_cast<ssize_t>(k_bytes) ? 0 : 1;
     }
     is_over = true;
     other.join();
     ::close(zeros);
     EXPECT_EQ(refused, 0);
-    EXPECT_GT(engine_->spilled_bytes(), 0U);
+    EXPECT_GT(engine_->stats().spilled_bytes, 0U);
 }
 
 TEST_P(spilling_threads, several_may_allocate_beyond_the_budget) {
@@ -174,7 +174,7 @@ TEST_P(spilling_threads, several_may_allocate_beyond_the_budget) {
     }
     for (std::thread& each : threads)
         each.join();
-    EXPECT_GT(engine_->spilled_bytes(), 4 * MiB);
+    EXPECT_GT(engine_->stats().spilled_bytes, 4 * MiB);
     auto done = engine_->commit();
     ASSERT_TRUE(done) << done.why().message;
     open();
@@ -219,7 +219,7 @@ TEST_P(spilling_threads, what_they_write_to_zeros_meanwhile_stays) {
             if (is_by_the_side)
                 (void)engine_->spill_excess();
             else
-                ASSERT_TRUE(engine_->announce(other, 2 * MiB));
+                ASSERT_TRUE(engine_->memory().announce(other, 2 * MiB));
         }
         is_over = true;
         for (std::thread& each : writers)
@@ -258,7 +258,7 @@ TEST_P(spilling_threads, who_writes_without_allocating_waits_while_the_side_spil
     writer.join();
     EXPECT_GE(writes, 4);
     EXPECT_LE(moves, 1); // he counts before he writes
-    EXPECT_GE(engine_->spilled_bytes(), 512 * KiB);
+    EXPECT_GE(engine_->stats().spilled_bytes, 512 * KiB);
     auto done = engine_->commit();
     ASSERT_TRUE(done) << done.why().message;
     EXPECT_EQ(block[k_bytes / sizeof *block - 1], written);

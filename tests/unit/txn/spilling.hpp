@@ -2,8 +2,8 @@
 // Depends on the engine.
 #pragma once
 
-#include "track/private_copies.hpp"
 #include "testing/simulated_disk.hpp"
+#include "track/private_copies.hpp"
 #include "txn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ protected:
                                .tracker = GetParam(),
                                .on_progress = [this](auto...) { ++reports_; }};
         if (checks) {
-            options.inspect = [](engine&, const change::change_set&, const alloc::block_allocator&) {
+            options.inspect = [](heap_memory&, const change::change_set&, const alloc::block_allocator&) {
                 return fail(errc::foreign_pointer, "refused");
             };
         }
@@ -51,7 +51,7 @@ protected:
     }
     std::byte* allocate(std::uint64_t bytes, int filling) {
         std::optional<unexpected> why;
-        void* const got = engine_->allocate(bytes, 16, why);
+        void* const got = engine_->memory().allocate(bytes, 16, why);
         EXPECT_NE(got, nullptr) << why->why().message;
         std::memset(got, filling, bytes);
         return static_cast<std::byte*>(got);
@@ -67,7 +67,7 @@ protected:
     void rewrite(const std::vector<std::byte*>& blocks, int filling) {
         for (std::byte* block : blocks) {
             std::memset(block, filling, k_block_bytes);
-            ASSERT_TRUE(engine_->announce(block, k_block_bytes));
+            ASSERT_TRUE(engine_->memory().announce(block, k_block_bytes));
         }
     }
     static bool holds(const std::byte* block, int filling) {
@@ -79,10 +79,10 @@ protected:
     }
     /// Of what the program wrote: what the kernel cannot take back.
     std::uint64_t bytes_in_memory(const std::byte* from, std::uint64_t bytes) {
-        auto copies = track::private_copies::create(engine_->base());
+        auto copies = track::private_copies::create(engine_->memory().base());
         EXPECT_TRUE(copies);
         std::vector<track::page_run> runs;
-        EXPECT_TRUE(copies->append_sparse({align_down(engine_->offset_of(from), k_page_bytes), bytes}, runs));
+        EXPECT_TRUE(copies->append_sparse({align_down(engine_->memory().offset_of(from), k_page_bytes), bytes}, runs));
         std::uint64_t found = 0;
         for (const track::page_run& run : runs)
             found += run.bytes;

@@ -1,12 +1,7 @@
-// Whether whoever opens the heap next will find it, and its log beside it. Somebody may have renamed, replaced or removed the
-// files while they were open: they are known by what is open, and names are looked up again.
-//
-// A heap that was renamed goes on, and its log follows it. Without a name, of the heap or of its log, no commit is
-// acknowledged. The look is one system call for each file, before a commit writes anything.
-
-#include "txn/engine.hpp"
+#include "txn/heap_names.hpp"
 
 #include "recover/recovery.hpp"
+#include "store/heap_creation.hpp"
 
 #include <utility>
 
@@ -48,16 +43,21 @@ unexpected log_in_the_way(const std::string& heap, const std::string& log, const
 
 } // namespace
 
-result<bool> engine::are_at_names() {
-    auto heap = store_->file().is_at(heap_name_);
-    if (!heap || !*heap || !log_)
+void heap_names::add_log(os::file& log) {
+    log_ = &log;
+    log_name_ = store::log_path(heap_name_);
+}
+
+result<bool> heap_names::are_as_known() {
+    auto heap = heap_.is_at(heap_name_);
+    if (!heap || !*heap || log_ == nullptr)
         return heap;
-    return log_->file().is_at(log_name_);
+    return log_->is_at(log_name_);
 }
 
 // A process that gave up its rights cannot look, and need not stop.
-result<void> engine::find_names() {
-    auto at_names = are_at_names();
+result<void> heap_names::find() {
+    auto at_names = are_as_known();
     if (!at_names)
         return at_names.why().code == errc::permission_denied ? result<void>() : at_names.error();
     if (*at_names)
@@ -65,10 +65,10 @@ result<void> engine::find_names() {
     auto heap = find_heap();
     if (!heap)
         return heap.error();
-    if (log_) {
+    if (log_ != nullptr) {
         auto brought = bring_log(*heap);
         if (!brought && brought.why().code == errc::io)
-            return poison(brought.error()); // of a sync perhaps, which may not be met again (I5)
+            return health_.poison(brought.error()); // of a sync perhaps, which may not be met again (I5)
         if (!brought)
             return brought;
     }
@@ -76,21 +76,21 @@ result<void> engine::find_names() {
     return {};
 }
 
-result<std::string> engine::find_heap() {
+result<std::string> heap_names::find_heap() {
     REM_TRY(check_is_linked());
-    auto heap = store_->file().find_name();
+    auto heap = heap_.find_name();
     if (!heap)
         return heap.error();
     if (!heap->path.empty())
         return std::move(heap->path);
-    if (!log_) // else it is known which log is to be looked for
+    if (log_ == nullptr) // else it is known which log is to be looked for
         return no_known_name(heap_name_);
     return heap_name_;
 }
 
 // The heap's new name is durable first: after a power loss the log is beside it, or has its former name.
-result<void> engine::bring_log(const std::string& heap) {
-    auto log = log_->file().find_name();
+result<void> heap_names::bring_log(const std::string& heap) {
+    auto log = log_->find_name();
     if (!log)
         return log.error();
     const std::string wanted = store::log_path(heap);
@@ -99,7 +99,7 @@ result<void> engine::bring_log(const std::string& heap) {
     if (log->path.empty())
         return {}; // whoever gave it that name knows
     REM_TRY(files_.sync_directory("store: sync directory of renamed heap", heap));
-    auto is_there = log_->file().is_at(wanted); // as when their directory was renamed, or by somebody who moved both
+    auto is_there = log_->is_at(wanted); // as when their directory was renamed, or by somebody who moved both
     if (!is_there)
         return is_there.error();
     if (!*is_there) {
@@ -109,7 +109,7 @@ result<void> engine::bring_log(const std::string& heap) {
         if (!renamed)
             return renamed.error();
         REM_TRY(files_.sync_directory("log: sync directory of renamed log", wanted));
-        is_there = log_->file().is_at(wanted); // else another one was renamed, which had its name by then
+        is_there = log_->is_at(wanted); // else another one was renamed, which had its name by then
         if (!is_there)
             return is_there.error();
         if (!*is_there)
@@ -119,10 +119,8 @@ result<void> engine::bring_log(const std::string& heap) {
     return {};
 }
 
-result<bool> engine::is_at(const std::string& path) { return store_->file().is_at(path); }
-
-result<void> engine::check_is_linked() {
-    auto heap = store_->file().find_name();
+result<void> heap_names::check_is_linked() {
+    auto heap = heap_.find_name();
     if (!heap)
         return heap.error();
     if (heap->exists)
@@ -133,24 +131,24 @@ result<void> engine::check_is_linked() {
 
 // Beside another heap it would only be in the way; else it stays: it belongs to a copy, if the heap was moved to another file
 // system.
-result<void> engine::leave_unlinked(unexpected why) {
+result<void> heap_names::leave_unlinked(unexpected why) {
     auto is_replaced = files_.exists(heap_name_);
     if (is_replaced && *is_replaced)
-        REM_TRY(recover::remove_log(files_, log_name_, log_->file()));
+        REM_TRY(recover::remove_log(files_, log_name_, *log_));
     return why;
 }
 
-result<void> engine::remove_log() {
-    auto log = log_->file().find_name();
+result<void> heap_names::remove_log() {
+    auto log = log_->find_name();
     if (!log)
         return log.error();
-    return log->path.empty() ? result<void>() : recover::remove_log(files_, log->path, log_->file());
+    return log->path.empty() ? result<void>() : recover::remove_log(files_, log->path, *log_);
 }
 
-result<void> engine::tell_what_is_left(unexpected why) {
+result<void> heap_names::tell_what_is_left(unexpected why) {
     if (why.why().code != errc::unlinked && why.why().code != errc::log_foreign)
         return why;
-    auto name = store_->file().find_name();
+    auto name = heap_.find_name();
     if (!name || name->path.empty())
         return {};
     const std::string log = store::log_path(name->path);

@@ -1,0 +1,125 @@
+// Checkpoints of an open heap: when one is due, one that commits go on beside, and folds that nothing goes on beside. May use:
+// base, store, view, txn (session, memory_budget, reclaimer).
+//
+// Kept here: I1, what is folded is durable in the log before; R4, only who commits drops or remaps pages of the view.
+//
+// A checkpoint beside commits is begun by a commit, carried out by anybody, and adopted by whoever finds it done and holds the
+// lock of the sections; who needs its end carries out the rest. There is no thread here: somebody else carries them out, step
+// by step.
+#pragma once
+
+#include "base/result.hpp"
+#include "change/change_set.hpp"
+#include "store/heap_file.hpp"
+#include "store/publication.hpp"
+#include "txn/checkpoint_run.hpp"
+#include "txn/engine_options.hpp"
+#include "txn/health.hpp"
+#include "txn/memory_budget.hpp"
+#include "txn/reclaimer.hpp"
+#include "txn/session.hpp"
+#include "view/memory_view.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace remanence::txn {
+
+/// Bytes of the pages of a checkpoint; 0, both: of none.
+struct checkpoint_progress {
+    std::uint64_t done_bytes = 0;
+    std::uint64_t total_bytes = 0;
+};
+
+/// Callers hold the engine's at_store lock, but for what is said to be for any thread.
+class checkpointer {
+public:
+    /// All must outlive it.
+    checkpointer(store::heap_file& store, view::memory_view& view, session& commits, const memory_budget& budget,
+                 reclaimer& space, health& state, const engine_options& options)
+        : store_(store),
+          view_(view),
+          session_(commits),
+          budget_(budget),
+          space_(space),
+          health_(state),
+          options_(options) {}
+
+    // Beside commits.
+
+    /// From now on one that is due is begun and not made at once; `begun` is called then: step() is to be called until it says
+    /// that nothing is left. If `begun` says that nobody can, it is carried out at once.
+    void let_be_carried_out(std::function<bool()> begun) { begun_ = std::move(begun); }
+    /// After a commit: settles some pages, and begins a checkpoint that is due, or makes it. Fails only if the commit does not
+    /// become durable; all else that fails poisons, and the next commit will hear.
+    result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed);
+    /// Before a commit: carries out what is under way if it has fallen behind, and makes room for twins.
+    result<void> make_room_for_twins();
+    [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
+    [[nodiscard]] checkpoint_progress under_way() const;
+    /// Carries out what is left of the one that is under way, if there is one.
+    result<void> carry_out();
+    /// The same, and adopts it.
+    result<void> finish();
+    void adopt_if_done() noexcept;
+
+    // From any thread.
+
+    /// Carries out about `bytes_max` of the one that is under way, or a sync. Whether something is left. A failure poisons.
+    result<bool> step(std::uint64_t bytes_max = store::publication::k_step_bytes);
+    /// Whether it will be done long before another one is due, at the pace at which both have gone so far: then who carries it
+    /// out may rest.
+    [[nodiscard]] bool is_ahead() const;
+    /// engine_options::on_progress is not called any more: whoever gave it may be gone.
+    void stop_reporting() noexcept { is_reporting_ = false; }
+    /// The same for a while in which the program's own code must not be called.
+    void be_silent(bool silent) noexcept { is_silent_ = silent; }
+
+    // While nothing goes on beside.
+
+    /// Brings all that is committed into the image and empties the log; memory keeps its changes. A failure poisons.
+    /// Precondition: none is under way.
+    result<void> fold_beside_changes();
+    /// The last one of a session: the superblock says that the heap is clean, and the view is left as it is. A failure poisons.
+    result<void> fold_at_close();
+    /// Before a commit that would have to write twice what no checkpoint covers: ends the one that is under way, or makes one.
+    result<void> make_one() { return run_ ? finish() : fold_beside_changes(); }
+    /// What make_one() would write, of pages.
+    [[nodiscard]] std::uint64_t bytes_of_one() const;
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    /// Written by all of them.
+    [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
+
+private:
+    /// Returns the fullest of log, twins, retired homes and mappings, as a fraction of its limit.
+    [[nodiscard]] double limits_reached() const;
+    result<void> make_or_begin(change::commit_scope committed);
+    result<void> begin();
+    void adopt() noexcept;
+    result<void> fold(bool is_clean);
+    result<void> fold_and_settle(change::commit_scope committed);
+    result<void> step_of(checkpoint_run& run, std::uint64_t bytes_max);
+
+    store::heap_file& store_;
+    view::memory_view& view_;
+    session& session_;
+    const memory_budget& budget_;
+    reclaimer& space_;
+    health& health_;
+    const engine_options& options_;
+    std::uint64_t count_ = 0;
+    std::uint64_t image_bytes_ = 0;
+    std::atomic<bool> is_silent_ = false;
+    std::atomic<bool> is_reporting_ = true;
+    std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
+    std::atomic<double> due_again_ = 0;   // 0 when run_ began, and 1 when commits wait for it
+    mutable std::mutex running_;          // guards run_ for who does not hold at_store
+    std::shared_ptr<checkpoint_run> run_; // under way, or to be adopted; changed with both locks held
+};
+
+} // namespace remanence::txn

@@ -1,0 +1,210 @@
+#include "txn/committer.hpp"
+
+#include "os/beside.hpp"
+#include "txn/file_runs.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace remanence::txn {
+
+namespace {
+
+constexpr std::uint64_t k_part_written_twice = 16;              // of the log's limit
+constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // less is not worth a thread
+
+} // namespace
+
+result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fresh) {
+    memory_.allocator().flush(); // first: what it writes is announced
+    if (!knows_all_changes())
+        scope = commit_scope::everything;
+    if (scope == commit_scope::everything)
+        memory_.declared().note_other_changes(); // until they are committed
+    auto changes = collect(scope, fresh);
+    space_.note_left_homes();
+    if (!changes)
+        return changes.error();
+    pending_commit commit{scope, std::move(*changes)};
+    if (commit.changes.empty()) {
+        accept(commit.changes, scope); // what was written is what is committed
+        return commit;
+    }
+    if (options_.inspect)
+        REM_TRY(options_.inspect(memory_, commit.changes, memory_.allocator()));
+    REM_TRY(names_.find());
+    commit.record.emplace(session_.has_begun() ? session_.log().take_memory() : page_aligned_bytes());
+    commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
+                                                 static_cast<std::size_t>(store_.chunk_pages()),
+                                                 commit.changes.pages.size(), commit.changes.ranges);
+    return commit;
+}
+
+bool committer::knows_all_changes() const {
+    return memory_.declared().tells_of_all_changes() && view_.notes_all_announcements() &&
+           view_.spiller().spilled().is_empty() && !budget_.holds_too_many_unmapped();
+}
+
+result<change::change_set> committer::collect(commit_scope scope, fresh_contents fresh) {
+    return scope == commit_scope::everything ? collect_everything(fresh) : collect_announced(fresh);
+}
+
+result<change::change_set> committer::collect_announced(fresh_contents fresh) {
+    const view::page_predicate is_unused = memory_.unused_pages();
+    if (options_.inspect_unannounced) {
+        auto missed = view_.collector().collect_unannounced(is_unused);
+        if (!missed)
+            return missed.error();
+        if (!missed->empty())
+            REM_TRY(options_.inspect_unannounced(memory_, *missed, memory_.allocator()));
+    }
+    return view_.collector().collect_announced(is_unused, fresh);
+}
+
+// What is rewritten and may not move before a checkpoint would be written twice, to the log and by the fold after it. So if a
+// checkpoint writes less than that, it comes first (R3); but not for what is little against all that one fold writes.
+result<change::change_set> committer::collect_everything(fresh_contents fresh) {
+    const view::page_predicate is_unused = memory_.unused_pages();
+    for (;;) {
+        const std::uint64_t held_back_max =
+            std::max(checkpoints_.bytes_of_one(), options_.log_limit_bytes / k_part_written_twice);
+        auto changes = view_.collector().collect(is_unused, held_back_max, fresh);
+        if (!changes || changes->held_back_bytes <= held_back_max)
+            return changes;
+        REM_TRY(checkpoints_.make_one());
+    }
+}
+
+// I5: nothing of the commit is written before, so no failure of a reservation poisons.
+result<void> committer::reserve(const pending_commit& commit) {
+    auto reserved = reserve_all(commit.changes, commit.record_bytes);
+    if (reserved)
+        return {};
+    const errc code = reserved.why().code;
+    if (code == errc::io || code == errc::truncated)
+        return health_.poison(reserved.error());
+    if (code == errc::no_space)
+        space_.give_back_unstored();
+    return reserved.error();
+}
+
+result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes) {
+    REM_TRY(store_.reserve_places());
+    REM_TRY(space_.discard_before_fresh());
+    const std::uint64_t heap_bytes =
+        changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_.chunk_bytes();
+    std::vector<std::uint64_t> moved;
+    for (const change::whole_chunk& each : changes.moved)
+        moved.push_back(each.chunk);
+    // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
+    if (store_.needs_regions(heap_bytes) || store_.needs_second_homes(moved) ||
+        (session_.has_begun() && !session_.log().has_room(record_bytes)))
+        REM_TRY(checkpoints_.finish());
+    REM_TRY(store_.add_regions(heap_bytes));
+    REM_TRY(store_.add_second_homes(moved));
+    const std::vector<chunk_range> moves = moved_runs(store_, changes);
+    // A run of fresh chunks parts one of zeros in two at most, or leaves one behind; one that moves has two ends.
+    REM_TRY(store_.reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
+    for (const chunk_range& run : moves)
+        REM_TRY(store_.reserve_move(run.first, run.count));
+    REM_TRY(reserve_pages(changes));
+    if (!session_.has_begun())
+        REM_TRY(session_.begin());
+    return session_.log().reserve(record_bytes);
+}
+
+// Of fresh chunks for the commit, of changed pages for the fold.
+result<void> committer::reserve_pages(const change::change_set& changes) {
+    page_runs places = fresh_page_runs(store_, changes);
+    for (const change::changed_page& page : changes.pages) {
+        auto checksum = store_.checksum_of(page.page);
+        if (!checksum)
+            return checksum.error();
+        if (*checksum == 0) {
+            if (!view_.committed().was_committed_in_log(page.page))
+                places.add(page.page); // a hole so far; the fold will fill it
+        } else {
+            REM_TRY(store_.reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
+        }
+    }
+    for (const page_range& place : places.all())
+        REM_TRY(store_.reserve_pages(place.first, place.count));
+    return {};
+}
+
+// From here on a failure poisons: what reached the disk is unknown (I5).
+result<void> committer::write(pending_commit& commit) {
+    change::change_set& changes = commit.changes;
+    REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
+    fill(*commit.record, changes);
+    std::uint64_t image_bytes = store_.image_bytes();
+    if (!changes.fresh.empty())
+        image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_.chunk_bytes());
+    log::redo_log::prerequisite first;
+    const bool has_new_holes = !changes.fresh.empty() && store_.take_new_holes(); // of these chunks, perhaps
+    if (has_new_holes || !changes.moved.empty() ||
+        std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
+        first = [store = &store_] { return store->sync_fresh(); }; // I2
+    totals_.logged_bytes += session_.append(*commit.record, image_bytes, std::move(first));
+    totals_.changed_bytes += changes.changed_bytes();
+    ++totals_.commits;
+
+    const std::uint64_t version = session_.version();
+    for (change::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
+        store_.accept_moved(moved.chunk, std::move(moved.checksums), version, view_.memory().maps_home(moved.chunk));
+    for (change::whole_chunk& fresh : changes.fresh)
+        store_.accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
+    accept(changes, commit.scope);
+    return {};
+}
+
+// Checksums are made meanwhile: what tells from them what is to be written comes before.
+result<void> committer::write_whole_chunks(change::change_set& changes) {
+    const std::vector<page_range> moved = moved_page_runs(store_, changes);
+    const page_runs fresh = fresh_page_runs(store_, changes);
+    for (const change::whole_chunk& each : changes.fresh) {
+        if (!each.has_contents())
+            REM_TRY(store_.extend_to_fresh(each.chunk));
+    }
+    const auto make_checksums = [&]() noexcept { view_.collector().make_checksums(changes); };
+    std::optional<os::beside> made_beside;
+    if (bytes_of(moved) + bytes_of(fresh.all()) >= k_checksums_beside_bytes_min)
+        made_beside.emplace(make_checksums);
+    else
+        make_checksums();
+    for (const page_range& run : moved) {
+        const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
+        REM_TRY(store_.write_moved(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
+        totals_.image_bytes += bytes;
+    }
+    for (const page_range& run : fresh.all()) {
+        const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
+        REM_TRY(store_.write_fresh(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
+        totals_.image_bytes += bytes;
+    }
+    return {};
+}
+
+void committer::fill(log::record_builder& record, const change::change_set& changes) const {
+    for (const change::whole_chunk& each : changes.fresh)
+        record.add_chunk(each.chunk, false, each.checksums);
+    for (const change::whole_chunk& moved : changes.moved) {
+        const bool to_second_home = store_.other_place_of(moved.chunk) == store::chunk_place::second_home;
+        record.add_chunk(moved.chunk, to_second_home, moved.checksums);
+    }
+    for (const change::changed_page& page : changes.pages)
+        record.add_page(page.page, page.checksum, changes.ranges_of(page), view_.base() + page.page * k_page_bytes);
+}
+
+void committer::accept(const change::change_set& changes, commit_scope scope) {
+    if (scope == commit_scope::declared) {
+        view_.accept_announced(changes);
+        return;
+    }
+    view_.accept(changes);
+    memory_.declared().note_no_other_changes();
+    spiller_.all_is_committed();
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,37 @@
+// Whether a commit may take what was announced at its word. Depends on the standard library only.
+//
+// In a declared section every change is made by the allocator or announced, so that the commit need not look for any. Where it is
+// known that something else was changed, a commit takes everything: if memory was allocated or freed before the section, if a
+// commit of everything failed, or if nothing was committed yet. Half of the allocator's structures must never be committed.
+#pragma once
+
+#include <atomic>
+
+namespace remanence::txn {
+
+/// Guarded by the allocation lock, but for is_open().
+class declared_section {
+public:
+    /// From any thread.
+    [[nodiscard]] bool is_open() const noexcept { return is_open_.load(std::memory_order_relaxed); }
+    void begin() { is_open_ = true; }
+    /// `announced`: something is, and is in no commit.
+    void end(bool announced) {
+        is_open_ = false;
+        has_other_changes_ = has_other_changes_ || announced;
+    }
+
+    /// Memory was allocated or freed.
+    void note_allocation() { has_other_changes_ = has_other_changes_ || !is_open(); }
+    /// There are changes in no announcement, until everything is committed.
+    void note_other_changes() { has_other_changes_ = true; }
+    void note_no_other_changes() { has_other_changes_ = false; }
+    /// Whether announcements tell of every change, as far as can be noticed here.
+    [[nodiscard]] bool tells_of_all_changes() const { return is_open() && !has_other_changes_; }
+
+private:
+    std::atomic<bool> is_open_ = false;
+    bool has_other_changes_ = false;
+};
+
+} // namespace remanence::txn

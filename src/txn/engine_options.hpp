@@ -1,0 +1,73 @@
+// How a heap is opened, inside the library. May use: base, os, alloc, view.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "change/change_set.hpp"
+#include "track/page_scan.hpp"
+#include "view/memory_view.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace remanence::txn {
+
+class heap_memory;
+
+enum class open_mode { open_or_create, create, open_existing };
+
+/// Sees changes that are in memory and in no commit. Called with the allocation lock held: it must ask the allocator handed
+/// to it, and of the memory only where it lies.
+using change_listener = std::function<void(heap_memory&, const change::change_set&, const alloc::block_allocator&)>;
+/// The same; it may refuse them.
+using change_check =
+    std::function<result<void>(heap_memory&, const change::change_set&, const alloc::block_allocator&)>;
+
+/// What becomes of a heap whose own addresses are taken. It may be mapped elsewhere if its objects hold none, which the engine
+/// does not know.
+enum class when_base_taken {
+    fail,
+    look_elsewhere, // for callers who have to look into it first: engine::why_elsewhere() has what `fail` would have said
+    elsewhere,      // for callers who know; nobody finds out what is in its place, which takes long
+};
+
+struct engine_options {
+    std::uint64_t reserve_bytes = 16 * GiB;
+    std::uint64_t chunk_bytes = 256 * KiB;
+    std::uint64_t base = 0; // 0: random
+    when_base_taken when_taken = when_base_taken::fail;
+    std::uint64_t log_limit_bytes = 64 * MiB;
+    std::uint64_t twin_limit_bytes = 256 * MiB;
+    /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
+    /// may use; more than half of that is half. Less than eight chunks are eight chunks.
+    std::uint64_t dirty_limit_bytes = 0;
+    /// That the process may use. 0: as much as /proc and /sys tell.
+    std::uint64_t memory_bytes = 0;
+    /// Exceptions of the chunk map, each of which costs mappings, before commits that move chunks bring others together.
+    std::size_t scattered_max = 1024;
+    /// Of stored chunks, before gaps between them are mapped from holes of the file: each costs opening a mapping.
+    std::size_t stretches_max = 16;
+    unsigned mode = 0666;
+    bool read_only = false;
+    std::string application; // as in heap_options
+    bool core_dump = false;
+    bool read_ahead = true; // as in heap_options
+    track::tracker_choice tracker = track::tracker_choice::automatic;
+    /// Of writes while they are not allowed: see heap_memory::allow_writes(). Trap tracker only.
+    track::stray_write_reporter report_stray_write = nullptr;
+
+    enum class work { recovery, checkpoint, verify };
+    /// Called by whoever does the work.
+    std::function<void(work, std::uint64_t done, std::uint64_t total)> on_progress;
+    /// Sees what a commit is about to make durable, before anything is written. When it refuses, memory keeps its changes.
+    /// While one is set, freed blocks are zeroed, so that what is in a live block was not left there by an earlier one.
+    change_check inspect;
+    /// Sees, before a commit of a declared section, what was changed and not announced, and may refuse the commit as
+    /// `inspect` does. While one is set, such a commit looks for changes everywhere first.
+    change_check inspect_unannounced;
+};
+
+} // namespace remanence::txn

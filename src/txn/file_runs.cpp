@@ -1,0 +1,82 @@
+#include "txn/file_runs.hpp"
+
+namespace remanence::txn {
+
+namespace {
+
+/// Chunks that follow each other, as far as `continues` says of two neighbours.
+template <class F>
+std::vector<chunk_range> runs_of(const std::vector<change::whole_chunk>& sorted, F&& continues) {
+    std::vector<chunk_range> runs;
+    for (const change::whole_chunk& each : sorted) {
+        if (!runs.empty() && runs.back().end() == each.chunk && continues(each.chunk - 1, each.chunk))
+            ++runs.back().count;
+        else
+            runs.push_back({each.chunk, 1});
+    }
+    return runs;
+}
+
+} // namespace
+
+std::uint64_t bytes_of(std::span<const page_range> all) {
+    std::uint64_t pages = 0;
+    for (const page_range& each : all)
+        pages += each.count;
+    return pages * k_page_bytes;
+}
+
+void page_runs::add(std::uint64_t page) {
+    if (!all_.empty() && continues(all_.back(), page))
+        ++all_.back().count;
+    else
+        all_.push_back({page, 1});
+}
+
+bool page_runs::continues(const page_range& before, std::uint64_t page) const {
+    return before.end() == page && store_.home_of(page * k_page_bytes) ==
+                                       store_.home_of(before.first * k_page_bytes) + before.count * k_page_bytes;
+}
+
+std::vector<chunk_range> fresh_runs(const change::change_set& changes) {
+    return runs_of(changes.fresh, [](std::uint64_t, std::uint64_t) { return true; });
+}
+
+std::vector<chunk_range> moved_runs(const store::heap_file& store, const change::change_set& changes) {
+    return runs_of(changes.moved, [&](std::uint64_t before, std::uint64_t chunk) {
+        return store.other_home_of(chunk) == store.other_home_of(before) + store.chunk_bytes();
+    });
+}
+
+std::vector<page_range> moved_page_runs(const store::heap_file& store, const change::change_set& changes) {
+    std::vector<page_range> found;
+    std::uint64_t home_of_next = 0; // behind the last one
+    for (const change::whole_chunk& moved : changes.moved) {
+        const std::uint64_t home = store.other_home_of(moved.chunk);
+        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+            if (!moved.needs_writing(i))
+                continue;
+            const std::uint64_t page = moved.chunk * store.chunk_pages() + i;
+            const std::uint64_t home_of_page = home + i * k_page_bytes;
+            if (!found.empty() && found.back().end() == page && home_of_page == home_of_next)
+                ++found.back().count;
+            else
+                found.push_back({page, 1});
+            home_of_next = home_of_page + k_page_bytes;
+        }
+    }
+    return found;
+}
+
+page_runs fresh_page_runs(const store::heap_file& store, const change::change_set& changes) {
+    page_runs found(store);
+    for (const change::whole_chunk& fresh : changes.fresh) {
+        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+            if (fresh.checksums[i] != 0 && fresh.needs_writing(i))
+                found.add(fresh.chunk * store.chunk_pages() + i);
+        }
+    }
+    return found;
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,41 @@
+#include "txn/health.hpp"
+
+namespace remanence::txn {
+
+result<void> health::usable() const {
+    if (is_read_only_)
+        return fail(errc::read_only, path_ + " is open read-only. Open it for writing to change it.", path_);
+    if (lacked_memory_) {
+        return fail(errc::poisoned,
+                    path_ + " takes no more commits, since the process had no memory left in the midst of an earlier "
+                            "one. Close it and open it again: it will be as of its last durable commit.",
+                    path_);
+    }
+    const std::lock_guard guard(mutex_);
+    if (!poisoned_)
+        return {};
+    return fail(errc::poisoned,
+                path_ + " takes no more commits, since an earlier write failed: " + poisoned_->message +
+                    " Close it and open it again: it will be as of its last durable commit.",
+                path_, poisoned_->os_error, poisoned_->offset);
+}
+
+bool health::is_poisoned() const {
+    const std::lock_guard guard(mutex_);
+    return poisoned_ || lacked_memory_;
+}
+
+unexpected health::poison(unexpected why) {
+    if (why.why().code == errc::no_space) {
+        why.why().code = errc::io;
+        why.why().message = "writing " + path_ +
+                            " failed: its device is full, although it had granted the space "
+                            "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
+    }
+    const std::lock_guard guard(mutex_);
+    if (!poisoned_)
+        poisoned_ = why.why(); // I5
+    return why;
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,55 @@
+// Whether an open heap still takes commits. Keeps I5 for the whole of txn: after a failed write or sync, and after a lack of
+// memory in the midst of one, nothing is written any more. May use: base.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace remanence::txn {
+
+/// May be called from any thread; it has a lock of its own, which is the innermost of all.
+class health {
+public:
+    health(std::string path, bool is_read_only) : path_(std::move(path)), is_read_only_(is_read_only) {}
+
+    /// errc::poisoned and errc::read_only say why the heap takes no commits.
+    [[nodiscard]] result<void> usable() const;
+    [[nodiscard]] bool is_poisoned() const;
+
+    /// Notes the first failure, and returns what the caller is to report: never errc::no_space, which would promise that
+    /// nothing was written and that the call may be repeated.
+    unexpected poison(unexpected why);
+    /// The same, of what may have succeeded.
+    result<void> poison_if_failed(result<void> done) {
+        if (!done)
+            return poison(done.error());
+        return done;
+    }
+    /// A lack of memory left something half done. Needs no memory to note that.
+    void lack_memory() noexcept { lacked_memory_ = true; }
+    /// Runs a step that a lack of memory would leave half done; then that is noted, and std::bad_alloc goes on to the caller.
+    template <class F>
+    result<void> poisoning_without_memory(F step) {
+        try {
+            return step();
+        } catch (const std::bad_alloc&) {
+            lack_memory();
+            throw;
+        }
+    }
+
+private:
+    const std::string path_;
+    const bool is_read_only_;
+    std::atomic<bool> lacked_memory_ = false; // when not even the reason could be kept
+    mutable std::mutex mutex_;
+    std::optional<failure> poisoned_; // guarded by mutex_
+};
+
+} // namespace remanence::txn

@@ -1,0 +1,185 @@
+#include "txn/heap_memory.hpp"
+
+#include "os/memory.hpp"
+#include "txn/name_file.hpp"
+
+#include <cstring>
+
+namespace remanence::txn {
+
+result<void> heap_memory::begin() {
+    if (store_.image_bytes() == 0) {
+        REM_TRY(view_.memory().make_accessible(k_page_bytes));
+        REM_TRY(format_header());
+        declared_.note_other_changes();
+    } else {
+        REM_TRY(check_header());
+    }
+    auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
+        REM_TRY(view_.memory().make_accessible(end));
+        has_grown_.store(true, std::memory_order_relaxed);
+        return view_.memory().accessible_bytes();
+    };
+    // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
+    allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
+    return check_allocator();
+}
+
+result<void> heap_memory::restored() {
+    declared_.note_no_other_changes();
+    if (store_.image_bytes() == 0) { // nothing was ever committed
+        declared_.note_other_changes();
+        REM_TRY(format_header());
+    }
+    return check_allocator();
+}
+
+result<void> heap_memory::check_header() {
+    const format::heap_header& h = header(); // I7
+    const bool may_have_schema = (store_.super().features_ro_compat & format::k_feature_schema) != 0;
+    if (h.magic == format::k_header_magic && h.version == format::k_header_version &&
+        format::has_sound_schema(h, may_have_schema, store_.image_bytes()))
+        return {};
+    const std::uint64_t at = store_.home_of(0);
+    if (h.magic == format::k_header_magic && h.version != format::k_header_version) {
+        return fail(errc::unsupported_format,
+                    "the heap header in " + path() + " has version " + std::to_string(h.version) +
+                        ", this release knows version " + std::to_string(format::k_header_version) +
+                        ". Use the release that wrote it.",
+                    path(), 0, at);
+    }
+    return fail(errc::corrupt,
+                "the heap header in " + path() + " at byte " + std::to_string(at) +
+                    " is damaged. Restore the heap from a copy.",
+                path(), 0, at);
+}
+
+result<void> heap_memory::format_header() {
+    format::heap_header& h = header();
+    h.magic = format::k_header_magic;
+    h.version = format::k_header_version;
+    alloc::block_allocator::format(h.allocator);
+    if (options_.read_only)
+        return os::protect_read_only(view_.base(), k_page_bytes);
+    return {};
+}
+
+// I7. The allocator knows neither the file nor where in it the heap's memory lies.
+result<void> heap_memory::check_allocator() {
+    auto sound = allocator_->check_state();
+    if (sound || sound.why().code != errc::corrupt)
+        return sound;
+    const failure& why = sound.why();
+    const bool is_in_file = why.offset < store_.image_bytes();
+    const std::uint64_t at = is_in_file ? store_.home_of(why.offset) : error::k_no_offset;
+    return fail(errc::corrupt,
+                "the allocator's structures in " + path() + (is_in_file ? " at byte " + std::to_string(at) : "") +
+                    " are damaged (" + why.message + "). Restore the heap from a copy.",
+                path(), 0, at);
+}
+
+void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
+    std::lock_guard allocation(locks_.allocation);
+    declared_.note_allocation();
+    void* block = allocator_->allocate(bytes, alignment);
+    if (block != nullptr)
+        spiller_.spill_if_due({offset_of(block), bytes});
+    else
+        why = why_no_memory(bytes);
+    return block;
+}
+
+unexpected heap_memory::why_no_memory(std::uint64_t bytes) const {
+    unexpected found = allocator_->failure();
+    failure& why = found.why();
+    if (why.path.empty()) { // the allocator knows no files
+        why.path = path();
+        why.message = "no " + std::to_string(bytes) + " bytes of memory in the heap " + path() + ": " + why.message;
+        if (why.code == errc::exhausted)
+            why.message += ". Free memory in it, or split the data over several heaps.";
+    }
+    return found;
+}
+
+void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
+    std::lock_guard allocation(locks_.allocation);
+    declared_.note_allocation();
+    if (options_.inspect) [[unlikely]]
+        wipe(block);
+    allocator_->deallocate(block, bytes, alignment);
+    if (!may_write_) [[unlikely]]
+        allocator_->flush(); // where it is caught, and not by a later commit
+    else if (options_.inspect) [[unlikely]]
+        allocator_->free_returned(); // what is no block is told of at once
+    spiller_.spill_if_due({});
+}
+
+void heap_memory::wipe(void* block) {
+    const auto freed = allocator_->block_of(block);
+    if (!freed || freed->start != block)
+        return;
+    if (is_declared())
+        (void)view_.announce(offset_of(freed->start), freed->bytes);
+    std::memset(freed->start, 0, freed->bytes);
+}
+
+std::optional<alloc::block> heap_memory::block_of(const void* address) const {
+    std::lock_guard allocation(locks_.allocation);
+    return allocator_->block_of(address);
+}
+
+const alloc::block_allocator* heap_memory::quiet_allocator() const {
+    if (!locks_.allocation.try_lock())
+        return nullptr;
+    locks_.allocation.unlock();
+    return &*allocator_;
+}
+
+void heap_memory::allow_writes(bool allowed) {
+    if (options_.report_stray_write != nullptr) {
+        const std::lock_guard allocation(locks_.allocation);
+        if (!allowed)
+            allocator_->flush(); // while it may
+        may_write_ = allowed;
+    }
+    view_.allow_writes(allowed);
+}
+
+void heap_memory::begin_declared() {
+    std::lock_guard allocation(locks_.allocation);
+    declared_.begin();
+    view_.note_announcements(true);
+    allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {
+        (void)view_.announce(offset,
+                             bytes); // a tracker that cannot open the pages has another try when they are written
+    });
+}
+
+void heap_memory::end_declared() {
+    std::lock_guard allocation(locks_.allocation);
+    if (!is_declared())
+        return;
+    declared_.end(!view_.has_no_announcements());
+    view_.note_announcements(false);
+    allocator_->set_listener({});
+}
+
+result<void> heap_memory::announce(const void* first, std::uint64_t bytes) {
+    std::lock_guard allocation(locks_.allocation);
+    auto announced = view_.announce(offset_of(first), bytes);
+    if (!announced)
+        return name_file("touch in ", path(), announced.why());
+    spiller_.spill_if_due({offset_of(first), bytes}); // but what is about to be written
+    return {};
+}
+
+// In this order: what is spilled after it was announced would have to be announced again.
+result<void> heap_memory::touch(const void* first, std::uint64_t bytes) {
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        view_.spiller().keep_in_memory(offset_of(first), bytes);
+    }
+    return announce(first, bytes);
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,113 @@
+// The memory of an open heap as the program uses it: where it lies, blocks in it, and announcements of what will be written.
+// May use: base, os, format, store, alloc, view, txn (spiller).
+//
+// Kept here: I7, header and allocator are validated before anybody relies on them, at the open and after each rollback.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "format/heap_header.hpp"
+#include "store/heap_file.hpp"
+#include "txn/declared_section.hpp"
+#include "txn/engine_options.hpp"
+#include "txn/heap_locks.hpp"
+#include "txn/spiller.hpp"
+#include "view/memory_view.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace remanence::txn {
+
+/// All functions may be called from any thread, and take the allocation lock where they need it, but for those at the end.
+class heap_memory {
+public:
+    /// All must outlive it. begin() must follow.
+    heap_memory(heap_locks& locks, store::heap_file& store, view::memory_view& view, spiller& spills,
+                const engine_options& options)
+        : locks_(locks), store_(store), view_(view), spiller_(spills), options_(options) {}
+    heap_memory(const heap_memory&) = delete;
+    heap_memory& operator=(const heap_memory&) = delete;
+
+    [[nodiscard]] std::byte* base() const { return view_.base(); }
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base());
+    }
+    [[nodiscard]] bool contains(const void* address) const {
+        return reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(base()) < reserved_bytes();
+    }
+    [[nodiscard]] std::uint64_t reserved_bytes() const { return view_.memory().reserved_bytes(); }
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return store_.chunk_bytes(); }
+    [[nodiscard]] const std::string& path() const { return store_.path(); }
+    /// Where a thread of the program runs, this and the next need a section: memory may grow.
+    [[nodiscard]] std::uint64_t accessible_bytes() const { return view_.memory().accessible_bytes(); }
+    [[nodiscard]] format::heap_header& header() const { return *reinterpret_cast<format::heap_header*>(base()); }
+
+    /// A block; null, with the reason in `why`, when the heap cannot grow.
+    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why);
+    void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
+    /// Calls f with the allocator, which nobody uses meanwhile.
+    template <class F>
+    auto with_allocator(const F& f) const {
+        const std::scoped_lock lock(locks_.allocation);
+        return f(std::as_const(*allocator_));
+    }
+    /// For a handler of a signal: the allocator, unless a thread is changing it.
+    [[nodiscard]] const alloc::block_allocator* quiet_allocator() const;
+    /// Whether more memory is accessible than when this was asked last.
+    [[nodiscard]] bool has_grown() {
+        return has_grown_.load(std::memory_order_relaxed) && has_grown_.exchange(false, std::memory_order_relaxed);
+    }
+
+    /// [first, first+bytes) will be written, perhaps by system calls, until the next commit or rollback.
+    result<void> announce(const void* first, std::uint64_t bytes);
+    /// The same, and system calls may rely on it: it is not spilled meanwhile.
+    result<void> touch(const void* first, std::uint64_t bytes);
+
+    /// Begins a declared section (declared_section.hpp).
+    void begin_declared();
+    /// Before or after the commit; what was announced and not committed is then for the next commit of everything to find.
+    void end_declared();
+    [[nodiscard]] bool is_declared() const noexcept { return declared_.is_open(); }
+    /// A write section begins or ends; callers hold the lock of the sections. Writes are allowed after open().
+    void allow_writes(bool allowed);
+
+    // For the engine and its parts, which hold the locks of the heap.
+
+    /// Once, when the heap is opened: makes or checks the header, and the allocator with it.
+    result<void> begin();
+    /// Memory has just become what was committed last.
+    result<void> restored();
+    [[nodiscard]] alloc::block_allocator& allocator() { return *allocator_; }
+    [[nodiscard]] declared_section& declared() { return declared_; }
+    /// Of pages in which no block lies.
+    [[nodiscard]] view::page_predicate unused_pages() const {
+        return [this](std::uint64_t page) { return allocator_->is_free_page(page); };
+    }
+
+private:
+    // Apart from what is done each time.
+    [[nodiscard, gnu::cold]] unexpected why_no_memory(std::uint64_t bytes) const;
+    [[gnu::noinline]] void wipe(void* block);
+    result<void> format_header();
+    result<void> check_header();
+    result<void> check_allocator();
+
+    heap_locks& locks_;
+    store::heap_file& store_;
+    view::memory_view& view_;
+    spiller& spiller_;
+    const engine_options& options_;
+    std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
+    declared_section declared_;
+    bool may_write_ = true; // false: the allocator, too, would be caught
+    std::atomic<bool> has_grown_ = false;
+};
+
+} // namespace remanence::txn

@@ -1,0 +1,75 @@
+#include "txn/memory_budget.hpp"
+
+#include "os/memory_limit.hpp"
+
+#include <algorithm>
+
+namespace remanence::txn {
+
+namespace {
+
+constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
+constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever is asked for: with more the process would be killed first
+// Of memory, for twins and for homes that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
+// twice as much while a checkpoint is waited for: half of memory at worst, but for a commit that alone makes more.
+constexpr std::uint64_t k_part_until_checkpoint = 16;
+constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
+constexpr std::uint64_t k_dirty_chunks_min = 8;
+constexpr std::uint64_t k_worth_watching = 64 * MiB;
+constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
+
+} // namespace
+
+std::uint64_t memory_budget::memory_limit() const {
+    if (!memory_limit_)
+        memory_limit_ = options_.memory_bytes != 0 ? options_.memory_bytes : os::memory_limit(files_);
+    return *memory_limit_ != 0 ? *memory_limit_ : ~std::uint64_t{0};
+}
+
+std::uint64_t memory_budget::dirty_limit_bytes() const {
+    std::uint64_t wanted = options_.dirty_limit_bytes;
+    if (wanted == 0)
+        wanted = memory_limit() / k_part_for_dirty;
+    else if (wanted > k_small_bytes)
+        wanted = std::min(wanted, memory_limit() / k_part_for_dirty_max);
+    return std::max(wanted, k_dirty_chunks_min * store_.chunk_bytes());
+}
+
+std::uint64_t memory_budget::twin_limit_bytes() const {
+    if (view_.committed().twin_bytes() < k_small_bytes)
+        return options_.twin_limit_bytes;
+    return std::min(options_.twin_limit_bytes, twin_limit_of_memory());
+}
+
+std::uint64_t memory_budget::twin_limit_of_memory() const {
+    return std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes);
+}
+
+std::uint64_t memory_budget::retired_limit_bytes() const {
+    if (store_.retired_bytes() < k_small_bytes)
+        return k_retired_bytes_max;
+    return std::min(k_retired_bytes_max, std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes));
+}
+
+bool memory_budget::is_memory_short() const { return retired_limit_bytes() < k_retired_bytes_max; }
+
+bool memory_budget::holds_too_many_unsettled() const {
+    return view_.committed().unsettled_bytes() >= k_small_bytes && twin_limit_of_memory() < options_.twin_limit_bytes;
+}
+
+// Fresh chunks stay anonymous memory when they are committed.
+bool memory_budget::holds_too_many_unmapped() const {
+    const std::uint64_t bytes = view_.memory().unmapped_bytes();
+    return bytes >= k_dirty_chunks_min / 2 * store_.chunk_bytes() &&
+           (options_.dirty_limit_bytes != 0 || bytes >= k_small_bytes) && bytes >= dirty_limit_bytes() / 2;
+}
+
+std::uint64_t memory_budget::limit_to_watch() const {
+    const std::uint64_t accessible = view_.memory().accessible_bytes();
+    if (options_.read_only || (options_.dirty_limit_bytes == 0 && accessible < k_worth_watching))
+        return 0;
+    const std::uint64_t limit = dirty_limit_bytes();
+    return accessible > limit ? limit : 0;
+}
+
+} // namespace remanence::txn

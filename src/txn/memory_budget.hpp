@@ -1,0 +1,49 @@
+// How much memory an open heap may keep from the system before it spills, settles or makes a checkpoint. May use: base, os,
+// store, view.
+#pragma once
+
+#include "base/units.hpp"
+#include "os/file.hpp"
+#include "store/heap_file.hpp"
+#include "txn/engine_options.hpp"
+#include "view/memory_view.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace remanence::txn {
+
+/// Callers hold the engine's at_store lock.
+class memory_budget {
+public:
+    /// All must outlive it.
+    memory_budget(os::file_system& files, const store::heap_file& store, view::memory_view& view,
+                  const engine_options& options)
+        : files_(files), store_(store), view_(view), options_(options) {}
+
+    /// What the process may use. The first call reads several files, so it is made only when something is at stake.
+    [[nodiscard]] std::uint64_t memory_limit() const;
+    /// Of what is written and neither committed nor spilled.
+    [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
+    /// Of twins, before a checkpoint is due.
+    [[nodiscard]] std::uint64_t twin_limit_bytes() const;
+    /// Of homes that chunks moved out of, likewise.
+    [[nodiscard]] std::uint64_t retired_limit_bytes() const;
+    /// Whether memory, not the options, sets that limit.
+    [[nodiscard]] bool is_memory_short() const;
+    [[nodiscard]] bool holds_too_many_unsettled() const;
+    [[nodiscard]] bool holds_too_many_unmapped() const;
+    /// dirty_limit_bytes(), if the heap is so large that there may ever be so much; else 0.
+    [[nodiscard]] std::uint64_t limit_to_watch() const;
+
+private:
+    [[nodiscard]] std::uint64_t twin_limit_of_memory() const;
+
+    os::file_system& files_;
+    const store::heap_file& store_;
+    view::memory_view& view_;
+    const engine_options& options_;
+    mutable std::optional<std::uint64_t> memory_limit_; // once it was asked for
+};
+
+} // namespace remanence::txn

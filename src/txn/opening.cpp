@@ -1,0 +1,150 @@
+#include "txn/opening.hpp"
+
+#include "os/memory.hpp"
+#include "recover/recovery.hpp"
+#include "txn/name_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+unexpected cannot_map(const std::string& path, const failure& why) { return name_file("cannot map ", path, why); }
+
+result<bool> is_to_be_created(os::file_system& files, const std::string& path, open_mode mode) {
+    if (mode != open_mode::open_or_create)
+        return mode == open_mode::create;
+    auto present = files.exists(path);
+    if (!present)
+        return present.error();
+    return !*present;
+}
+
+/// The heap's file, and addresses for it.
+struct file_and_place {
+    std::unique_ptr<store::heap_file> store;
+    std::optional<os::reservation> place{};
+    recover::recovery_outcome recovered{};
+    std::optional<failure> why_elsewhere{};
+};
+
+/// No store: another process has just created the heap, which is as good where opening it was asked for, too.
+result<file_and_place> create(os::file_system& files, const std::string& path, open_mode mode,
+                              const engine_options& options, std::string_view abi) {
+    if (options.read_only)
+        return fail(errc::not_found, "cannot open " + path + " read-only: there is no such file.", path);
+    auto taken = options.base != 0 ? os::reservation::at(options.base, options.reserve_bytes)
+                                   : os::reservation::at_random(options.reserve_bytes);
+    if (!taken)
+        return cannot_map(path, taken.why());
+    const auto base = reinterpret_cast<std::uint64_t>(taken->base());
+    auto made =
+        store::heap_file::create(files, path, {options.chunk_bytes, base, abi, options.mode, options.application});
+    if (made)
+        return file_and_place{std::move(*made), std::move(*taken)};
+    if (made.why().code != errc::exists || mode == open_mode::create)
+        return made.error();
+    if (auto present = files.exists(path); !present || !*present)
+        return made.error(); // something else is in the way
+    return file_and_place{};
+}
+
+/// Whether this program, built as it is, may have the heap.
+result<void> check_is_ours(const store::heap_file& store, const engine_options& options, std::string_view abi) {
+    REM_TRY(store.check_application(options.application, store::unstated::refused));
+    if (store.abi() == abi)
+        return {};
+    return fail(errc::abi_mismatch,
+                store.path() + " was written with the ABI \"" + std::string(store.abi()) + "\", this program has \"" +
+                    std::string(abi) + "\". Build it with the same standard library and debug modes.",
+                store.path());
+}
+
+/// Brings into the image what the log has, or makes sure that it has nothing.
+result<recover::recovery_outcome> recover(os::file_system& files, store::heap_file& store,
+                                          const engine_options& options) {
+    if (!options.read_only) {
+        return recover::recover(files, store, [&](std::uint64_t done, std::uint64_t total) {
+            if (options.on_progress)
+                options.on_progress(engine_options::work::recovery, done, total);
+        });
+    }
+    if (!store.is_clean()) {
+        return fail(errc::recovery_needed,
+                    store.path() + " was not closed cleanly. Open it for writing once, to recover it.", store.path());
+    }
+    REM_TRY(recover::check_clean(files, store));
+    return recover::recovery_outcome{};
+}
+
+result<void> reserve(file_and_place& heap, const engine_options& options) {
+    const std::uint64_t base = heap.store->super().base;
+    const std::uint64_t image_bytes = heap.store->image_bytes();
+    const std::uint64_t bytes = std::max(options.reserve_bytes, image_bytes);
+    auto taken = options.when_taken == when_base_taken::elsewhere ? os::reservation::at_or_elsewhere(base, bytes)
+                                                                  : os::reservation::at(base, bytes);
+    if (!taken)
+        taken = os::reservation::at(base, image_bytes + heap.store->chunk_bytes()); // less will do
+    if (!taken && taken.why().code == errc::base_taken && options.when_taken == when_base_taken::look_elsewhere) {
+        if (auto other = os::reservation::elsewhere(bytes)) {
+            heap.why_elsewhere = cannot_map(heap.store->path(), taken.why()).why();
+            taken = std::move(other);
+        }
+    }
+    if (!taken)
+        return cannot_map(heap.store->path(), taken.why());
+    heap.place = std::move(*taken);
+    return {};
+}
+
+result<file_and_place> open_existing(os::file_system& files, const std::string& path, const engine_options& options,
+                                     std::string_view abi) {
+    auto opened =
+        store::heap_file::open(files, path, options.read_only ? os::access::read_only : os::access::read_write);
+    if (!opened)
+        return opened.error();
+    file_and_place heap{std::move(*opened)};
+    REM_TRY(check_is_ours(*heap.store, options, abi));
+    auto recovered = recover(files, *heap.store, options);
+    if (!recovered)
+        return recovered.error();
+    heap.recovered = std::move(*recovered);
+    REM_TRY(reserve(heap, options));
+    return heap;
+}
+
+result<file_and_place> create_or_open(os::file_system& files, const std::string& path, open_mode mode,
+                                      const engine_options& options, std::string_view abi) {
+    auto creates = is_to_be_created(files, path, mode);
+    if (!creates)
+        return creates.error();
+    if (*creates) {
+        auto created = create(files, path, mode, options, abi);
+        if (!created || created->store)
+            return created;
+    }
+    return open_existing(files, path, options, abi);
+}
+
+} // namespace
+
+result<opened_heap> open_heap(os::file_system& files, const std::string& path, open_mode mode,
+                              const engine_options& options, std::string_view abi) {
+    auto heap = create_or_open(files, path, mode, options, abi);
+    if (!heap)
+        return heap.error();
+    auto mapped =
+        view::memory_view::open(*heap->store, std::move(*heap->place),
+                                {options.tracker, options.read_only, options.core_dump, options.report_stray_write,
+                                 options.scattered_max, options.stretches_max, options.read_ahead});
+    if (!mapped && mapped.why().path.empty())
+        return name_file("cannot open ", heap->store->path(), mapped.why());
+    if (!mapped)
+        return mapped.error();
+    return opened_heap{std::move(heap->store), std::move(*mapped), heap->recovered.commits, heap->recovered.bytes,
+                       std::move(heap->why_elsewhere)};
+}
+
+} // namespace remanence::txn

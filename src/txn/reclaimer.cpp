@@ -1,0 +1,94 @@
+#include "txn/reclaimer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::txn {
+
+std::vector<byte_range> reclaimer::unused_chunks(alloc::block_allocator& allocator) const {
+    const std::uint64_t chunk = store_.chunk_bytes();
+    std::vector<byte_range> found = allocator.free_stretches(chunk, store_.image_bytes());
+    for (byte_range& each : found) {
+        const std::uint64_t end = align_down(each.end(), chunk);
+        each.offset = align_up(each.offset, chunk);
+        each.bytes = end - std::min(end, each.offset);
+    }
+    std::erase_if(found, [&](const byte_range& each) {
+        for (std::uint64_t at = each.offset; at < each.end(); at += chunk) {
+            if (store_.is_stored(at / chunk))
+                return false;
+        }
+        return true;
+    });
+    return found;
+}
+
+// I8: it is left for another time when something uncommitted lies in memory, whose structures of the allocator say what is
+// unused.
+result<void> reclaimer::forget_unused_if_committed(alloc::block_allocator& allocator, std::uint64_t version) {
+    if (unused_chunks(allocator).empty())
+        return {};
+    auto changed = view_.collector().holds_changes([&](std::uint64_t page) { return allocator.is_free_page(page); });
+    if (!changed)
+        return changed.error();
+    return *changed ? result<void>() : forget_unused(allocator, version);
+}
+
+result<void> reclaimer::forget_unused(alloc::block_allocator& allocator, std::uint64_t version) {
+    REM_TRY(health_.poison_if_failed(view_.settler().settle_rest()));
+    std::vector<byte_range> unused = unused_chunks(allocator);
+    std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor
+        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes;) {
+            const std::uint64_t chunk = page / store_.chunk_pages();
+            if (!store_.is_stored(chunk)) // of which nothing can be lost
+                page = (chunk + 1) * store_.chunk_pages();
+            else if (!allocator.is_free_page(page++))
+                return true;
+        }
+        return false;
+    });
+    for (const byte_range& stretch : unused) {
+        auto forgotten = store_.forget(stretch, version);
+        if (!forgotten)
+            return health_.poison(forgotten.error());
+        for (const byte_range& chunks : *forgotten) {
+            REM_TRY(health_.poison_if_failed(view_.forget(chunks)));
+            owes_discard_ = true;
+        }
+    }
+    return {};
+}
+
+// What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody else's hand, has
+// bytes there, and they may have rotted.
+result<void> reclaimer::discard_before_fresh() {
+    if (!owes_discard_)
+        return {};
+    REM_TRY(store_.confirm());
+    REM_TRY(store_.discard_unstored());
+    owes_discard_ = false;
+    return {};
+}
+
+// The checkpoint is durable, so nothing is lost without it; but fresh chunks rely on holes, in which their zeros need not be
+// written. Without room, which some file systems need for holes, the next commit tries again.
+result<void> reclaimer::discard_owed() {
+    if (!owes_discard_)
+        return {};
+    auto discarded = store_.discard_unstored();
+    if (!discarded && discarded.why().code == errc::no_space)
+        return {};
+    REM_TRY(health_.poison_if_failed(std::move(discarded)));
+    owes_discard_ = false;
+    return {};
+}
+
+// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
+void reclaimer::discard_former_homes() {
+    if (!std::exchange(owes_former_homes_, false))
+        return;
+    if (auto discarded = store_.discard_retired(); !discarded && discarded.why().code != errc::no_space)
+        (void)health_.poison(discarded.error());
+}
+
+} // namespace remanence::txn

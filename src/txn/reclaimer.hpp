@@ -1,0 +1,69 @@
+// What goes back to the file system: chunks in which no block lies, when a checkpoint is asked for or at close; homes that
+// chunks moved out of, after a checkpoint; and what no commit came to need. May use: base, alloc, store, view.
+//
+// Kept here: I8, space is left for another time where it is not certain that nobody needs it.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "store/heap_file.hpp"
+#include "txn/health.hpp"
+#include "view/memory_view.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace remanence::txn {
+
+/// Callers hold the engine's at_store lock, and those that hand over the allocator the allocation lock, too.
+class reclaimer {
+public:
+    /// All must outlive it.
+    reclaimer(store::heap_file& store, view::memory_view& view, health& state)
+        : store_(store), view_(view), health_(state) {}
+
+    // Chunks that are not stored must be holes, since the zeros of fresh ones are not written.
+
+    /// Something that is not stored may lie in the file.
+    void owe_discard() { owes_discard_ = true; }
+    /// That is so if a commit, rollback or spill has just left homes early.
+    void note_left_homes() {
+        if (view_.spiller().has_left_homes())
+            owes_discard_ = true;
+    }
+    [[nodiscard]] bool owes_discard() const { return owes_discard_; }
+    /// Makes holes before a commit, or a spill, relies on them.
+    result<void> discard_before_fresh();
+    /// Makes holes when a checkpoint is durable. Without room, which some file systems need for holes, it stays owed. Another
+    /// failure poisons.
+    result<void> discard_owed();
+    /// What was reserved in vain would keep a full disk full.
+    void give_back_unstored() { (void)store_.discard_unstored(); }
+
+    // Chunks in which no block lies.
+
+    /// Whole chunks in which no block lies, but something is stored; of memory as it is, committed or not.
+    [[nodiscard]] std::vector<byte_range> unused_chunks(alloc::block_allocator& allocator) const;
+    /// Lets the next fold, and discard_owed() after it, give their space back. Precondition: memory holds just the commit of this
+    /// version. A failure poisons.
+    result<void> forget_unused(alloc::block_allocator& allocator, std::uint64_t version);
+    /// The same, unless memory holds anything else.
+    result<void> forget_unused_if_committed(alloc::block_allocator& allocator, std::uint64_t version);
+
+    // Homes that chunks moved out of.
+
+    /// A checkpoint is durable: nothing that was left before it is named any more.
+    void owe_former_homes() { owes_former_homes_ = true; }
+    /// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
+    void discard_former_homes();
+
+private:
+    store::heap_file& store_;
+    view::memory_view& view_;
+    health& health_;
+    bool owes_former_homes_ = false;
+    bool owes_discard_ = true; // as when the heap was opened: a file that was copied, or grew, may have anything there
+};
+
+} // namespace remanence::txn

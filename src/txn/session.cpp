@@ -1,0 +1,56 @@
+#include "txn/session.hpp"
+
+#include <utility>
+
+namespace remanence::txn {
+
+result<void> session::begin() {
+    const auto& super = store_.super();
+    auto mode = store_.file().permissions();
+    if (!mode)
+        return mode.error();
+    // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
+    if (version_ == 0)
+        REM_TRY(files_.sync_directory("store: sync directory before first log", names_.heap()));
+    auto next = store_.next_session();
+    if (!next)
+        return next.error();
+    auto log = log::redo_log::create(files_, names_.heap(), super.uuid, *next, super.sequence + 1, *mode, version_);
+    if (!log)
+        return log.error();
+    REM_TRY(health_.poison_if_failed(store_.publish(version_, chain_, *next, false, format::k_log_header_bytes)));
+    log_ = std::move(*log);
+    names_.add_log(log_->file());
+    shared_log_ = log_.get();
+    return {};
+}
+
+std::uint64_t session::append(log::record_builder& record, std::uint64_t image_bytes,
+                              log::redo_log::prerequisite first) {
+    const auto& super = store_.super();
+    const std::uint64_t bytes =
+        record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
+    log_->append(record.take(), std::move(first));
+    ++version_;
+    chain_ = record.checksum();
+    return bytes;
+}
+
+result<void> session::await(std::uint64_t version, log::durability how) {
+    log::redo_log* const log = shared_log_;
+    if (log == nullptr)
+        return {}; // nothing was committed
+    return health_.poisoning_without_memory([&] { return health_.poison_if_failed(log->await(version, how)); });
+}
+
+std::uint64_t session::appended_through() const {
+    const log::redo_log* const log = shared_log_;
+    return log == nullptr ? 0 : log->appended_through();
+}
+
+std::uint64_t session::durable_through() const {
+    const log::redo_log* const log = shared_log_;
+    return log == nullptr ? 0 : log->durable_through();
+}
+
+} // namespace remanence::txn

@@ -1,0 +1,73 @@
+// What a heap commits between an open and the close after it: the last commit, and from the first one on the redo log. May
+// use: base, os, format, store, log.
+//
+// Kept here:
+//  R2  Every session has a log, an epoch and a random number of its own, all durable before its first record.
+//  R5  Log order is lock order: append() is called by the one thread that commits, await() by any.
+#pragma once
+
+#include "base/result.hpp"
+#include "log/record.hpp"
+#include "log/redo_log.hpp"
+#include "os/file.hpp"
+#include "store/heap_file.hpp"
+#include "txn/health.hpp"
+#include "txn/heap_names.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace remanence::txn {
+
+/// Callers hold the engine's at_store lock, but for what is said to be for any thread.
+class session {
+public:
+    /// All must outlive it.
+    session(os::file_system& files, store::heap_file& store, heap_names& names, health& state)
+        : files_(files),
+          store_(store),
+          names_(names),
+          health_(state),
+          version_(store.super().checkpoint_version),
+          chain_(store.super().chain) {}
+
+    /// Whether there is a log. From any thread.
+    [[nodiscard]] bool has_begun() const { return shared_log_ != nullptr; }
+    /// Makes the log, and a superblock that says so; both are durable once this returns. A failure poisons, but for one
+    /// before the superblock is written: then nothing has changed.
+    result<void> begin();
+    /// Precondition: has_begun().
+    [[nodiscard]] log::redo_log& log() { return *log_; }
+    [[nodiscard]] const log::redo_log& log() const { return *log_; }
+
+    /// Of the last commit, durable or not.
+    [[nodiscard]] std::uint64_t version() const { return version_; }
+    /// What a superblock is to say that covers all commits.
+    [[nodiscard]] store::published_state state(bool is_clean, std::uint64_t log_begin) const {
+        return {version_, chain_, store_.session(), is_clean, log_begin};
+    }
+    /// Seals the record and hands it to the log: it is the last commit now. Returns its size. `image_bytes`, `first`: as for
+    /// record_builder::finish() and redo_log::append(). Precondition: has_begun(), and the log has room for it.
+    std::uint64_t append(log::record_builder& record, std::uint64_t image_bytes, log::redo_log::prerequisite first);
+
+    // From any thread.
+
+    /// Returns when the commit is as durable as asked for, with all before it (I2). A failure poisons.
+    result<void> await(std::uint64_t version, log::durability how);
+    /// Of the last commit that the log was given, and of the last durable one; 0 before the first.
+    [[nodiscard]] std::uint64_t appended_through() const;
+    [[nodiscard]] std::uint64_t durable_through() const;
+
+private:
+    os::file_system& files_;
+    store::heap_file& store_;
+    heap_names& names_;
+    health& health_;
+    std::unique_ptr<log::redo_log> log_;
+    std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
+    std::uint64_t version_;
+    std::uint64_t chain_; // checksum of the last record
+};
+
+} // namespace remanence::txn

@@ -1,0 +1,189 @@
+#include "txn/spiller.hpp"
+
+#include "os/blocked_signals.hpp"
+#include "os/cancellation.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+constexpr std::uint64_t k_spilled_in_a_pause = 64 * MiB;
+constexpr std::chrono::milliseconds k_between_pauses{5};
+
+/// While it lives nobody else writes to memory, if that can be had, and this thread takes no signals. Checkpoints are silent
+/// then: the program's own code must not be called, since it may wait for somebody who is paused.
+class others_paused {
+public:
+    others_paused(view::memory_view& view, checkpointer& checkpoints) : view_(view), checkpoints_(checkpoints) {
+        begin();
+    }
+    others_paused(const others_paused&) = delete;
+    others_paused& operator=(const others_paused&) = delete;
+    ~others_paused() { (void)end(); }
+    result<void> let_them_write_a_while() {
+        REM_TRY(end());
+        std::this_thread::sleep_for(k_between_pauses);
+        begin();
+        return {};
+    }
+    result<void> end() {
+        checkpoints_.be_silent(false);
+        return std::exchange(are_paused_, false) ? view_.spiller().let_all_go_on() : result<void>();
+    }
+
+private:
+    void begin() {
+        are_paused_ = view_.spiller().pause_all();
+        checkpoints_.be_silent(are_paused_);
+    }
+
+    os::blocked_signals none_;
+    view::memory_view& view_;
+    checkpointer& checkpoints_;
+    bool are_paused_ = false;
+};
+
+} // namespace
+
+bool spiller::spill_excess() noexcept {
+    const std::uint64_t before = spilled_bytes_;
+    return try_to_spill({}, spilled_by::the_side) && spilled_bytes_ == before;
+}
+
+bool spiller::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
+    const std::unique_lock alone(locks_.at_store,
+                                 std::try_to_lock); // else another thread commits, or asks for statistics
+    if (!alone.owns_lock())
+        return false;
+    if (is_read_only_ || health_.is_poisoned())
+        return true;
+    const os::no_cancellation whole;
+    try {
+        auto spilled = health_.poisoning_without_memory([&] { return spill(handed_out, whom); });
+        if (!spilled)
+            (void)health_.poison(spilled.error()); // the next commit will hear
+    } catch (const std::bad_alloc&) {              // NOLINT(bugprone-empty-catch): likewise
+    }
+    return true;
+}
+
+result<void> spiller::spill(byte_range handed_out, spilled_by whom) {
+    const std::uint64_t budget = budget_.dirty_limit_bytes();
+    if (view_.memory().accessible_bytes() <= budget) {
+        pace_.looked(0, 0, budget);
+        return {};
+    }
+    auto found = view_.spiller().find_spillable(handed_out);
+    if (!found) {
+        pace_.looked(0, 0, budget);
+        return {}; // the next commit will say what is wrong with memory
+    }
+    const std::uint64_t before = found->written_bytes;
+    std::uint64_t left = before;
+    if (before >= budget) {
+        std::optional<others_paused> paused; // they may write faster than anybody spills
+        if (whom == spilled_by::the_side)
+            paused.emplace(view_, checkpoints_);
+        // Chunks that have moved may not move again before a checkpoint.
+        if (checkpoints_.is_under_way() && found->chunks.size() * store_.chunk_bytes() < budget / 2) {
+            REM_TRY(checkpoints_.finish());
+            found = view_.spiller().find_spillable(handed_out);
+            if (!found)
+                return {};
+        }
+        std::span<const std::uint64_t> chunks = found->chunks;
+        REM_TRY(spill_some(chunks, left, budget / 2));
+        while (!chunks.empty() && left > budget / 2) {
+            if (paused)
+                REM_TRY(paused->let_them_write_a_while());
+            REM_TRY(spill_some(chunks, left, budget / 2));
+        }
+        if (paused)
+            REM_TRY(paused->end());
+    }
+    pace_.looked(before, left, budget);
+    return {};
+}
+
+// Until no more than `enough` is left, as far as there is room, and for no longer than others may wait. Takes from `chunks`
+// what was seen to.
+result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough) {
+    const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
+    while (!chunks.empty() && left > end) {
+        auto spilled = spill_chunk(chunks.front());
+        space_.note_left_homes();
+        if (!spilled)
+            return spilled.error();
+        chunks = *spilled ? chunks.subspan(1) : std::span<const std::uint64_t>();
+        left -= std::min(left, spilled->value_or(0));
+    }
+    return {};
+}
+
+// Nothing, when there is no room for it: memory keeps it then. Failures are of the file.
+result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
+    const auto kept = [](const failure& why) -> result<std::optional<std::uint64_t>> {
+        if (why.code == errc::no_space || why.code == errc::exhausted)
+            return std::optional<std::uint64_t>();
+        return unexpected(why);
+    };
+    auto pages = view_.spiller().pages_to_spill(chunk);
+    if (!pages)
+        return kept(pages.why());
+    if (pages->empty()) {
+        auto given_back = view_.spiller().give_back_zeros(chunk);
+        return given_back ? std::optional(*given_back) : kept(given_back.why());
+    }
+    const bool is_stored = store_.is_stored(chunk);
+    if (auto room = is_stored ? reserve_to_move_early(chunk) : reserve_to_spill(chunk, *pages); !room) {
+        if (room.why().code == errc::no_space)
+            space_.give_back_unstored();
+        return kept(room.why());
+    }
+    auto spilled = view_.spiller().spill(chunk, *pages);
+    if (!spilled && spilled.why().code == errc::exhausted)
+        return std::optional<std::uint64_t>();
+    if (!spilled)
+        return spilled.error(); // I5: without room, too, since it was granted
+    spilled_bytes_ += *spilled;
+    return std::optional<std::uint64_t>(*spilled);
+}
+
+result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages) {
+    REM_TRY(store_.reserve_places());
+    REM_TRY(space_.discard_before_fresh());
+    const std::uint64_t end = (chunk + 1) * store_.chunk_bytes();
+    if (store_.needs_regions(end))
+        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
+    REM_TRY(store_.add_regions(end));
+    for (const track::page_run& run : pages) {
+        const std::uint64_t behind = run.end() / k_page_bytes;
+        for (std::uint64_t page = run.offset / k_page_bytes; page < behind;) {
+            const std::uint64_t first = page;
+            while (page < behind && !view_.spiller().spilled().has_page(page))
+                ++page;
+            if (first < page)
+                REM_TRY(store_.reserve_pages(first, page - first));
+            while (page < behind && view_.spiller().spilled().has_page(page))
+                ++page;
+        }
+    }
+    return {};
+}
+
+result<void> spiller::reserve_to_move_early(std::uint64_t chunk) {
+    REM_TRY(store_.reserve_places());
+    if (store_.needs_second_homes({{chunk}}))
+        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
+    REM_TRY(store_.add_second_homes({{chunk}}));
+    return store_.reserve_move(chunk, 1);
+}
+
+} // namespace remanence::txn

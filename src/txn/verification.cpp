@@ -1,0 +1,56 @@
+#include "txn/verification.hpp"
+
+#include "recover/scan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+void verify_log(store::heap_file& store, session& commits, verification& report) {
+    const std::uint64_t written = commits.log().written_through(); // later ones may be under way
+    auto records = recover::scan(commits.log().file(), store.supers());
+    if (!records) {
+        report.problems.push_back({records.why().message, records.why().offset});
+        return;
+    }
+    report.log_records_checked = records->size();
+    if (store.super().checkpoint_version + records->size() < written)
+        report.problems.push_back({"the redo log lacks commits", error::k_no_offset});
+}
+
+} // namespace
+
+result<verification> verify(store::heap_file& store, session& commits, const heap_memory& memory,
+                            const engine_options& options) {
+    verification report;
+    auto pages = store::verify(
+        store, [&](store::damage d) { report.problems.push_back(std::move(d)); },
+        [&](std::uint64_t done, std::uint64_t total) {
+            if (options.on_progress)
+                options.on_progress(engine_options::work::verify, done, total);
+        });
+    if (!pages)
+        return pages.error();
+    report.pages_checked = *pages;
+    if (commits.has_begun())
+        verify_log(store, commits, report);
+    // The allocator's state says how far its structures reach. Where it is damaged, that may be the whole address range.
+    const auto is_of_state = [&](const store::damage& d) { return d.offset == store.home_of(0); };
+    if (store.image_bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
+        return report;
+    memory.with_allocator([&](const alloc::block_allocator& blocks) {
+        blocks.check_invariants([&](std::uint64_t offset, std::string_view what) {
+            report.problems.push_back(
+                {"allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), error::k_no_offset});
+        });
+        blocks.for_each_block([&](alloc::block) { ++report.blocks_checked; });
+    });
+    return report;
+}
+
+} // namespace remanence::txn
