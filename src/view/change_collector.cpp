@@ -115,8 +115,10 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
     REM_TRY(add_fresh(fresh_pages, fresh, changes));
     std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
     std::ranges::sort(changes.fresh, {}, &whole_chunk::chunk);
-    for (const whole_chunk& each : changes.moved)
-        memory_.reserve_mapping_of(each.chunk); // accept() must not lack memory
+    for (const auto* const chunks : {&changes.moved, &changes.fresh}) {
+        for (const whole_chunk& each : *chunks)
+            memory_.reserve_place_of(each.chunk); // accept() must not lack memory
+    }
     return changes;
 }
 

@@ -92,7 +92,7 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
         return {};
     };
     const auto is_to_be_looked_at = [&](std::uint64_t chunk) {
-        return memory_.maps_home(chunk) || memory_.maps(chunk, mapping::next_home);
+        return memory_.maps_home(chunk) || memory_.places().is(chunk, place::chunk_state::moving);
     };
     for (const store::extent& e : store_.extents()) {
         if (!e.stored)
@@ -141,7 +141,7 @@ bool chunk_spiller::may_be_spilled(std::uint64_t chunk) const {
 
 // All of it is to be written.
 bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
-    return store_.is_stored(chunk) && !memory_.maps(chunk, mapping::next_home);
+    return store_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
 }
 
 void chunk_spiller::reserve_to_stage() {
@@ -259,7 +259,7 @@ result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vecto
     if (!aside)
         return cannot_map(aside.why());
     reserve_to_stage();
-    memory_.reserve_mapping_of(chunk);
+    memory_.reserve_place_of(chunk);
     if (!spilled_.hold(chunk, checksums))
         return std::uint64_t{0};
 
@@ -335,7 +335,7 @@ result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
         REM_TRY(memory_.map_zeros(chunks[i] * store_.chunk_bytes(),
                                   std::min(memory_.range_of(chunks[end - 1]).end(), memory_.accessible_bytes())));
         for (; i < end; ++i) {
-            memory_.note_unspilled(chunks[i]);
+            memory_.note_given_up(chunks[i]);
             spilled_.release(chunks[i]);
         }
     }

@@ -3,6 +3,7 @@
 #include "base/assert.hpp"
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 
@@ -64,7 +65,7 @@ result<void> mapped_memory::map_image(const view_options& options) {
             os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
         REM_TRY(tell_tracker(heap, track::page_contents::file));
     }
-    mappings_.begin_with(std::move(at_home));
+    places_.begin_with(std::move(at_home));
     for (const store::extent& each : *gaps)
         file_holes_.push_back(each.heap);
     advise(base(), place_.bytes());
@@ -142,11 +143,8 @@ result<void> mapped_memory::map_homes(heap_range chunks) {
     REM_TRY(store_.file().map_private(base() + chunks.offset, chunks.bytes, store_.home_of(chunks.offset),
                                       os::access::read_write));
     for (std::uint64_t each = chunks.offset / chunk; each < chunks.end() / chunk; ++each) {
-        const mapping before = std::exchange(mappings_.at(each), mapping::home);
-        if (before == mapping::former_home)
+        if (places_.map(each) == place::chunk_state::moved)
             store_.left_former_home(each);
-        if (before == mapping::anonymous)
-            note_mapped(1);
     }
     advise(base() + chunks.offset, chunks.bytes);
     return tell_tracker(chunks, track::page_contents::file);
@@ -169,11 +167,8 @@ result<bool> mapped_memory::make_zeros(std::uint64_t chunk) {
 
 result<void> mapped_memory::forget(heap_range chunks) {
     const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk) {
-        if (maps(chunk, mapping::anonymous))
-            note_mapped(1);
-        mappings_.at(chunk) = mapping::anonymous;
-    }
+    for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk)
+        places_.forget(chunk);
     // Behind a hole of the file before them the file may end now.
     std::uint64_t first = chunks.offset / chunk_bytes;
     while (first > 0 && is_in_file_hole(first - 1) && !store_.is_stored(first - 1))
@@ -198,22 +193,10 @@ result<void> mapped_memory::map_aside(os::moving_mapping& aside, std::uint64_t f
 
 result<void> mapped_memory::replace_by_home(std::uint64_t chunk, os::moving_mapping& aside) {
     const heap_range all = range_of(chunk);
-    mapping& now = mappings_.at(chunk);
+    places_.reserve(chunk);
     REM_TRY(aside.move_to(base() + all.offset));
-    now = mapping::home;
-    note_mapped(1);
+    (void)places_.map(chunk);
     return tell_tracker(all, track::page_contents::file);
-}
-
-// Its former home is where it is again, and has just what the view has; so is its next one.
-void mapped_memory::note_moved(std::uint64_t chunk) {
-    mapping& now = mappings_.at(chunk);
-    if (now != mapping::anonymous)
-        now = now == mapping::home ? mapping::former_home : mapping::home;
-}
-
-void mapped_memory::note_spilled(std::uint64_t chunk) {
-    mappings_.at(chunk) = store_.is_stored(chunk) ? mapping::next_home : mapping::home;
 }
 
 void mapped_memory::advise(std::byte* where, std::uint64_t bytes) const {

@@ -1,4 +1,4 @@
-// The memory of a view: its addresses, and what each chunk is mapped from. May use: base, os, store, track.
+// The memory of a view: its addresses, and what each chunk is mapped from. May use: base, os, place, store, track.
 //
 // Stored chunks are mapped privately from the file, all else is anonymous memory. A gap between stored chunks may be mapped from
 // a hole of the file; it is anonymous in all else. Knows nothing of what is committed, only where it lies.
@@ -10,12 +10,11 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "os/memory.hpp"
+#include "place/chunk_places.hpp"
 #include "store/heap_file.hpp"
-#include "view/chunk_mappings.hpp"
 #include "view/view_options.hpp"
 #include "view/written_pages.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -52,11 +51,12 @@ public:
     [[nodiscard]] heap_range range_of(std::uint64_t chunk) const {
         return {chunk * store_.chunk_bytes(), store_.chunk_bytes()};
     }
-    [[nodiscard]] bool maps(std::uint64_t chunk, mapping what) const { return mappings_.of(chunk) == what; }
+    /// Where each chunk lives.
+    [[nodiscard]] const place::chunk_places& places() const { return places_; }
     /// Whether the chunk is mapped from the home where it is.
-    [[nodiscard]] bool maps_home(std::uint64_t chunk) const { return maps(chunk, mapping::home); }
-    /// What noting another mapping of the chunk needs of memory.
-    void reserve_mapping_of(std::uint64_t chunk) { (void)mappings_.at(chunk); }
+    [[nodiscard]] bool maps_home(std::uint64_t chunk) const { return places_.is_mapped_from_home(chunk); }
+    /// Takes the memory that noting what becomes of the chunk needs.
+    void reserve_place_of(std::uint64_t chunk) { places_.reserve(chunk); }
 
     // New mappings.
 
@@ -74,20 +74,19 @@ public:
     /// What was mapped aside, from the home where the chunk is, takes its place in one step: others may be reading.
     result<void> replace_by_home(std::uint64_t chunk, os::moving_mapping& aside);
 
-    // What others have done to mappings.
+    // What others have done.
 
-    /// Commits have moved the chunk; memory holds what is committed.
-    void note_moved(std::uint64_t chunk);
+    /// A commit gave the chunk its first place.
+    void note_committed(std::uint64_t chunk) { places_.commit_fresh(chunk); }
+    /// A commit moved the chunk; memory holds what is committed.
+    void note_moved(std::uint64_t chunk) { places_.commit_moved(chunk); }
     /// The chunk is mapped from where it was spilled to.
-    void note_spilled(std::uint64_t chunk);
+    void note_spilled(std::uint64_t chunk) { places_.spill(chunk); }
     /// It is anonymous again.
-    void note_unspilled(std::uint64_t chunk) { mappings_.at(chunk) = mapping::anonymous; }
+    void note_given_up(std::uint64_t chunk) { places_.give_up(chunk); }
 
-    // Chunks that were committed first, and stay anonymous until they are mapped from the file.
-
-    void note_unmapped(std::uint64_t chunks) { unmapped_chunks_ += chunks; }
-    void note_all_mapped() { unmapped_chunks_ = 0; }
-    [[nodiscard]] std::uint64_t unmapped_bytes() const { return unmapped_chunks_ * store_.chunk_bytes(); }
+    /// Returns the bytes of chunks that were committed first, and stay anonymous until they are mapped from the file.
+    [[nodiscard]] std::uint64_t unmapped_bytes() const { return places_.unmapped_count() * store_.chunk_bytes(); }
 
     // Chunks that are mapped one by one between others, each of which costs two mappings at worst. A process has 65,530.
 
@@ -98,7 +97,6 @@ public:
 private:
     result<std::vector<store::extent>> gaps_to_map(std::span<const store::extent> extents, std::size_t stretches_max);
     void advise(std::byte* where, std::uint64_t bytes) const;
-    void note_mapped(std::uint64_t chunks) { unmapped_chunks_ -= std::min(unmapped_chunks_, chunks); }
     result<void> tell_tracker(heap_range mapped, track::page_contents contents) {
         return written_.has_tracker() ? written_.tracker().mapped(mapped.offset, mapped.bytes, contents)
                                       : result<void>();
@@ -113,8 +111,7 @@ private:
     std::uint64_t accessible_ = 0;
     bool core_dump_;
     bool read_ahead_;
-    chunk_mappings mappings_;
-    std::uint64_t unmapped_chunks_ = 0;
+    place::chunk_places places_;
     std::uint64_t scattered_chunks_ = 0;
     /// Of the heap, sorted: since it was opened they have been mapped from holes of the file, in which they would have their
     /// homes. Behind each comes a stored chunk, so that the file does not end before. Parts that are mapped otherwise by now may

@@ -138,7 +138,6 @@ result<void> memory_settler::map_stored_chunks() {
         }
     }
     memory_.note_none_scattered();
-    memory_.note_all_mapped();
     chunk_to_map_ = k_no_chunk;
     return {};
 }
@@ -160,7 +159,7 @@ result<void> memory_settler::map_unmapped() {
             continue;
         for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < e.heap.end() / store_.chunk_bytes();
              ++chunk) {
-            if (!memory_.maps(chunk, mapping::anonymous))
+            if (!memory_.places().is_anonymous(chunk))
                 continue;
             if (mapped_with_newer_ == k_chunks_mapped_with_newer_max)
                 return {};

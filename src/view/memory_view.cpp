@@ -48,7 +48,8 @@ void memory_view::accept(const change_set& changes) {
         memory_.note_moved(moved.chunk);
     }
     committed_.renew(changes, base());
-    count_unmapped(changes);
+    for (const whole_chunk& fresh : changes.fresh)
+        memory_.note_committed(fresh.chunk);
     spiller_.accept();
     announced_.clear();
     written_.begin_round();
@@ -57,14 +58,10 @@ void memory_view::accept(const change_set& changes) {
 // What was written in other pages is still known, since no new round begins.
 void memory_view::accept_announced(const change_set& changes) {
     committed_.renew(changes, base());
-    count_unmapped(changes);
+    for (const whole_chunk& fresh : changes.fresh)
+        memory_.note_committed(fresh.chunk);
     announced_.clear();
     spiller_.forget_promises();
-}
-
-void memory_view::count_unmapped(const change_set& changes) {
-    memory_.note_unmapped(static_cast<std::uint64_t>(
-        std::ranges::count_if(changes.fresh, [&](const whole_chunk& each) { return !memory_.maps_home(each.chunk); })));
 }
 
 result<void> memory_view::rollback(const page_predicate& is_unused, const change_listener& lost) {

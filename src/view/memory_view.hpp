@@ -101,7 +101,6 @@ public:
 private:
     memory_view(store::heap_file& store, os::reservation place, std::unique_ptr<track::page_scanner> tracker,
                 const view_options& options);
-    void count_unmapped(const change::change_set& changes);
     result<void> restore(heap_range pages);
     result<void> restore_zeros(heap_range pages);
 
