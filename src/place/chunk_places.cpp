@@ -28,26 +28,26 @@ bool chunk_places::is_mapped_from_home(std::uint64_t chunk) const noexcept {
 
 void chunk_places::spill(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_CHECK(now == fresh || now == spilled || now == home || now == moving);
+    REM_ASSERT(now == fresh || now == spilled || now == home || now == moving);
     step(now, now == fresh || now == spilled ? spilled : moving);
 }
 
 void chunk_places::give_up(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_CHECK(now == spilled);
+    REM_ASSERT(now == spilled);
     step(now, fresh);
 }
 
 void chunk_places::commit_fresh(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_CHECK(now == fresh || now == spilled);
+    REM_ASSERT(now == fresh || now == spilled);
     step(now, now == fresh ? unmapped : home);
 }
 
 // The former home of one that has moved is where it is again, and has just what memory has; so is the next one of a moving one.
 void chunk_places::commit_moved(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_CHECK(now != spilled);
+    REM_ASSERT(now != spilled);
     if (now == fresh || now == unmapped)
         step(now, unmapped);
     else
@@ -56,7 +56,7 @@ void chunk_places::commit_moved(std::uint64_t chunk) {
 
 chunk_state chunk_places::map(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_CHECK(now != spilled);
+    REM_ASSERT(now != spilled);
     const chunk_state before = now;
     step(now, home);
     return before;
@@ -64,7 +64,7 @@ chunk_state chunk_places::map(std::uint64_t chunk) {
 
 void chunk_places::forget(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_CHECK(now != spilled && now != moving);
+    REM_ASSERT(now != spilled && now != moving);
     step(now, fresh);
 }
 

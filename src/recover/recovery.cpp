@@ -12,7 +12,7 @@ namespace {
 
 /// A page as its records say. Its bytes in the image are not verified: an interrupted fold may have left them half old,
 /// half new. Its last change says what they must become.
-result<std::uint32_t> make_page(store::image& image, const changed_page& page, std::span<std::byte> bytes) {
+result<std::uint32_t> make_page(store::image& image, const replayed_page& page, std::span<std::byte> bytes) {
     auto before = image.checksum_of(page.index);
     if (!before)
         return before.error();
@@ -36,7 +36,7 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
     REM_TRY(all.leave_out_what_has_no_place());
     // What was written of fresh chunks was durable before the record that names them (I2).
     REM_TRY(store.extend_to_image());
-    const auto make = [&](const changed_page& page, std::span<std::byte> bytes) {
+    const auto make = [&](const replayed_page& page, std::span<std::byte> bytes) {
         return make_page(store.image(), page, bytes);
     };
     // I1: every record is durable. I5: unconditionally.

@@ -7,7 +7,7 @@
 
 namespace remanence::recover {
 
-std::uint32_t changed_page::apply(std::span<std::byte> page, std::uint32_t before) const {
+std::uint32_t replayed_page::apply(std::span<std::byte> page, std::uint32_t before) const {
     std::uint32_t checksum = before;
     for (const page_reference& change : changes) {
         if (birth && change.version <= *birth)
@@ -114,7 +114,7 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
     for (const std::size_t place : pages) {
         const std::uint64_t index = pages_[place].index;
         const std::size_t number = pages_[place].changes;
-        const changed_page page{index, std::span(changes).subspan(ends[place] - number, number), birth_of(index)};
+        const replayed_page page{index, std::span(changes).subspan(ends[place] - number, number), birth_of(index)};
         ++done;
 
         const auto made = std::span(bytes).subspan(batch.size() * k_page_bytes, k_page_bytes);

@@ -34,7 +34,7 @@ struct page_reference {
 };
 
 /// All that the records change in one page, in the order of the commits.
-struct changed_page {
+struct replayed_page {
     std::uint64_t index;
     std::span<const page_reference> changes;
     std::optional<std::uint64_t> birth; // version of the record that placed its chunk
@@ -61,7 +61,7 @@ public:
     result<void> leave_out_what_has_no_place();
 
     /// Makes the bytes of a page, given as zeros, what its records say, and returns the checksum it is to have.
-    using page_maker = std::function<result<std::uint32_t>(const changed_page&, std::span<std::byte> bytes)>;
+    using page_maker = std::function<result<std::uint32_t>(const replayed_page&, std::span<std::byte> bytes)>;
     using page_sink = std::function<result<void>(std::span<const store::folded_page>)>;
     /// Hands all changed pages over, sorted, in batches: memory stays bounded and neighbouring pages go out in one write. Not
     /// those that were written whole with their chunk after their last change (R3).

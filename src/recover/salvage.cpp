@@ -52,7 +52,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
     if (auto long_enough = store.extend_to_image(); !long_enough)
         damaged(long_enough.why());
     // The page goes into the image as it is, with the checksum that it should have.
-    const auto make = [&](const changed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {
+    const auto make = [&](const replayed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {
         outcome.changes.push_back({page.index, page.changes.back().version});
         auto before = store.image().checksum_of(page.index);
         if (!before) {
