@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::uint64_t reserved_bytes() const { return view_.memory().reserved_bytes(); }
     [[nodiscard]] std::uint64_t chunk_bytes() const { return store_.chunk_bytes(); }
     [[nodiscard]] const std::string& path() const { return store_.path(); }
-    /// Where a thread of the program runs, this and the next need a section: memory may grow.
+    /// Bytes from the base that may be used. Not while another thread allocates: memory may grow.
     [[nodiscard]] std::uint64_t accessible_bytes() const { return view_.memory().accessible_bytes(); }
     [[nodiscard]] format::heap_header& header() const { return *reinterpret_cast<format::heap_header*>(base()); }
 
