@@ -19,15 +19,55 @@ namespace detail {
 /// The start of every heap, in its own memory (src/format). Allocators point at it, never at anything outside (I6).
 struct heap_header;
 
+// An allocator keeps its *owner*: the address of its heap's header, or null. Headers lie at multiples of 1 GiB, so the owner
+// has room for a note, which is 0 in an allocator that lies in its own heap. No other one is meant to be stored.
+//
+//   1        it lies in another heap, and is noted there: that heap must not be committed once it has memory.
+//   even     it lies in no heap. The state that its heap was in when it was made: a rollback or a close begins another one. Blocks
+//            that it had before may belong to others by then, so it frees none any more.
+
+inline constexpr std::uintptr_t k_owner_note_bits = (std::uintptr_t{1} << 30) - 1;
+inline constexpr std::uintptr_t k_lies_in_other_heap = 1;
+
+[[nodiscard]] inline std::uintptr_t note_of(const heap_header* owner) noexcept {
+    return reinterpret_cast<std::uintptr_t>(owner) & k_owner_note_bits;
+}
+[[nodiscard]] inline heap_header* header_of_owner(heap_header* owner) noexcept {
+    return reinterpret_cast<heap_header*>(reinterpret_cast<std::uintptr_t>(owner) & ~k_owner_note_bits);
+}
+/// Whether the heap that an allocator with this owner lies in, if it lies in one, must know of it.
+[[nodiscard]] inline bool is_strange(const heap_header* owner) noexcept {
+    return owner == nullptr || (note_of(owner) & k_lies_in_other_heap) != 0;
+}
+/// Whether both are in the same GiB, of which no two heaps have a part.
+[[nodiscard]] constexpr bool are_near(std::uintptr_t a, std::uintptr_t b) noexcept {
+    return (a ^ b) <= k_owner_note_bits;
+}
+
+// Places are numbers: g++ warns of pointers to what has not been constructed yet.
+
+/// The owner that an allocator at `place` keeps, if it is to have the heap of this one. Notes it if it is strange there.
+[[nodiscard]] heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept;
+/// The same of one that is made by default: its heap is default_heap().
+[[nodiscard]] heap_header* default_owner_at(std::uintptr_t place) noexcept;
+/// The same of a copy of the allocator at `from`.
+[[nodiscard]] inline heap_header* owner_of_copy(heap_header* owner, std::uintptr_t from,
+                                                std::uintptr_t place) noexcept {
+    const bool is_as_before =
+        are_near(from, place) || (note_of(owner) == 0 && are_near(reinterpret_cast<std::uintptr_t>(owner), place));
+    return is_as_before && !is_strange(owner) ? owner : owner_at(owner, place);
+}
+/// Of a strange one that is gone.
+void forget_allocator_at(const void* place) noexcept;
+/// Of different owners with the same header: whether the one may free what the other allocated.
+[[nodiscard]] bool share_memory(heap_header* owner, heap_header* other) noexcept;
+
 /// Memory from the heap. Throws std::bad_alloc, after which the heap is unchanged and usable.
-[[nodiscard]] void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment);
+[[nodiscard]] void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment);
 /// `block`, `bytes` and `alignment` as they were with allocate().
-void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept;
+void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept;
 /// The heap that default-made allocators of this thread belong to now; null: none.
 [[nodiscard]] heap_header* default_heap() noexcept;
-/// Of one that was made at this place, or asked for memory there: if the place lies in a heap, an object of the heap may have
-/// memory that belongs to none, which a commit of changes made outside write sections looks for.
-void note_allocator_of_no_heap(const void* place) noexcept;
 /// Throws errc::invalid_argument: containers of different heaps cannot exchange their memory.
 [[noreturn]] void refuse_to_swap_allocators();
 
@@ -47,6 +87,9 @@ private:
     std::uint64_t moment_; // of the thread, in which it began
     default_heap_scope* outer_;
 };
+
+template <class Alloc>
+class kept_allocator;
 
 } // namespace detail
 
@@ -72,17 +115,27 @@ public:
     using is_always_equal = std::false_type;
 
     /// Belongs to the heap of the innermost construction, write section or scope `in` of this thread, else to none.
-    allocator() noexcept : allocator(detail::default_heap()) {}
+    allocator() noexcept : owner_(detail::default_owner_at(reinterpret_cast<std::uintptr_t>(this))) {}
     /// Belongs to the heap with this header; null: to none. heap::get_allocator() is the usual way to one.
-    explicit allocator(detail::heap_header* heap) noexcept : heap_(heap) {
-        if (heap_ == nullptr)
-            detail::note_allocator_of_no_heap(this);
-    }
-    allocator(const allocator& other) noexcept : allocator(other.heap()) {}
+    explicit allocator(detail::heap_header* heap) noexcept
+        : owner_(detail::owner_of_copy(heap, reinterpret_cast<std::uintptr_t>(heap),
+                                       reinterpret_cast<std::uintptr_t>(this))) {}
+    allocator(const allocator& other) noexcept
+        : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
+                                       reinterpret_cast<std::uintptr_t>(this))) {}
     template <class U>
-    allocator(const allocator<U>& other) noexcept : allocator(other.heap()) {} // NOLINT(google-explicit-constructor)
-    allocator& operator=(const allocator&) noexcept = default;
-    ~allocator() = default;
+    allocator(const allocator<U>& other) noexcept // NOLINT(google-explicit-constructor)
+        : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
+                                       reinterpret_cast<std::uintptr_t>(this))) {}
+    allocator& operator=(const allocator& other) noexcept { // NOLINT(cert-oop54-cpp): nothing happens then
+        owner_ = detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
+                                       reinterpret_cast<std::uintptr_t>(this));
+        return *this;
+    }
+    ~allocator() {
+        if (detail::is_strange(owner_))
+            detail::forget_allocator_at(this);
+    }
 
     /// Throws std::bad_array_new_length when `count` objects exceed the address space, std::bad_alloc when there is no
     /// memory.
@@ -91,14 +144,16 @@ public:
         if (count > max_size())
             throw std::bad_array_new_length();
         const std::size_t bytes = count * sizeof(T);
-        if (heap_ != nullptr)
-            return static_cast<T*>(detail::allocate(heap_, bytes, alignof(T)));
-        detail::note_allocator_of_no_heap(this); // one that lay in the heap when it was opened
+        if (detail::is_strange(
+                owner_)) // it may have lain in the heap when that was opened, or committed without memory
+            (void)detail::owner_at(owner_, reinterpret_cast<std::uintptr_t>(this));
+        if (owner_ != nullptr)
+            return static_cast<T*>(detail::allocate(owner_, bytes, alignof(T)));
         return static_cast<T*>(detail::allocate_outside(bytes, alignof(T)));
     }
     void deallocate(T* block, std::size_t count) noexcept {
-        if (heap_ != nullptr) {
-            detail::deallocate(heap_, block, count * sizeof(T), alignof(T));
+        if (owner_ != nullptr) {
+            detail::deallocate(owner_, block, count * sizeof(T), alignof(T));
         } else {
             detail::deallocate_outside(block, count * sizeof(T), alignof(T));
         }
@@ -118,10 +173,10 @@ public:
               Args&&... args) noexcept(detail::is_nothrow_constructible_using_v<U, allocator<std::byte>, Args...>) {
         // One allocator type for all, so that there is one instance for each U.
         if constexpr (detail::may_make_allocators<U, allocator<std::byte>>()) {
-            const detail::default_heap_scope parts_belong_here(heap_);
-            detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+            const detail::default_heap_scope parts_belong_here(heap());
+            detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
         } else {
-            detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+            detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
         }
     }
 
@@ -131,11 +186,13 @@ public:
     [[nodiscard]] allocator select_on_container_copy_construction() const noexcept { return allocator(); }
 
     /// The header of the heap this allocates in; null when it uses operator new.
-    [[nodiscard]] detail::heap_header* heap() const noexcept { return heap_; }
+    [[nodiscard]] detail::heap_header* heap() const noexcept { return detail::header_of_owner(owner_); }
 
+    /// Whether each may free what the other allocated: both belong to the same heap, and neither to a state of it that a
+    /// rollback has ended (see `detail::owner_at`).
     template <class U>
-    [[nodiscard]] friend bool operator==(const allocator& a, const allocator<U>& b) noexcept {
-        return a.heap() == b.heap();
+    [[nodiscard]] bool operator==(const allocator<U>& other) const noexcept {
+        return owner_ == other.owner_ || (heap() == other.heap() && detail::share_memory(owner_, other.owner_));
     }
     /// Of equal ones only: there is nothing to do then. Throws errc::invalid_argument.
     friend void swap(allocator& a, allocator& b) { // NOLINT(performance-noexcept-swap)
@@ -144,7 +201,20 @@ public:
     }
 
 private:
-    detail::heap_header* heap_;
+    template <class U>
+    friend class allocator;
+    template <class Alloc>
+    friend class detail::kept_allocator;
+
+    struct as_kept_tag {};
+    /// With the very owner, for a moment.
+    allocator(as_kept_tag, detail::heap_header* owner) noexcept : owner_(owner) {}
+    template <class U>
+    [[nodiscard]] static allocator<U> as_kept(detail::heap_header* owner) noexcept {
+        return allocator<U>(typename allocator<U>::as_kept_tag(), owner);
+    }
+
+    detail::heap_header* owner_;
 };
 
 static_assert(sizeof(allocator<int>) == 8 && sizeof(void*) == 8, "stored in files: one 64-bit pointer");

@@ -49,6 +49,10 @@ static_assert(!has_order_v<rem::btree_multiset<without_order, by_address>>);
 static_assert(!has_order_v<rem::hash_map<int, int>> && !has_order_v<rem::hash_set<int>>);
 static_assert(std::equality_comparable<rem::btree_map<int, without_order>>);
 static_assert(std::equality_comparable<rem::hash_map<int, without_order>>);
+struct without_equality {};
+static_assert(!std::equality_comparable<rem::btree_map<int, without_equality>>);
+static_assert(!std::equality_comparable<rem::hash_map<int, without_equality>>);
+static_assert(!std::equality_comparable<rem::hash_map<int, std::pair<int, without_equality>>>);
 
 static_assert(std::totally_ordered<rem::btree_map<int, with_less>>);
 static_assert(std::three_way_comparable<rem::btree_set<with_less>, std::weak_ordering>);

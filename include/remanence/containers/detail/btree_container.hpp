@@ -424,7 +424,7 @@ public:
     }
 
     friend bool operator==(const btree_container& a, const btree_container& b)
-        requires std::equality_comparable<value_type>
+        requires(has_equality_v<value_type>)
     {
         return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
     }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 namespace remanence::detail {
 
@@ -31,6 +32,13 @@ struct three_way_by_less {
 /// Asked by the operators of containers, so that std::totally_ordered is false, and no error, for elements without an order.
 template <class T>
 concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
+
+/// Whether elements can be compared by ==. Of pairs libstdc++ says so in any case.
+template <class T>
+inline constexpr bool has_equality_v = std::equality_comparable<T>;
+template <class First, class Second>
+inline constexpr bool has_equality_v<std::pair<First, Second>> =
+    has_equality_v<std::remove_const_t<First>> && has_equality_v<Second>;
 
 /// What erase() and extract() take beside keys and iterators, where the comparator or the hash is transparent.
 template <class K, class Container>

@@ -409,7 +409,7 @@ public:
     }
 
     friend bool operator==(const hash_container& a, const hash_container& b)
-        requires std::equality_comparable<value_type>
+        requires(has_equality_v<value_type>)
     {
         return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const value_type& each) {
                    const const_iterator found = b.find(table::key_of(each));

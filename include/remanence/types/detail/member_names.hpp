@@ -52,13 +52,16 @@ consteval std::string_view last_identifier(std::string_view spelling) {
     return spelling.substr(begin, end - begin);
 }
 
+/// Chosen by a specialization: where g++ checks pointers (-fsanitize=undefined, -fno-delete-null-pointer-checks), it is no constant
+/// whether this address is null.
 template <const volatile void* Address>
-consteval std::string_view name_at() {
-    if constexpr (Address == nullptr)
-        return {};
-    else
-        return last_identifier(spelling_of<Address>());
-}
+struct name_at {
+    static consteval std::string_view get() { return last_identifier(spelling_of<Address>()); }
+};
+template <>
+struct name_at<nullptr> {
+    static consteval std::string_view get() { return {}; }
+};
 
 /// Names, one behind the other: only these, and not the compiler's spellings, become part of the program.
 template <std::size_t Count, std::size_t Bytes>
@@ -74,7 +77,7 @@ struct names_of_members<T, std::index_sequence<I...>> {
     static consteval auto pack() {
         // Local: g++ emits a variable of namespace scope, without optimisation, and the linker asks for the place.
         constexpr auto addresses = member_addresses<T>(place_of_members<T>.value);
-        constexpr std::string_view names[] = {name_at<addresses.at[I]>()...};
+        constexpr std::string_view names[] = {name_at<addresses.at[I]>::get()...};
         packed_names<sizeof...(I), (names[I].size() + ...)> packed;
         std::size_t bytes = 0;
         std::size_t count = 0;
