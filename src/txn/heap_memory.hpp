@@ -30,7 +30,12 @@ public:
     /// All must outlive it. begin() must follow.
     heap_memory(heap_locks& locks, store::heap_file& store, view::memory_view& view, spiller& spills,
                 const engine_options& options)
-        : locks_(locks), store_(store), view_(view), spiller_(spills), options_(options) {}
+        : locks_(locks),
+          store_(store),
+          view_(view),
+          spiller_(spills),
+          options_(options),
+          may_write_(!options.read_only) {}
     heap_memory(const heap_memory&) = delete;
     heap_memory& operator=(const heap_memory&) = delete;
 
@@ -106,7 +111,7 @@ private:
     const engine_options& options_;
     std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
     declared_section declared_;
-    bool may_write_ = true; // false: the allocator, too, would be caught
+    bool may_write_; // false: the allocator, too, would be caught
     std::atomic<bool> has_grown_ = false;
 };
 
