@@ -9,6 +9,7 @@
 #include "api/outdated_roots.hpp"
 #include "api/root_checks.hpp"
 #include "api/strange_allocators.hpp"
+#include "os/address_table.hpp"
 #include "os/cancellation.hpp"
 #include "os/memory.hpp"
 #include "txn/engine.hpp"
@@ -197,8 +198,7 @@ public:
 /// Finds open heaps by address: the one process-wide table besides the fault handler, since an allocator in the heap
 /// can only tell where it lies (I6).
 namespace registry {
-/// 1 MiB of zeros that costs memory only where heaps are.
-extern std::array<std::atomic<heap_impl*>, os::k_address_end / os::k_base_alignment> slots; // NOLINT
+extern os::address_table<heap_impl> heaps; // NOLINT: process-wide; heaps never share a GiB
 
 /// From now on a SIGBUS in a heap names it, and so does a SIGSEGV in one that is read-only or closed. Before add().
 void watch_faults();
@@ -206,9 +206,6 @@ void add(heap_impl& impl);
 /// The reservation has grown.
 void extend(heap_impl& impl);
 void remove(heap_impl& impl) noexcept;
-[[nodiscard]] inline std::size_t slot_of(const void* address) {
-    return reinterpret_cast<std::uint64_t>(address) / os::k_base_alignment; // heaps never share a GiB
-}
 /// Where a heap was mapped.
 struct closed_range {
     std::atomic<std::uint64_t> begin; // addresses
@@ -218,10 +215,7 @@ struct closed_range {
 /// Of the last heaps that were closed; null when none of these was there. For a handler of a signal.
 [[nodiscard]] const closed_range* closed_at(const void* address) noexcept;
 /// Null when there is none. O(1).
-[[nodiscard]] inline heap_impl* find(const void* address) noexcept {
-    const std::size_t slot = slot_of(address);
-    return slot < slots.size() ? slots[slot].load(std::memory_order_acquire) : nullptr;
-}
+[[nodiscard]] inline heap_impl* find(const void* address) noexcept { return heaps.find(address); }
 /// The path of the open heap whose addresses these are; empty when there is none. Safe while heaps open and close.
 [[nodiscard]] std::string path_at(const void* address);
 /// Whether this process has the file open as a heap. Walks the whole table: for error paths.

@@ -5,23 +5,17 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 namespace remanence::detail::registry {
 
-decltype(slots) slots{}; // NOLINT: see heap_impl.hpp
+constinit os::address_table<heap_impl> heaps;
 
 namespace {
 
 std::mutex changing;
 const os::held_across_fork<changing> k_changing_held;
-
-void fill(heap_impl& impl, heap_impl* value) {
-    std::size_t first = slot_of(impl.engine->memory().base());
-    std::size_t count = divide_up(impl.registered_bytes, os::k_base_alignment);
-    for (std::size_t i = first; i < first + count; ++i)
-        slots[i].store(value, std::memory_order_release);
-}
 
 constexpr std::size_t k_closed_remembered = 64;
 std::array<closed_range, k_closed_remembered> closed{}; // NOLINT: written with `changing` held
@@ -54,6 +48,8 @@ void watch_faults() {
     check(os::put_fault_handler_in_front(locate));
     os::explain_faults(report_fault);
     check(os::put_write_traps_in_front());
+    if (!heaps.make())
+        throw std::bad_alloc();
 }
 
 // The newest first: others may have been at the same addresses before.
@@ -71,19 +67,19 @@ const closed_range* closed_at(const void* address) noexcept {
 void add(heap_impl& impl) {
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->memory().reserved_bytes();
-    fill(impl, &impl);
+    heaps.set(impl.engine->memory().base(), impl.registered_bytes, &impl);
 }
 
 void extend(heap_impl& impl) {
     std::lock_guard guard(changing);
     impl.registered_bytes = impl.engine->memory().reserved_bytes();
-    fill(impl, &impl);
+    heaps.set(impl.engine->memory().base(), impl.registered_bytes, &impl);
 }
 
 void remove(heap_impl& impl) noexcept {
     std::lock_guard guard(changing);
     remember_closed(impl);
-    fill(impl, nullptr);
+    heaps.set(impl.engine->memory().base(), impl.registered_bytes, nullptr);
 }
 
 std::string path_at(const void* address) {
@@ -96,7 +92,7 @@ std::string path_at(const void* address) {
 
 bool holds(const std::filesystem::path& path) {
     std::lock_guard guard(changing); // no heap closes meanwhile
-    for (auto& slot : slots) {
+    for (const auto& slot : heaps.all()) {
         const heap_impl* impl = slot.load(std::memory_order_acquire);
         if (impl == nullptr)
             continue;

@@ -33,10 +33,8 @@ private:
     std::unique_ptr<failure> why_;
 };
 
-inline unexpected fail(errc code, std::string message, std::string path = {}, int os_error = 0,
-                       std::uint64_t offset = error::k_no_offset) {
-    return unexpected(failure{code, std::move(message), std::move(path), os_error, offset});
-}
+[[gnu::cold]] unexpected fail(errc code, std::string message, std::string path = {}, int os_error = 0,
+                              std::uint64_t offset = error::k_no_offset);
 
 /// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.
 constexpr bool is_damage(errc code) {

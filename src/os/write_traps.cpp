@@ -1,8 +1,7 @@
 #include "os/write_traps.hpp"
 
-#include "base/units.hpp"
+#include "os/address_table.hpp"
 #include "os/cancellation.hpp"
-#include "os/memory.hpp"
 #include "os/signal_chain.hpp"
 
 #include <array>
@@ -18,13 +17,7 @@ namespace remanence::os {
 
 namespace {
 
-// As the address registry: 1 MiB of zeros that costs memory only where heaps are.
-std::array<std::atomic<write_trap*>, k_address_end / k_base_alignment> traps{}; // NOLINT: one handler, one table
-
-write_trap* trap_of(const void* address) {
-    const std::uint64_t slot = reinterpret_cast<std::uint64_t>(address) / k_base_alignment;
-    return slot < traps.size() ? traps[slot].load(std::memory_order_acquire) : nullptr;
-}
+constinit address_table<write_trap> traps;
 
 std::atomic<fault_explainer> explainer{nullptr};
 
@@ -47,7 +40,7 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     const bool is_write = is_write_to_protected_page(*info, context);
     if (is_write) {
         const no_cancellation waiting; // or the program would be unwound from where it has no reason to expect it
-        write_trap* trap = trap_of(info->si_addr);
+        write_trap* trap = traps.find(info->si_addr);
         if (trap != nullptr && trap->on_write(static_cast<std::byte*>(info->si_addr))) {
             errno = code;
             return;
@@ -65,12 +58,14 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
 void explain_faults(fault_explainer explain) noexcept { explainer = explain; }
 
 void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap) noexcept {
-    const std::uint64_t first = reinterpret_cast<std::uint64_t>(base) / k_base_alignment;
-    for (std::uint64_t i = 0; i < divide_up(bytes, k_base_alignment); ++i)
-        traps[first + i].store(trap, std::memory_order_release);
+    traps.set(base, bytes, trap);
 }
 
 result<void> put_write_traps_in_front() {
+    if (!traps.make())
+        return fail(errc::io,
+                    "there is no memory for the table of write traps (1 MiB). Free some, and open the heap again.", {},
+                    ENOMEM);
     // Loads what say_backtrace() needs, which neither a handler may do nor who has a lock that fork() waits for.
     static std::atomic<bool> is_loaded = false;
     if (!is_loaded.load(std::memory_order_relaxed)) {

@@ -19,7 +19,7 @@ protected:
     ~write_trap() = default;
 };
 
-/// Who resolves writes to [base, base+bytes), in whole k_base_alignment: nobody if null.
+/// Who resolves writes to [base, base+bytes), in whole k_base_alignment: nobody if null. After put_write_traps_in_front().
 void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap) noexcept;
 
 /// Says on standard error what a fault that nobody resolves is about, if it is in memory of ours. Called in the handler, before the

@@ -1,0 +1,69 @@
+// Who has which GiB of the address space. Read in handlers of signals and at each allocation. May use: base.
+#pragma once
+
+#include "base/units.hpp"
+#include "os/memory.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace remanence::os {
+
+/// The 1 MiB of zeros that a table needs; null when there is no memory. They cost memory only where something is written, and
+/// live as long as the process.
+void* make_address_table(std::size_t bytes) noexcept;
+void unmake_address_table(void* table, std::size_t bytes) noexcept;
+
+/// Owners of ranges of whole k_base_alignment, in a table that is made when the first one is to come: a program that opens no heap
+/// has no memory of it. All members may be called at any time by several threads; find() is async-signal-safe.
+template <class Owner>
+class address_table {
+public:
+    using slot = std::atomic<Owner*>;
+
+    /// Before set(). False: there is no memory.
+    [[nodiscard]] bool make() noexcept {
+        if (slots_.load(std::memory_order_acquire) != nullptr)
+            return true;
+        auto* const made = static_cast<slot*>(make_address_table(k_slots * sizeof(slot)));
+        slot* none = nullptr;
+        if (made != nullptr && !slots_.compare_exchange_strong(none, made, std::memory_order_acq_rel))
+            unmake_address_table(made, k_slots * sizeof(slot)); // another thread was faster
+        return made != nullptr;
+    }
+    /// Nobody has them, if `owner` is null.
+    void set(const std::byte* base, std::uint64_t bytes, Owner* owner) noexcept {
+        slot* const slots = slots_.load(std::memory_order_acquire);
+        if (slots == nullptr) // then nobody has anything
+            return;
+        const std::size_t first = slot_of(base);
+        for (std::size_t i = 0; i < divide_up(bytes, k_base_alignment); ++i)
+            slots[first + i].store(owner, std::memory_order_release);
+    }
+    /// Null when nobody has the address.
+    [[nodiscard]] Owner* find(const void* address) const noexcept {
+        const slot* const slots = slots_.load(std::memory_order_acquire);
+        const std::size_t at = slot_of(address);
+        return slots != nullptr && at < k_slots ? slots[at].load(std::memory_order_acquire) : nullptr;
+    }
+    /// By address.
+    [[nodiscard]] std::span<const slot> all() const noexcept {
+        const slot* const slots = slots_.load(std::memory_order_acquire);
+        return {slots, slots != nullptr ? k_slots : 0};
+    }
+
+private:
+    static constexpr std::size_t k_slots = k_address_end / k_base_alignment;
+    static_assert(sizeof(slot) == sizeof(void*) && slot::is_always_lock_free); // zeros are null pointers
+
+    static std::size_t slot_of(const void* address) noexcept {
+        return reinterpret_cast<std::uint64_t>(address) / k_base_alignment;
+    }
+
+    std::atomic<slot*> slots_{nullptr};
+};
+
+} // namespace remanence::os
