@@ -4,13 +4,28 @@ include_guard()
 # One layer of the library, from the *.cpp of its folder. It may include what lies in its own folder and in those named, and nothing
 # else of src/: tests/layering reads this call.
 #   remanence_add_layer(log USES base format os store)
+# SMALL names sources (patterns) that no commit, allocation or trap runs: they are compiled for size. Most of what the library
+# would take in a program were their error texts.
 function(remanence_add_layer name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" USES)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;SMALL")
     set(target remanence_${name})
     file(GLOB sources CONFIGURE_DEPENDS *.cpp)
     if(sources)
         add_library(${target} OBJECT ${sources})
         target_link_libraries(${target} PRIVATE remanence_build_options)
+        # docs/decisions/footprint.md. Bytes are hashed and counted in these two, where -O3 makes the difference.
+        target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+        if(NOT name MATCHES "^(base|alloc)$")
+            target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+        endif()
+        foreach(pattern IN LISTS arg_SMALL)
+            file(GLOB small CONFIGURE_DEPENDS ${pattern})
+            if(NOT small)
+                message(WARNING "The layer ${name} has no ${pattern}")
+            elseif(CMAKE_BUILD_TYPE STREQUAL "Release") # which the precompiled header is not compiled for
+                set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Os SKIP_PRECOMPILE_HEADERS ON)
+            endif()
+        endforeach()
         if(REMANENCE_FUZZ) # counters that lead the fuzzer; hooks in comparisons would double the time, and the targets'
                            # mutators know the numbers that matter
             target_compile_options(${target} PRIVATE -fsanitize-coverage=inline-8bit-counters,pc-table,indirect-calls)

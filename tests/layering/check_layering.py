@@ -38,7 +38,7 @@ OPT_IN = {"remanence/boost.hpp": "boost/"}
 # C headers without a better C++ form, which the C API needs.
 C_API_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
 
-ADD_LAYER = re.compile(r"remanence_add_layer\((\w+)(?:\s+USES\s+([\w\s]*))?\)")
+ADD_LAYER = re.compile(r"remanence_add_layer\((\w+)(?:\s+USES\s+([\w\s]*?))?(?:\s+SMALL\s[^)]*)?\)")
 IN_ORDER = re.compile(r"set\(REMANENCE_LAYERS ([\w\s]+)\)")
 SYSTEM_LAYERS = {"os", "track"}
 
