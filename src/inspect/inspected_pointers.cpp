@@ -44,7 +44,7 @@ struct suspect {
     std::uint64_t at;
     std::uint64_t value;
     const char* where;
-    byte_range block;
+    heap_range block;
     const surveyed_root* root = nullptr;
 };
 

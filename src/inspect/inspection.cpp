@@ -54,7 +54,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->file_bytes_ = *size;
     opened->super_ = opened->store_->super();
     opened->live_ = lock == store::heap_file::locking::no;
-    opened->other_superblock_damage_ = opened->store_->other_superblock_damage();
+    opened->other_superblock_damage_ = opened->store_->supers().other_damage();
     const std::string log_path = store::log_path(path);
     auto present = opened->files_.exists(log_path);
     if (!present)
@@ -82,7 +82,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
         }
     }
     if (opened->live_) {
-        if (auto taken = opened->store_->take_over_structure(); !taken) {
+        if (auto taken = opened->store_->writer().take_over_structure(); !taken) {
             if (!is_damage(taken.why().code))
                 return taken.error();
             note(taken.why());
@@ -98,11 +98,11 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->births_ = std::move(recovered->births);
     if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
         const format::superblock& super = opened->store_->super();
-        REM_TRY(opened->store_->publish(super.checkpoint_version, super.chain, opened->store_->session(), true,
-                                        format::k_log_header_bytes));
+        REM_TRY(opened->store_->writer().publish(
+            {super.checkpoint_version, super.chain, opened->store_->session(), true, format::k_log_header_bytes}));
     }
-    REM_TRY(opened->make_memory(opened->store_->image_bytes()));
-    opened->read_.resize(static_cast<std::size_t>(opened->store_->image_bytes() / k_page_bytes));
+    REM_TRY(opened->make_memory(opened->store_->image().bytes()));
+    opened->read_.resize(static_cast<std::size_t>(opened->store_->image().bytes() / k_page_bytes));
     return opened;
 }
 
@@ -133,7 +133,7 @@ result<void> inspection::expect_unchanged(os::file_system& files) {
 
 std::uint64_t inspection::last_change_of(std::uint64_t page) const {
     const auto found = std::ranges::lower_bound(changes_, page, {}, &recover::last_change::page);
-    const auto birth = births_.find(page / store_->chunk_pages());
+    const auto birth = births_.find(page / store_->image().chunk_pages());
     return std::max(found != changes_.end() && found->page == page ? found->version : 0,
                     birth != births_.end() ? birth->second : 0);
 }
@@ -187,23 +187,23 @@ result<std::byte*> inspection::at(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 result<void> inspection::fetch(std::uint64_t page) {
-    auto checksum = store_->checksum_of(page);
+    auto checksum = store_->image().checksum_of(page);
     if (!checksum)
         return checksum.error();
     if (*checksum == 0) // its memory is zeros as it is
         return {};
-    return store_->read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes});
+    return store_->image().read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes});
 }
 
-result<void> inspection::read(byte_range range,
+result<void> inspection::read(heap_range range,
                               const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
-    const std::uint64_t image_end = std::min(range.end(), store_->image_bytes()); // behind it are zeros
+    const std::uint64_t image_end = std::min(range.end(), store_->image().bytes()); // behind it are zeros
     for (std::uint64_t at = range.offset; at < image_end;) {
         const std::uint64_t first = align_down(at, k_page_bytes);
         const std::uint64_t count = std::min(divide_up(image_end - first, k_page_bytes), k_read_bytes / k_page_bytes);
         piece_.resize(static_cast<std::size_t>(k_read_bytes));
         const auto pages = std::span(piece_).first(static_cast<std::size_t>(count * k_page_bytes));
-        if (auto done = store_->read_pages(first / k_page_bytes, pages); !done) {
+        if (auto done = store_->image().read_pages(first / k_page_bytes, pages); !done) {
             if (is_damage(done.why().code))
                 misfits_.add(done.why());
             return done.error();
@@ -216,7 +216,7 @@ result<void> inspection::read(byte_range range,
 }
 
 result<const format::heap_header*> inspection::header() {
-    if (store_->image_bytes() == 0)
+    if (store_->image().bytes() == 0)
         return nullptr;
     auto bytes = at(0, sizeof(format::heap_header));
     if (!bytes)
@@ -224,7 +224,7 @@ result<const format::heap_header*> inspection::header() {
     const auto* h = reinterpret_cast<const format::heap_header*>(*bytes);
     const bool may_have_schema = (super_.features_ro_compat & format::k_feature_schema) != 0;
     if (h->magic == format::k_header_magic && h->version == format::k_header_version &&
-        format::has_sound_schema(*h, may_have_schema, store_->image_bytes()))
+        format::has_sound_schema(*h, may_have_schema, store_->image().bytes()))
         return h;
     return fail(errc::corrupt,
                 "the heap header in " + path() + " at byte " + std::to_string(file_offset(0)) +
@@ -233,16 +233,16 @@ result<const format::heap_header*> inspection::header() {
 }
 
 std::uint64_t inspection::file_offset(std::uint64_t heap_offset) const {
-    return heap_offset < store_->region_bytes() ? store_->home_of(heap_offset) : error::k_no_offset;
+    return heap_offset < store_->where().region_bytes() ? store_->image().home_of(heap_offset) : error::k_no_offset;
 }
 
-std::optional<byte_range> inspection::block_of(std::uint64_t offset) const {
+std::optional<heap_range> inspection::block_of(std::uint64_t offset) const {
     if (!allocator_ || !contains(offset, 1))
         return {};
     auto found = allocator_->block_of(place_->base() + offset);
     if (!found)
         return {};
-    return byte_range{static_cast<std::uint64_t>(static_cast<std::byte*>(found->start) - place_->base()), found->bytes};
+    return heap_range{static_cast<std::uint64_t>(static_cast<std::byte*>(found->start) - place_->base()), found->bytes};
 }
 
 result<inspected_parts> inspection::check_all(const inspection_progress& progress) {
@@ -268,7 +268,7 @@ result<inspected_parts> inspection::check_structure() {
 }
 
 result<void> inspection::try_to_check_allocator(inspected_parts& parts) {
-    if (store_->image_bytes() == 0) {
+    if (store_->image().bytes() == 0) {
         parts.allocator = true; // nothing was committed, so there is none
         return {};
     }
@@ -284,7 +284,7 @@ result<void> inspection::try_to_check_allocator(inspected_parts& parts) {
 
 result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
     std::optional<alloc::occupancy> found;
-    if (store_->image_bytes() == 0)
+    if (store_->image().bytes() == 0)
         return std::optional(alloc::occupancy{}); // nothing was committed
     inspected_parts parts;
     if (auto read = check_allocator(parts); !read) {
@@ -319,7 +319,7 @@ result<void> inspection::check_allocator(inspected_parts& parts) {
         return why;
     }
     auto extend = [this](std::uint64_t end) -> result<std::uint64_t> {
-        REM_TRY(make_memory(align_up(end, store_->chunk_bytes())));
+        REM_TRY(make_memory(align_up(end, store_->image().chunk_bytes())));
         return accessible_;
     };
     auto& state = reinterpret_cast<format::heap_header*>(place_->base())->allocator;

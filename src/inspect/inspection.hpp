@@ -97,9 +97,9 @@ public:
     result<const format::heap_header*> header();
     /// Hands over a range of the heap in pieces, each with its heap offset; keeps none of it in memory. errc::corrupt,
     /// with the place in the file, at the first page that is damaged.
-    result<void> read(byte_range range, const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
+    result<void> read(heap_range range, const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
     /// The block that a heap offset lies in. Only after check_all(), and if that could check the allocator.
-    [[nodiscard]] std::optional<byte_range> block_of(std::uint64_t offset) const;
+    [[nodiscard]] std::optional<heap_range> block_of(std::uint64_t offset) const;
 
     /// Reads all pages, checksum tables and structures of the allocator, and compares; adds to problems(). O(heap).
     result<inspected_parts> check_all(const inspection_progress& progress);

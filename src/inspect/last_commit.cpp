@@ -1,6 +1,7 @@
 #include "inspect/last_commit.hpp"
 
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "format/superblock.hpp"
 #include "store/heap_verification.hpp"
 
@@ -22,24 +23,24 @@ constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
 std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
     if (which.path != heap.path() || which.code == errc::truncated)
         return {};
-    const auto offset = heap.store().heap_offset_at(which.offset); // none if there is no offset
+    const auto offset = heap.store().homes().heap_offset_at(which.offset); // none if there is no offset
     return offset ? std::optional(*offset / k_page_bytes) : std::nullopt;
 }
 
 /// What did not fit in one look, taken apart.
 struct suspects {
-    std::vector<byte_range> pages; // of the heap; offset and length in pages
+    std::vector<page_range> pages;
     std::vector<problem> others;
     [[nodiscard]] bool empty() const { return pages.empty() && others.empty(); }
     [[nodiscard]] std::uint64_t page_count() const {
         std::uint64_t count = 0;
-        for (const byte_range& each : pages)
-            count += each.bytes;
+        for (const page_range& each : pages)
+            count += each.count;
         return count;
     }
     void add_page(std::uint64_t page) {
         if (!pages.empty() && pages.back().end() == page)
-            ++pages.back().bytes;
+            ++pages.back().count;
         else
             pages.push_back({page, 1});
     }
@@ -59,11 +60,12 @@ suspects suspects_of(inspection& heap) {
 bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
     if (now.last_change_of(page) > before.version())
         return false; // a checkpoint may have written what `before` did not know of
-    const auto was = before.store().checksum_of(page);
-    const auto is = now.store().checksum_of(page);
+    const auto was = before.store().image().checksum_of(page);
+    const auto is = now.store().image().checksum_of(page);
     if (!was || !is || *was != *is)
         return false;
-    const auto filled = *is != 0 ? result<bool>(true) : now.store().has_contents(page / now.store().chunk_pages());
+    const auto filled =
+        *is != 0 ? result<bool>(true) : now.store().image().has_contents(page / now.store().image().chunk_pages());
     return filled && *filled;
 }
 
@@ -80,8 +82,8 @@ suspects proven(inspection& before, inspection& now, const suspects& all) {
     suspects found;
     if (now.super().checksum != before.super().checksum)
         return found;
-    for (const byte_range& each : all.pages) {
-        for (std::uint64_t page = each.offset; page < each.end(); ++page) {
+    for (const page_range& each : all.pages) {
+        for (std::uint64_t page = each.first; page < each.end(); ++page) {
             if (page_is_proven(before, now, page))
                 found.add_page(page);
         }
@@ -95,17 +97,17 @@ suspects proven(inspection& before, inspection& now, const suspects& all) {
 
 std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     std::vector<problem> found = all.others;
-    const std::uint64_t chunk_pages = heap.store().chunk_pages(); // a chunk lies in one piece
-    for (byte_range rest : all.pages) {
-        while (rest.bytes != 0) {
-            const std::uint64_t home = heap.store().home_of(rest.offset * k_page_bytes);
-            std::uint64_t count = std::min(rest.bytes, chunk_pages - rest.offset % chunk_pages);
-            while (count < rest.bytes &&
-                   heap.store().home_of((rest.offset + count) * k_page_bytes) == home + count * k_page_bytes)
-                count += std::min(rest.bytes - count, chunk_pages);
-            found.push_back({{errc::corrupt, store::pages_name(rest.offset, count) + ": damaged", heap.path(), 0, home},
+    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // a chunk lies in one piece
+    for (page_range rest : all.pages) {
+        while (rest.count != 0) {
+            const std::uint64_t home = heap.store().image().home_of(rest.first * k_page_bytes);
+            std::uint64_t count = std::min(rest.count, chunk_pages - rest.first % chunk_pages);
+            while (count < rest.count &&
+                   heap.store().image().home_of((rest.first + count) * k_page_bytes) == home + count * k_page_bytes)
+                count += std::min(rest.count - count, chunk_pages);
+            found.push_back({{errc::corrupt, store::pages_name(rest.first, count) + ": damaged", heap.path(), 0, home},
                              count * k_page_bytes});
-            rest = {rest.offset + count, rest.bytes - count};
+            rest = {rest.first + count, rest.count - count};
         }
     }
     return found;
@@ -116,10 +118,10 @@ suspects looked_at_again(inspection& now, const suspects& before) {
     suspects found;
     std::vector<std::byte> bytes(static_cast<std::size_t>(k_page_bytes));
     std::uint64_t left = k_pages_looked_at;
-    for (const byte_range& each : before.pages) {
-        for (std::uint64_t page = each.offset; page < each.end() && left > 0; ++page, --left) {
-            const bool is_there = (page + 1) * k_page_bytes <= now.store().image_bytes();
-            if (auto read = is_there ? now.store().read_pages(page, bytes) : result<void>(); !read)
+    for (const page_range& each : before.pages) {
+        for (std::uint64_t page = each.first; page < each.end() && left > 0; ++page, --left) {
+            const bool is_there = (page + 1) * k_page_bytes <= now.store().image().bytes();
+            if (auto read = is_there ? now.store().image().read_pages(page, bytes) : result<void>(); !read)
                 found.add_page(page);
         }
     }

@@ -28,7 +28,7 @@ bool block_set::contains(std::uint64_t offset) const {
 result<std::optional<std::uint64_t>> root_walk::run(std::uint64_t object) {
     reach(object);
     while (!pending_.empty()) {
-        const byte_range block = pending_.back();
+        const heap_range block = pending_.back();
         pending_.pop_back();
         auto done = heap_.read(block, [&](std::uint64_t at, std::span<const std::byte> bytes) {
             // Pieces begin where blocks and pages do, so words are aligned in them.

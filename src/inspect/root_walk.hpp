@@ -52,7 +52,7 @@ private:
     links followed_;
     std::uint64_t base_;
     block_set seen_;
-    std::vector<byte_range> pending_;
+    std::vector<heap_range> pending_;
 };
 
 } // namespace remanence::inspect

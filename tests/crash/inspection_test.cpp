@@ -1,7 +1,7 @@
 // In each state that a power loss leaves, what an inspection tells of the heap, without touching it, is what the next
 // open then finds.
-#include "options.hpp"
 #include "inspect/inspection.hpp"
+#include "options.hpp"
 #include "workloads.hpp"
 
 #include "base/checksum.hpp"
@@ -25,7 +25,7 @@ struct counts {
 
 std::uint64_t checksum_of(inspect::inspection& heap) {
     std::uint64_t sum = 0;
-    auto read = heap.read({0, heap.store().image_bytes()},
+    auto read = heap.read({0, heap.store().image().bytes()},
                           [&](std::uint64_t, std::span<const std::byte> bytes) { sum = checksum64(bytes, sum); });
     EXPECT_TRUE(read) << read.why().message;
     return sum;
@@ -59,7 +59,7 @@ open_function inspected(open_function open, counts& count) {
                 (*heap)->problems().front().message.find("the other one rules") != std::string::npos;
             EXPECT_TRUE((*heap)->problems().empty() || torn_before_the_log) << (*heap)->problems().front().message;
             version = (*heap)->version();
-            bytes = (*heap)->store().image_bytes();
+            bytes = (*heap)->store().image().bytes();
             sum = checksum_of(**heap);
             ++count.inspected;
             count.to_be_recovered += ((*heap)->super().flags & format::k_flag_clean) == 0 ? 1U : 0U;

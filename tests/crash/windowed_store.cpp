@@ -53,8 +53,8 @@ public:
             return recovered.error();
         version_ = store_->super().checkpoint_version;
         chain_ = store_->super().chain;
-        if (store_->image_bytes() != 0)
-            REM_TRY(store_->read_pages(0, committed_));
+        if (store_->image().bytes() != 0)
+            REM_TRY(store_->image().read_pages(0, committed_));
         restore();
         if (version_ == 0) {
             *used() = sizeof(std::uint64_t);
@@ -110,9 +110,9 @@ private:
     void restore() { std::copy(committed_.begin(), committed_.end(), memory_); }
 
     result<void> begin_session() {
-        REM_TRY(store_->confirm());
-        REM_TRY(store_->discard_unstored());
-        REM_TRY(store_->add_regions(k_memory_bytes));
+        REM_TRY(store_->supers().confirm());
+        REM_TRY(store_->unused().discard_unstored());
+        REM_TRY(store_->room().add_regions(k_memory_bytes));
         if (version_ == 0)
             REM_TRY(files_.sync_directory("test: sync directory before first log", path_));
         const auto& super = store_->super();
@@ -122,7 +122,7 @@ private:
         auto log = log::redo_log::create(files_, path_, super.uuid, *session, super.sequence + 1, 0600, version_);
         if (!log)
             return log.error();
-        REM_TRY(store_->publish(version_, chain_, *session, false, format::k_log_header_bytes));
+        REM_TRY(store_->writer().publish({version_, chain_, *session, false, format::k_log_header_bytes}));
         log_ = std::move(*log);
         return {};
     }
@@ -130,7 +130,7 @@ private:
     result<void> submit() {
         log::record_builder record;
         std::vector<std::vector<std::uint32_t>> fresh;
-        std::uint64_t image_bytes = store_->image_bytes();
+        std::uint64_t image_bytes = store_->image().bytes();
         if (image_bytes == 0) {
             REM_TRY(begin_session());
             REM_TRY(place_all(record, fresh));
@@ -149,7 +149,7 @@ private:
         ++version_;
         chain_ = record.checksum();
         for (std::size_t chunk = 0; chunk < fresh.size(); ++chunk)
-            store_->accept_fresh(chunk, std::move(fresh[chunk]), version_);
+            store_->whole_chunks().accept_fresh(chunk, std::move(fresh[chunk]), version_);
         std::copy_n(memory_, k_memory_bytes, committed_.begin());
         return {};
     }
@@ -157,13 +157,15 @@ private:
     result<void> place_all(log::record_builder& record, std::vector<std::vector<std::uint32_t>>& fresh) {
         for (std::uint64_t chunk = 0; chunk < k_memory_bytes / k_chunk_bytes; ++chunk) {
             auto& sums = fresh.emplace_back();
-            for (std::uint64_t page = chunk * store_->chunk_pages(); page < (chunk + 1) * store_->chunk_pages(); ++page)
+            for (std::uint64_t page = chunk * store_->image().chunk_pages();
+                 page < (chunk + 1) * store_->image().chunk_pages(); ++page)
                 sums.push_back(page_checksum({memory_ + page * k_page_bytes, k_page_bytes}));
-            REM_TRY(store_->write_fresh(chunk * store_->chunk_pages(),
-                                        {memory_ + chunk * k_chunk_bytes, static_cast<std::size_t>(k_chunk_bytes)}));
+            REM_TRY(store_->whole_chunks().write_fresh(
+                chunk * store_->image().chunk_pages(),
+                {memory_ + chunk * k_chunk_bytes, static_cast<std::size_t>(k_chunk_bytes)}));
             record.add_chunk(chunk, false, sums);
         }
-        return store_->sync_fresh();
+        return store_->whole_chunks().sync();
     }
 
     void add_changes(log::record_builder& record) {
@@ -208,7 +210,7 @@ private:
             const std::uint64_t page = begun_->pages.extract(begun_->pages.begin()).value();
             const std::byte* const bytes = begun_->memory.data() + page * k_page_bytes;
             const remanence::store::folded_page folded{page, bytes, page_checksum({bytes, k_page_bytes})};
-            REM_TRY(store_->fold({&folded, 1}));
+            REM_TRY(store_->writer().fold({&folded, 1}));
         }
         return {};
     }
@@ -216,7 +218,7 @@ private:
     result<void> end_checkpoint() {
         REM_TRY(fold(begun_->pages.size()));
         const std::uint64_t log_begin = mistakes_.names_logs_beginning ? format::k_log_header_bytes : begun_->mark;
-        REM_TRY(store_->publish(begun_->version, begun_->chain, store_->session(), false, log_begin));
+        REM_TRY(store_->writer().publish({begun_->version, begun_->chain, store_->session(), false, log_begin}));
         log_->release(begun_->mark);
         begun_.reset();
         return {};
@@ -228,7 +230,7 @@ private:
             changed_.merge(begun_->pages);
         begun_ = begun_checkpoint{version_, chain_, 0, committed_, std::exchange(changed_, {})};
         REM_TRY(fold(begun_->pages.size()));
-        REM_TRY(store_->publish(version_, chain_, store_->session(), clean, format::k_log_header_bytes));
+        REM_TRY(store_->writer().publish({version_, chain_, store_->session(), clean, format::k_log_header_bytes}));
         log_->restart();
         begun_.reset();
         return {};

@@ -234,7 +234,7 @@ what_was_seen look_at(os::file_system& disk, const char* path, std::vector<std::
     seen.is_only_a_superblock =
         heap.problems().size() == 1 && heap.problems()[0].offset < 2 * format::k_superblock_bytes;
     seen.version = heap.version();
-    const std::uint64_t bytes = heap.store().image_bytes();
+    const std::uint64_t bytes = heap.store().image().bytes();
     if ((seen.is_sound || seen.is_only_a_superblock) && bytes <= k_compared_bytes_max) {
         std::vector<std::byte> memory;
         auto read = heap.read({0, bytes}, [&](std::uint64_t, std::span<const std::byte> piece) {
