@@ -46,7 +46,7 @@ result<bool> change_collector::holds_changes(const page_predicate& is_unused) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     if (!spilled_.is_empty())
         return true;
-    for (const heap_range& range : split_at_chunks(written_.ranges(), store_.chunk_bytes())) {
+    for (const heap_range& range : split_at_chunks(written_.ranges(), image_.chunk_bytes())) {
         auto changes = changes_in({range}, is_unused, kept_bytes::usable);
         if (!changes)
             return changes.error();
@@ -70,7 +70,7 @@ result<change_set> change_collector::collect_unannounced(const page_predicate& i
 void change_collector::make_checksums(change_set& changes) const noexcept {
     for (auto* const chunks : {&changes.fresh, &changes.moved}) {
         for (whole_chunk& each : *chunks) {
-            const std::byte* page = memory_.base() + each.chunk * store_.chunk_bytes();
+            const std::byte* page = memory_.base() + each.chunk * image_.chunk_bytes();
             for (std::uint32_t& checksum : each.checksums) {
                 const std::span bytes(std::exchange(page, page + k_page_bytes), static_cast<std::size_t>(k_page_bytes));
                 if (checksum == whole_chunk::k_to_be_made)
@@ -86,7 +86,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
     if (!used)
         return used.error();
     change_set changes;
-    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::uint64_t chunk_bytes = image_.chunk_bytes();
     if (move.is_allowed)
         REM_TRY(mover_.find(*used, move.held_back_max, changes));
     if (changes.held_back_bytes > move.held_back_max)
@@ -94,7 +94,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
     const std::size_t moved = changes.moved.size();
     std::uint64_t stored_bytes = 0;
     for (const heap_range& range : *used)
-        stored_bytes += store_.is_stored(range.offset / chunk_bytes) ? range.bytes : 0;
+        stored_bytes += image_.is_stored(range.offset / chunk_bytes) ? range.bytes : 0;
     committed_.expect_twins(stored_bytes / k_page_bytes);
     std::vector<heap_range> fresh_pages;
     for (const heap_range& range : *used) {
@@ -103,7 +103,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
             continue;
         if (spilled_.contains(chunk)) {
             add_spilled_before(range, changes);
-        } else if (store_.is_stored(chunk)) {
+        } else if (image_.is_stored(chunk)) {
             REM_TRY(comparer_.compare(range, kept, changes));
         } else {
             for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
@@ -128,8 +128,8 @@ result<std::vector<heap_range>> change_collector::set_unused_aside(const std::ve
     std::vector<heap_range> used;
     std::uint64_t last = ~std::uint64_t{0};
     bool is_given_back = false;
-    for (const heap_range& range : split_at_chunks(ranges, store_.chunk_bytes())) {
-        const std::uint64_t chunk = range.offset / store_.chunk_bytes();
+    for (const heap_range& range : split_at_chunks(ranges, image_.chunk_bytes())) {
+        const std::uint64_t chunk = range.offset / image_.chunk_bytes();
         if (chunk != last) {
             auto given_back = give_back(chunk, is_unused);
             if (!given_back)
@@ -146,20 +146,20 @@ result<std::vector<heap_range>> change_collector::set_unused_aside(const std::ve
 // An unused chunk without twins becomes what the image has, by giving its memory back to the kernel. That is right even
 // if no commit follows: nobody reads it now, and rollback would make it the same.
 result<bool> change_collector::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
-    const std::uint64_t pages = store_.chunk_pages();
+    const std::uint64_t pages = image_.chunk_pages();
     for (std::uint64_t page = chunk * pages; page < (chunk + 1) * pages; ++page) {
         if (!is_unused(page) || committed_.is_newer_than_image(page))
             return false;
     }
     const heap_range all = memory_.range_of(chunk);
-    if (store_.is_stored(chunk) && !memory_.maps_home(chunk)) {
+    if (image_.is_stored(chunk) && !memory_.maps_home(chunk)) {
         if (!memory_.may_scatter())
             return false;
         memory_.note_scattered();
         REM_TRY(memory_.map_homes(all));
         return true;
     }
-    if (!store_.is_stored(chunk))
+    if (!image_.is_stored(chunk))
         return memory_.make_zeros(chunk);
     REM_TRY(os::drop_pages(memory_.base() + all.offset, std::min(all.end(), memory_.accessible_bytes()) - all.offset));
     return true;
@@ -167,12 +167,12 @@ result<bool> change_collector::give_back(std::uint64_t chunk, const page_predica
 
 // Pages of a chunk that was spilled and written again.
 void change_collector::add_spilled_before(heap_range pages, change_set& changes) const {
-    const std::uint64_t chunk = pages.offset / store_.chunk_bytes();
+    const std::uint64_t chunk = pages.offset / image_.chunk_bytes();
     const spilled_chunks::checksums& at_home = *spilled_.find(chunk);
-    const bool is_stored = store_.is_stored(chunk);
+    const bool is_stored = image_.is_stored(chunk);
     std::vector<whole_chunk>& whole = is_stored ? changes.moved : changes.fresh;
     for (std::uint64_t at = pages.offset; at < pages.end(); at += k_page_bytes) {
-        const auto page = static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes);
+        const auto page = static_cast<std::size_t>(at % image_.chunk_bytes() / k_page_bytes);
         const std::span<const std::byte> bytes(memory_.base() + at, k_page_bytes);
         const bool is_zeros = is_all_zeros(bytes);
         if (is_zeros && at_home[page] == 0)
@@ -193,8 +193,8 @@ result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, f
         bytes += range.bytes;
     const bool in_log = where == fresh_contents::in_log_if_few && bytes <= k_fresh_bytes_in_log;
     const std::size_t spilled = changes.fresh.size();
-    for (const heap_range& range : split_at_chunks(pages, store_.chunk_bytes())) {
-        const std::uint64_t chunk = range.offset / store_.chunk_bytes();
+    for (const heap_range& range : split_at_chunks(pages, image_.chunk_bytes())) {
+        const std::uint64_t chunk = range.offset / image_.chunk_bytes();
         if (changes.fresh.size() == spilled || changes.fresh.back().chunk != chunk)
             changes.fresh.push_back(spilled_.as_at_home(chunk));
         if (in_log) { // zeros are what is committed
@@ -202,7 +202,7 @@ result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, f
             continue;
         }
         for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)
-            changes.fresh.back().checksums[static_cast<std::size_t>(at % store_.chunk_bytes() / k_page_bytes)] =
+            changes.fresh.back().checksums[static_cast<std::size_t>(at % image_.chunk_bytes() / k_page_bytes)] =
                 whole_chunk::k_to_be_made;
     }
     if (in_log)

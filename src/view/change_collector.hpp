@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "change/announced_pages.hpp"
 #include "change/change_set.hpp"
-#include "store/heap_file.hpp"
+#include "store/image.hpp"
 #include "view/chunk_mover.hpp"
 #include "view/chunk_spiller.hpp"
 #include "view/committed_content.hpp"
@@ -28,10 +28,10 @@ namespace remanence::view {
 
 class change_collector {
 public:
-    change_collector(store::heap_file& store, mapped_memory& memory, written_pages& written,
-                     committed_content& committed, spilled_chunks& spilled, chunk_spiller& spiller, chunk_mover& mover,
+    change_collector(store::image& image, mapped_memory& memory, written_pages& written, committed_content& committed,
+                     spilled_chunks& spilled, chunk_spiller& spiller, chunk_mover& mover,
                      change::announced_pages& announced)
-        : store_(store),
+        : image_(image),
           memory_(memory),
           written_(written),
           committed_(committed),
@@ -75,7 +75,7 @@ private:
     result<void> add_fresh(const std::vector<heap_range>& pages, change::fresh_contents where,
                            change::change_set& changes);
 
-    store::heap_file& store_;
+    store::image& image_;
     mapped_memory& memory_;
     written_pages& written_;
     committed_content& committed_;

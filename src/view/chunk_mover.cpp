@@ -30,9 +30,9 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
         return {};
     auto next = to_move->begin();
     for (std::size_t i = 0; i < written.size() && next != to_move->end();) {
-        const auto of_chunk = in_same_chunk(written, &written[i], store_.chunk_bytes());
+        const auto of_chunk = in_same_chunk(written, &written[i], homes_.where().chunk_bytes());
         i += of_chunk.size();
-        if (of_chunk[0].offset / store_.chunk_bytes() == *next)
+        if (of_chunk[0].offset / homes_.where().chunk_bytes() == *next)
             REM_TRY(add(*next++, of_chunk, changes));
     }
     if (changes.moved.empty())
@@ -42,7 +42,7 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
     for (const whole_chunk& moved : changes.moved)
         chunks.push_back(moved.chunk);
     if (chunks != *to_move) { // without those that have rotted, or with others, there may be more exceptions
-        const auto room = static_cast<std::ptrdiff_t>(store_.room_to_move(chunks));
+        const auto room = static_cast<std::ptrdiff_t>(homes_.room_to_move(chunks));
         changes.moved.erase(changes.moved.begin() + room, changes.moved.end());
     }
     std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
@@ -54,7 +54,7 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
                                                                change_set& changes) {
     std::vector<std::uint64_t> found;
     std::vector<std::uint64_t> held_back;
-    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
     for (std::size_t i = 0; i < written.size();) {
         const auto of_chunk = in_same_chunk(written, &written[i], chunk_bytes);
         i += of_chunk.size();
@@ -62,7 +62,7 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
         std::uint64_t bytes = 0;
         for (const heap_range& range : of_chunk)
             bytes += range.bytes;
-        if (2 * bytes < chunk_bytes || !store_.may_move_after_checkpoint(chunk) || spilled_.contains(chunk))
+        if (2 * bytes < chunk_bytes || !homes_.may_move_after_checkpoint(chunk) || spilled_.contains(chunk))
             continue;
         auto is_cheaper = is_cheaper_whole(of_chunk);
         if (!is_cheaper)
@@ -71,9 +71,9 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
             (may_move_now(chunk) ? found : held_back).push_back(chunk);
     }
     if (held_back.size() >= k_moved_chunks_min)
-        changes.held_back_bytes = store_.room_to_move(held_back) * chunk_bytes;
+        changes.held_back_bytes = homes_.room_to_move(held_back) * chunk_bytes;
     if (found.size() >= k_moved_chunks_min)
-        found.resize(store_.room_to_move(found));
+        found.resize(homes_.room_to_move(found));
     if (found.size() < k_moved_chunks_min)
         found.clear();
     return found;
@@ -106,13 +106,13 @@ result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) 
     }
     const std::uint64_t bytes = sample.changed_bytes() + sample.ranges.size() * sizeof(format::change_range) +
                                 sample.pages.size() * sizeof(format::page_change);
-    return 2 * bytes * pages / sampled > store_.chunk_bytes();
+    return 2 * bytes * pages / sampled > homes_.where().chunk_bytes();
 }
 
 result<void> chunk_mover::add_scattered(std::span<const heap_range> written, change_set& changes) {
-    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
     const std::size_t moved = changes.moved.size();
-    for (const std::uint64_t chunk : store_.scattered(scattered_max_, k_bytes_brought_home / chunk_bytes)) {
+    for (const std::uint64_t chunk : homes_.scattered(scattered_max_, k_bytes_brought_home / chunk_bytes)) {
         const auto known = std::span(changes.moved).first(moved);
         if (!may_move_now(chunk) || spilled_.contains(chunk) ||
             std::ranges::binary_search(known, chunk, {}, &whole_chunk::chunk))
@@ -138,9 +138,10 @@ result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> w
 result<std::vector<std::uint32_t>> chunk_mover::checksums_to_move(std::uint64_t chunk,
                                                                   std::span<const heap_range> written) {
     std::vector<std::uint32_t> checksums;
-    os::will_read(memory_.base() + chunk * store_.chunk_bytes(), store_.chunk_bytes());
+    os::will_read(memory_.base() + chunk * homes_.where().chunk_bytes(), homes_.where().chunk_bytes());
     auto range = written.begin();
-    for (std::uint64_t page = chunk * store_.chunk_pages(); page < (chunk + 1) * store_.chunk_pages(); ++page) {
+    for (std::uint64_t page = chunk * homes_.where().chunk_pages(); page < (chunk + 1) * homes_.where().chunk_pages();
+         ++page) {
         const std::uint64_t at = page * k_page_bytes;
         while (range != written.end() && range->end() <= at)
             ++range;

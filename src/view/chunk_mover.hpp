@@ -9,7 +9,7 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "store/heap_file.hpp"
+#include "store/chunk_homes.hpp"
 #include "view/committed_content.hpp"
 #include "view/mapped_memory.hpp"
 #include "view/spilled_chunks.hpp"
@@ -24,9 +24,9 @@ namespace remanence::view {
 class chunk_mover {
 public:
     /// Once the chunk map has more than `scattered_max` exceptions, others are brought home.
-    chunk_mover(store::heap_file& store, mapped_memory& memory, committed_content& committed,
+    chunk_mover(store::chunk_homes& homes, mapped_memory& memory, committed_content& committed,
                 const spilled_chunks& spilled, std::size_t scattered_max)
-        : store_(store), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
+        : homes_(homes), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
 
     /// Sets changes.moved, sorted, and changes.held_back_bytes: of those that may move after a checkpoint only. If these are more
     /// than `held_back_max`, it finds none. `written` is sorted, and split at chunks.
@@ -39,10 +39,10 @@ private:
     result<void> add(std::uint64_t chunk, std::span<const heap_range> written, change::change_set& changes);
     result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const heap_range> written);
     [[nodiscard]] bool may_move_now(std::uint64_t chunk) const {
-        return store_.may_move(chunk) && !committed_.is_being_written(chunk);
+        return homes_.may_move(chunk) && !committed_.is_being_written(chunk);
     }
 
-    store::heap_file& store_;
+    store::chunk_homes& homes_;
     mapped_memory& memory_;
     committed_content& committed_;
     const spilled_chunks& spilled_;

@@ -66,13 +66,13 @@ result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed
 }
 
 result<void> chunk_spiller::find_written_fresh(std::vector<heap_range>& pages) {
-    for (const store::extent& e : store_.extents()) {
+    for (const store::extent& e : homes_.extents()) {
         if (!e.stored)
             REM_TRY(copies_->append_sparse({e.heap.offset, e.heap.bytes}, pages));
     }
     const std::uint64_t end = memory_.accessible_bytes();
-    if (store_.image_bytes() < end)
-        REM_TRY(copies_->append_sparse({store_.image_bytes(), end - store_.image_bytes()}, pages));
+    if (homes_.image_bytes() < end)
+        REM_TRY(copies_->append_sparse({homes_.image_bytes(), end - homes_.image_bytes()}, pages));
     return {};
 }
 
@@ -82,7 +82,8 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
     std::vector<heap_range> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
         copies.clear();
-        REM_TRY(copies_->append_sparse({first * store_.chunk_bytes(), (end - first) * store_.chunk_bytes()}, copies));
+        REM_TRY(copies_->append_sparse(
+            {first * homes_.where().chunk_bytes(), (end - first) * homes_.where().chunk_bytes()}, copies));
         for (const heap_range& range : copies) {
             for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
                 if (committed_.copy(at / k_page_bytes) == nullptr)
@@ -94,11 +95,11 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
     const auto is_to_be_looked_at = [&](std::uint64_t chunk) {
         return memory_.maps_home(chunk) || memory_.places().is(chunk, place::chunk_state::moving);
     };
-    for (const store::extent& e : store_.extents()) {
+    for (const store::extent& e : homes_.extents()) {
         if (!e.stored)
             continue;
-        const std::uint64_t behind = e.heap.end() / store_.chunk_bytes();
-        for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < behind;) {
+        const std::uint64_t behind = e.heap.end() / homes_.where().chunk_bytes();
+        for (std::uint64_t chunk = e.heap.offset / homes_.where().chunk_bytes(); chunk < behind;) {
             std::uint64_t end = chunk;
             while (end < behind && is_to_be_looked_at(end))
                 ++end;
@@ -116,8 +117,8 @@ std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_ran
     std::unordered_set<std::uint64_t> are_written;
     std::vector<std::uint64_t> by_address;
     for (const heap_range& range : pages) {
-        for (std::uint64_t chunk = range.offset / store_.chunk_bytes(); chunk * store_.chunk_bytes() < range.end();
-             ++chunk) {
+        for (std::uint64_t chunk = range.offset / homes_.where().chunk_bytes();
+             chunk * homes_.where().chunk_bytes() < range.end(); ++chunk) {
             if (are_written.insert(chunk).second)
                 by_address.push_back(chunk);
         }
@@ -135,19 +136,19 @@ std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_ran
 }
 
 bool chunk_spiller::may_be_spilled(std::uint64_t chunk) const {
-    return !store_.is_stored(chunk) || spilled_.contains(chunk) ||
-           (memory_.maps_home(chunk) && store_.may_move(chunk) && !committed_.is_being_written(chunk));
+    return !homes_.is_stored(chunk) || spilled_.contains(chunk) ||
+           (memory_.maps_home(chunk) && homes_.may_move(chunk) && !committed_.is_being_written(chunk));
 }
 
 // All of it is to be written.
 bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
-    return store_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
+    return homes_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
 }
 
 void chunk_spiller::reserve_to_stage() {
-    staged_.resize(static_cast<std::size_t>(store_.chunk_bytes()));
+    staged_.resize(static_cast<std::size_t>(homes_.where().chunk_bytes()));
     for (auto* ranges : {&private_, &staged_pages_})
-        ranges->reserve(static_cast<std::size_t>(store_.chunk_pages()));
+        ranges->reserve(static_cast<std::size_t>(homes_.where().chunk_pages()));
 }
 
 // Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
@@ -156,7 +157,7 @@ void chunk_spiller::reserve_to_stage() {
 result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
                                   std::vector<heap_range>& pages) {
     const heap_range all = memory_.range_of(chunk);
-    const bool is_stored = store_.is_stored(chunk);
+    const bool is_stored = homes_.is_stored(chunk);
     const bool is_moving = is_to_move(chunk);
     private_.clear();
     REM_TRY(copies_->append({all.offset, all.bytes}, private_));
@@ -193,7 +194,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
 result<std::vector<heap_range>> chunk_spiller::pages_to_spill(std::uint64_t chunk) {
     reserve_to_stage();
     std::vector<heap_range> pages;
-    if (!store_.may_hold_early(chunk)) // before room on the disk is taken for it
+    if (!homes_.may_hold_early(chunk)) // before room on the disk is taken for it
         return pages;
     if (is_to_move(chunk)) {
         pages.push_back(memory_.range_of(chunk));
@@ -290,10 +291,10 @@ result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vect
     for (const heap_range& range : pages) {
         const std::span bytes(staged_.data() + (range.offset - all.offset), static_cast<std::size_t>(range.bytes));
         const std::uint64_t page = range.offset / k_page_bytes;
-        REM_TRY(store_.is_stored(chunk) ? store_.write_moved(page, bytes) : store_.write_fresh(page, bytes));
+        REM_TRY(homes_.is_stored(chunk) ? chunks_.write_moved(page, bytes) : chunks_.write_fresh(page, bytes));
     }
     spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there
-    if (auto mapped = memory_.map_aside(by, store_.early_home_of(chunk)); !mapped)
+    if (auto mapped = memory_.map_aside(by, homes_.early_home_of(chunk)); !mapped)
         return cannot_map(mapped.why());
     if (auto moved = written_.tracker().replace_paused(by, all.offset); !moved)
         return cannot_map(moved.why());
@@ -309,7 +310,7 @@ void chunk_spiller::accept() noexcept {
 
 result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
     std::vector<std::uint64_t> unused;
-    const std::uint64_t pages = store_.chunk_pages();
+    const std::uint64_t pages = homes_.where().chunk_pages();
     for (const std::uint64_t chunk : spilled_.chunks()) {
         std::uint64_t page = chunk * pages;
         while (page < (chunk + 1) * pages && is_unused(page))
@@ -324,15 +325,15 @@ result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
 result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
     has_left_homes_ = has_left_homes_ || !chunks.empty();
     for (std::size_t i = 0; i < chunks.size();) {
-        if (store_.is_stored(chunks[i])) {
+        if (homes_.is_stored(chunks[i])) {
             REM_TRY(restore_committed(chunks[i]));
             spilled_.release(chunks[i++]);
             continue;
         }
         std::size_t end = i + 1;
-        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i) && !store_.is_stored(chunks[end]))
+        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i) && !homes_.is_stored(chunks[end]))
             ++end;
-        REM_TRY(memory_.map_zeros(chunks[i] * store_.chunk_bytes(),
+        REM_TRY(memory_.map_zeros(chunks[i] * homes_.where().chunk_bytes(),
                                   std::min(memory_.range_of(chunks[end - 1]).end(), memory_.accessible_bytes())));
         for (; i < end; ++i) {
             memory_.note_given_up(chunks[i]);

@@ -15,7 +15,8 @@
 #include "base/result.hpp"
 #include "change/announced_pages.hpp"
 #include "os/memory.hpp"
-#include "store/heap_file.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/whole_chunks.hpp"
 #include "track/private_copies.hpp"
 #include "view/committed_content.hpp"
 #include "view/mapped_memory.hpp"
@@ -32,9 +33,14 @@ namespace remanence::view {
 
 class chunk_spiller {
 public:
-    chunk_spiller(store::heap_file& store, mapped_memory& memory, written_pages& written, committed_content& committed,
-                  spilled_chunks& spilled)
-        : store_(store), memory_(memory), written_(written), committed_(committed), spilled_(spilled) {}
+    chunk_spiller(store::chunk_homes& homes, store::whole_chunks& chunks, mapped_memory& memory, written_pages& written,
+                  committed_content& committed, spilled_chunks& spilled)
+        : homes_(homes),
+          chunks_(chunks),
+          memory_(memory),
+          written_(written),
+          committed_(committed),
+          spilled_(spilled) {}
 
     struct spillable {
         std::uint64_t written_bytes = 0;     // of memory in use by what was written and is not committed
@@ -89,7 +95,8 @@ private:
                                  std::vector<std::uint32_t>& checksums);
     result<void> restore_committed(std::uint64_t chunk);
 
-    store::heap_file& store_;
+    store::chunk_homes& homes_;
+    store::whole_chunks& chunks_;
     mapped_memory& memory_;
     written_pages& written_;
     committed_content& committed_;

@@ -11,20 +11,20 @@ namespace remanence::view {
 result<void> committed_content::read_image(heap_range pages, const std::byte* kept, std::byte* into) {
     const std::uint64_t page = pages.offset / k_page_bytes;
     if (kept != nullptr) {
-        auto checksum = store_.checksum_of(page);
+        auto checksum = image_.checksum_of(page);
         if (!checksum)
             return checksum.error();
         std::memcpy(into, kept, k_page_bytes);
         if (*checksum != 0 && page_checksum({into, k_page_bytes}) == *checksum)
             return {};
     }
-    return store_.read_pages(page, {into, static_cast<std::size_t>(pages.bytes)});
+    return image_.read_pages(page, {into, static_cast<std::size_t>(pages.bytes)});
 }
 
 // In the image zeros have a checksum if they were written by a change in the log.
 result<bool> committed_content::is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes,
                                                std::uint32_t checksum) {
-    auto committed = store_.checksum_of(page);
+    auto committed = image_.checksum_of(page);
     if (!committed)
         return committed.error();
     return *committed == checksum || (checksum == 0 && *committed == page_checksum(bytes));

@@ -12,7 +12,8 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "store/heap_file.hpp"
+#include "store/image.hpp"
+#include "store/image_writer.hpp"
 #include "view/twin_memory.hpp"
 #include "view/twins.hpp"
 
@@ -25,8 +26,8 @@ namespace remanence::view {
 
 class committed_content {
 public:
-    explicit committed_content(store::heap_file& store)
-        : store_(store), twins_(twin_memory_, store.chunk_pages()), frozen_(twin_memory_, store.chunk_pages()) {}
+    explicit committed_content(store::image& image)
+        : image_(image), twins_(twin_memory_, image.chunk_pages()), frozen_(twin_memory_, image.chunk_pages()) {}
 
     // Reading.
 
@@ -101,7 +102,7 @@ public:
     [[nodiscard]] std::uint64_t unsettled_bytes() const { return frozen_is_in_image_ ? frozen_.bytes() : 0; }
 
 private:
-    store::heap_file& store_;
+    store::image& image_;
     twin_memory twin_memory_;
     twins twins_;
     twins frozen_;                                 // until they are settled, though the image has them since thaw()

@@ -32,7 +32,7 @@ unexpected exhausted(const std::string& path, const os::reservation& place, cons
 // As few system calls as can be: with many extents they are what opening takes.
 result<void> mapped_memory::map_image(const view_options& options) {
     const auto protection = options.read_only ? os::access::read_only : os::access::read_write;
-    accessible_ = store_.image_bytes();
+    accessible_ = image_.bytes();
     if (accessible_ == 0) {
         advise(base(), place_.bytes());
         return {};
@@ -40,11 +40,11 @@ result<void> mapped_memory::map_image(const view_options& options) {
     REM_TRY(os::map_anonymous(base(), accessible_));
     if (protection == os::access::read_only)
         REM_TRY(os::protect_read_only(base(), accessible_));
-    const std::vector<store::extent> extents = store_.extents();
+    const std::vector<store::extent> extents = image_.extents();
     auto gaps = gaps_to_map(extents, options.stretches_max);
     if (!gaps)
         return gaps.error();
-    const std::uint64_t chunk = store_.chunk_bytes();
+    const std::uint64_t chunk = image_.chunk_bytes();
     std::vector<chunk_range> at_home;
     auto gap = gaps->begin();
     for (auto e = extents.begin(); e != extents.end(); ++e) {
@@ -60,7 +60,7 @@ result<void> mapped_memory::map_image(const view_options& options) {
             heap.bytes = e->heap.end() - heap.offset;
             at_home.push_back(to_chunks(e->heap, chunk));
         }
-        REM_TRY(store_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
+        REM_TRY(image_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
         if (!read_ahead_)
             os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
         REM_TRY(tell_tracker(heap, track::page_contents::file));
@@ -85,11 +85,11 @@ result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const st
         if (extents[i].stored || i == 0 || i + 1 == extents.size() || !extents[i - 1].stored || !extents[i + 1].stored)
             continue;
         const std::uint64_t home = extents[i - 1].file_offset + extents[i - 1].heap.bytes;
-        if (home == store_.home_of(extents[i].heap.offset) &&
+        if (home == image_.home_of(extents[i].heap.offset) &&
             home + extents[i].heap.bytes == extents[i + 1].file_offset)
             gaps.push_back({extents[i].heap, false, home});
     }
-    if (stretches <= stretches_max || gaps.empty() || store_.file().fills_holes_when_read())
+    if (stretches <= stretches_max || gaps.empty() || image_.file().fills_holes_when_read())
         return std::vector<store::extent>();
     if (const std::size_t count = stretches - stretches_max; count < gaps.size()) {
         std::ranges::nth_element(gaps, gaps.begin() + static_cast<std::ptrdiff_t>(count), {},
@@ -99,7 +99,7 @@ result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const st
     }
     std::vector<store::extent> holes;
     for (const store::extent& gap : gaps) {
-        auto is_hole = store_.file().is_hole({gap.file_offset, gap.heap.bytes});
+        auto is_hole = image_.file().is_hole({gap.file_offset, gap.heap.bytes});
         if (!is_hole)
             return is_hole.error();
         if (*is_hole)
@@ -112,15 +112,15 @@ result<void> mapped_memory::make_accessible(std::uint64_t bytes) {
     if (bytes <= accessible_)
         return {};
     std::uint64_t wanted =
-        align_up(std::max(bytes, accessible_ + accessible_ / 4), std::max(k_growth_step, store_.chunk_bytes()));
+        align_up(std::max(bytes, accessible_ + accessible_ / 4), std::max(k_growth_step, image_.chunk_bytes()));
     if (wanted > place_.bytes()) {
         if (bytes <= place_.bytes()) {
             wanted = place_.bytes();
         } else if (!place_.extend(align_up(wanted, GiB))) {
             wanted = align_up(
-                bytes, std::max(k_growth_step, store_.chunk_bytes())); // what is in the way may leave room for this
+                bytes, std::max(k_growth_step, image_.chunk_bytes())); // what is in the way may leave room for this
             if (auto extended = place_.extend(wanted); !extended)
-                return exhausted(store_.path(), place_, extended.why());
+                return exhausted(image_.path(), place_, extended.why());
         }
     }
     reserved_ = place_.bytes();
@@ -139,20 +139,20 @@ result<void> mapped_memory::map_zeros(std::uint64_t from, std::uint64_t to) {
 }
 
 result<void> mapped_memory::map_homes(heap_range chunks) {
-    const std::uint64_t chunk = store_.chunk_bytes();
-    REM_TRY(store_.file().map_private(base() + chunks.offset, chunks.bytes, store_.home_of(chunks.offset),
+    const std::uint64_t chunk = image_.chunk_bytes();
+    REM_TRY(image_.file().map_private(base() + chunks.offset, chunks.bytes, image_.home_of(chunks.offset),
                                       os::access::read_write));
     for (std::uint64_t each = chunks.offset / chunk; each < chunks.end() / chunk; ++each) {
         if (places_.map(each) == place::chunk_state::moved)
-            store_.left_former_home(each);
+            retired_.note_unmapped(each);
     }
     advise(base() + chunks.offset, chunks.bytes);
     return tell_tracker(chunks, track::page_contents::file);
 }
 
 result<bool> mapped_memory::make_zeros(std::uint64_t chunk) {
-    const std::uint64_t from = chunk * store_.chunk_bytes();
-    const std::uint64_t to = std::min(from + store_.chunk_bytes(), accessible_);
+    const std::uint64_t from = chunk * image_.chunk_bytes();
+    const std::uint64_t to = std::min(from + image_.chunk_bytes(), accessible_);
     if (!is_in_file_hole(chunk)) {
         REM_TRY(os::drop_pages(base() + from, to - from));
         return true;
@@ -161,17 +161,17 @@ result<bool> mapped_memory::make_zeros(std::uint64_t chunk) {
         return false;
     note_scattered();
     REM_TRY(map_zeros(from, to));
-    file_holes_ = without(file_holes_, {{from, store_.chunk_bytes()}});
+    file_holes_ = without(file_holes_, {{from, image_.chunk_bytes()}});
     return true;
 }
 
 result<void> mapped_memory::forget(heap_range chunks) {
-    const std::uint64_t chunk_bytes = store_.chunk_bytes();
+    const std::uint64_t chunk_bytes = image_.chunk_bytes();
     for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk)
         places_.forget(chunk);
     // Behind a hole of the file before them the file may end now.
     std::uint64_t first = chunks.offset / chunk_bytes;
-    while (first > 0 && is_in_file_hole(first - 1) && !store_.is_stored(first - 1))
+    while (first > 0 && is_in_file_hole(first - 1) && !image_.is_stored(first - 1))
         --first;
     const std::uint64_t end = std::min(chunks.end(), accessible_);
     REM_TRY(map_zeros(first * chunk_bytes, end));
@@ -180,13 +180,13 @@ result<void> mapped_memory::forget(heap_range chunks) {
 }
 
 bool mapped_memory::is_in_file_hole(std::uint64_t chunk) const {
-    const std::uint64_t at = chunk * store_.chunk_bytes();
+    const std::uint64_t at = chunk * image_.chunk_bytes();
     const auto behind = std::ranges::upper_bound(file_holes_, at, {}, &heap_range::end);
     return behind != file_holes_.end() && behind->offset <= at;
 }
 
 result<void> mapped_memory::map_aside(os::moving_mapping& aside, std::uint64_t file_offset) {
-    REM_TRY(store_.file().map_private(aside.base(), aside.bytes(), file_offset, os::access::read_write));
+    REM_TRY(image_.file().map_private(aside.base(), aside.bytes(), file_offset, os::access::read_write));
     advise(aside.base(), aside.bytes());
     return {};
 }

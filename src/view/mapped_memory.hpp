@@ -11,7 +11,8 @@
 #include "base/result.hpp"
 #include "os/memory.hpp"
 #include "place/chunk_places.hpp"
-#include "store/heap_file.hpp"
+#include "store/image.hpp"
+#include "store/retired_homes.hpp"
 #include "view/view_options.hpp"
 #include "view/written_pages.hpp"
 
@@ -27,8 +28,10 @@ namespace remanence::view {
 class mapped_memory {
 public:
     /// `place` has room for the image. `written` has the tracker, which is told of every new mapping.
-    mapped_memory(store::heap_file& store, os::reservation place, written_pages& written, const view_options& options)
-        : store_(store),
+    mapped_memory(store::image& image, store::retired_homes& retired, os::reservation place, written_pages& written,
+                  const view_options& options)
+        : image_(image),
+          retired_(retired),
           written_(written),
           place_(std::move(place)),
           reserved_(place_.bytes()),
@@ -49,7 +52,7 @@ public:
     result<void> make_accessible(std::uint64_t bytes);
 
     [[nodiscard]] heap_range range_of(std::uint64_t chunk) const {
-        return {chunk * store_.chunk_bytes(), store_.chunk_bytes()};
+        return {chunk * image_.chunk_bytes(), image_.chunk_bytes()};
     }
     /// Where each chunk lives.
     [[nodiscard]] const place::chunk_places& places() const { return places_; }
@@ -86,7 +89,7 @@ public:
     void note_given_up(std::uint64_t chunk) { places_.give_up(chunk); }
 
     /// Returns the bytes of chunks that were committed first, and stay anonymous until they are mapped from the file.
-    [[nodiscard]] std::uint64_t unmapped_bytes() const { return places_.unmapped_count() * store_.chunk_bytes(); }
+    [[nodiscard]] std::uint64_t unmapped_bytes() const { return places_.unmapped_count() * image_.chunk_bytes(); }
 
     // Chunks that are mapped one by one between others, each of which costs two mappings at worst. A process has 65,530.
 
@@ -104,7 +107,8 @@ private:
 
     static constexpr std::uint64_t k_scattered_chunks_max = 4096;
 
-    store::heap_file& store_;
+    store::image& image_;
+    store::retired_homes& retired_;
     written_pages& written_;
     os::reservation place_;
     std::atomic<std::uint64_t> reserved_; // bytes of place_

@@ -58,7 +58,7 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
     for (; settled_ < end; ++settled_) {
         const store::folded_page& frozen = all[settled_];
         const std::uint64_t at = frozen.page * k_page_bytes;
-        if (committed_.is_frozen_copy(frozen.page) && memory_.maps_home(frozen.page / store_.chunk_pages()) &&
+        if (committed_.is_frozen_copy(frozen.page) && memory_.maps_home(frozen.page / image_.chunk_pages()) &&
             std::memcmp(memory_.base() + at, frozen.bytes, k_page_bytes) == 0)
             copies.push_back({at, k_page_bytes});
     }
@@ -73,9 +73,9 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
 // Precondition: the view holds just what is committed. A chunk with twins is left for another time, since memory must not
 // change under who reads it.
 result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
-    const std::uint64_t chunk_bytes = store_.chunk_bytes();
-    const std::uint64_t end = store_.image_bytes() / chunk_bytes;
-    const std::uint64_t chunks_max = divide_up(pages, store_.chunk_pages());
+    const std::uint64_t chunk_bytes = image_.chunk_bytes();
+    const std::uint64_t end = image_.bytes() / chunk_bytes;
+    const std::uint64_t chunks_max = divide_up(pages, image_.chunk_pages());
     std::uint64_t mapped = 0;
     for (std::uint64_t looked = 0; chunk_to_map_ < end && mapped < chunks_max && looked < k_chunks_looked_at;
          ++looked) {
@@ -89,12 +89,12 @@ result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
                 chunk_to_map_ = end;
             continue;
         }
-        const std::uint64_t home = store_.home_of(first * chunk_bytes);
+        const std::uint64_t home = image_.home_of(first * chunk_bytes);
         std::uint64_t count = 1;
         for (; count < chunks_max && chunk_to_map_ < end; ++count, ++chunk_to_map_) {
             const std::uint64_t next = chunk_to_map_;
             if (!is_to_be_mapped(next) || committed_.has_newer_in(next) ||
-                store_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
+                image_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
                 break;
         }
         REM_TRY(memory_.map_homes({first * chunk_bytes, count * chunk_bytes}));
@@ -114,7 +114,7 @@ result<void> memory_settler::settle(commit_scope committed) {
     std::vector<heap_range> copies;
     for (const store::folded_page& twin : committed_.twin_pages()) {
         const std::uint64_t at = twin.page * k_page_bytes;
-        if (committed == commit_scope::everything || (memory_.maps_home(twin.page / store_.chunk_pages()) &&
+        if (committed == commit_scope::everything || (memory_.maps_home(twin.page / image_.chunk_pages()) &&
                                                       std::memcmp(memory_.base() + at, twin.bytes, k_page_bytes) == 0))
             copies.push_back({at, k_page_bytes});
     }
@@ -123,8 +123,8 @@ result<void> memory_settler::settle(commit_scope committed) {
 
 // Memory of chunks that got their place since they were mapped.
 result<void> memory_settler::map_stored_chunks() {
-    const std::uint64_t chunk = store_.chunk_bytes();
-    for (const store::extent& e : store_.extents()) {
+    const std::uint64_t chunk = image_.chunk_bytes();
+    for (const store::extent& e : image_.extents()) {
         if (!e.stored)
             continue;
         for (std::uint64_t from = e.heap.offset; from < e.heap.end();) {
@@ -153,11 +153,11 @@ void memory_settler::drop_twins() {
 result<void> memory_settler::map_unmapped() {
     chunk_to_map_ = 0;
     while (chunk_to_map_ != k_no_chunk)
-        REM_TRY(map_some_chunks(~std::uint64_t{0} - store_.chunk_pages()));
-    for (const store::extent& e : store_.extents()) {
+        REM_TRY(map_some_chunks(~std::uint64_t{0} - image_.chunk_pages()));
+    for (const store::extent& e : image_.extents()) {
         if (!e.stored || memory_.unmapped_bytes() == 0)
             continue;
-        for (std::uint64_t chunk = e.heap.offset / store_.chunk_bytes(); chunk < e.heap.end() / store_.chunk_bytes();
+        for (std::uint64_t chunk = e.heap.offset / image_.chunk_bytes(); chunk < e.heap.end() / image_.chunk_bytes();
              ++chunk) {
             if (!memory_.places().is_anonymous(chunk))
                 continue;
@@ -171,12 +171,12 @@ result<void> memory_settler::map_unmapped() {
 
 // In one step, since others may be reading.
 result<void> memory_settler::map_with_newer_pages(std::uint64_t chunk) {
-    auto aside = os::moving_mapping::create(store_.chunk_bytes());
+    auto aside = os::moving_mapping::create(image_.chunk_bytes());
     if (!aside)
         return aside.error();
-    REM_TRY(memory_.map_aside(*aside, store_.home_of(chunk * store_.chunk_bytes())));
-    const std::uint64_t first = chunk * store_.chunk_pages();
-    for (std::uint64_t page = first; page < first + store_.chunk_pages(); ++page) {
+    REM_TRY(memory_.map_aside(*aside, image_.home_of(chunk * image_.chunk_bytes())));
+    const std::uint64_t first = chunk * image_.chunk_pages();
+    for (std::uint64_t page = first; page < first + image_.chunk_pages(); ++page) {
         if (const std::byte* const newer = committed_.copy(page); newer != nullptr)
             std::memcpy(aside->base() + (page - first) * k_page_bytes, newer, k_page_bytes);
     }

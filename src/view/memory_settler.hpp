@@ -7,7 +7,8 @@
 
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "store/heap_file.hpp"
+#include "store/image.hpp"
+#include "store/image_writer.hpp"
 #include "view/committed_content.hpp"
 #include "view/mapped_memory.hpp"
 
@@ -19,8 +20,8 @@ namespace remanence::view {
 
 class memory_settler {
 public:
-    memory_settler(store::heap_file& store, mapped_memory& memory, committed_content& committed)
-        : store_(store), memory_(memory), committed_(committed) {}
+    memory_settler(store::image& image, mapped_memory& memory, committed_content& committed)
+        : image_(image), memory_(memory), committed_(committed) {}
 
     /// Returns the twins that the image does not have, sorted; valid and unchanged until thaw(), commits or not. What the last
     /// checkpoint left to be settled is settled first.
@@ -58,12 +59,12 @@ private:
     result<void> map_with_newer_pages(std::uint64_t chunk);
     /// Whether the chunk is stored, and in memory that is not mapped from its home.
     [[nodiscard]] bool is_to_be_mapped(std::uint64_t chunk) const {
-        return !memory_.maps_home(chunk) && store_.is_stored(chunk);
+        return !memory_.maps_home(chunk) && image_.is_stored(chunk);
     }
 
     static constexpr std::uint64_t k_no_chunk = ~std::uint64_t{0};
 
-    store::heap_file& store_;
+    store::image& image_;
     mapped_memory& memory_;
     committed_content& committed_;
     std::size_t settled_ = 0;                 // of the frozen pages

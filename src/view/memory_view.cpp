@@ -15,19 +15,19 @@ using change::whole_chunk;
 
 memory_view::memory_view(store::heap_file& store, os::reservation place, std::unique_ptr<track::page_scanner> tracker,
                          const view_options& options)
-    : store_(store),
-      memory_(store, std::move(place), written_, options),
+    : image_(store.image()),
+      memory_(store.image(), store.homes().retired(), std::move(place), written_, options),
       written_(std::move(tracker)),
-      committed_(store),
-      spilled_(store),
-      spiller_(store, memory_, written_, committed_, spilled_),
-      mover_(store, memory_, committed_, spilled_, options.scattered_max),
-      collector_(store, memory_, written_, committed_, spilled_, spiller_, mover_, announced_),
-      settler_(store, memory_, committed_) {}
+      committed_(store.image()),
+      spilled_(store.homes()),
+      spiller_(store.homes(), store.whole_chunks(), memory_, written_, committed_, spilled_),
+      mover_(store.homes(), memory_, committed_, spilled_, options.scattered_max),
+      collector_(store.image(), memory_, written_, committed_, spilled_, spiller_, mover_, announced_),
+      settler_(store.image(), memory_, committed_) {}
 
 result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place,
                                                        const view_options& options) {
-    REM_TRY(place.extend(store.image_bytes()));
+    REM_TRY(place.extend(store.image().bytes()));
     std::unique_ptr<track::page_scanner> tracker;
     if (!options.read_only) {
         auto made = track::make_page_scanner(place.base(), options.tracker);
@@ -74,8 +74,8 @@ result<void> memory_view::rollback(const page_predicate& is_unused, const change
         REM_TRY(written_.gather(memory_.accessible_bytes()));
     }
     REM_TRY(spiller_.give_up(spilled_.chunks()));
-    for (const heap_range& pages : split_at_chunks(written_.ranges(), store_.chunk_bytes()))
-        REM_TRY(store_.is_stored(pages.offset / store_.chunk_bytes()) ? restore(pages) : restore_zeros(pages));
+    for (const heap_range& pages : split_at_chunks(written_.ranges(), image_.chunk_bytes()))
+        REM_TRY(image_.is_stored(pages.offset / image_.chunk_bytes()) ? restore(pages) : restore_zeros(pages));
     spiller_.forget_promises();
     announced_.clear();
     written_.begin_round();
@@ -84,7 +84,7 @@ result<void> memory_view::rollback(const page_predicate& is_unused, const change
 
 // Pages of one chunk that is not stored.
 result<void> memory_view::restore_zeros(heap_range pages) {
-    const std::uint64_t chunk = pages.offset / store_.chunk_bytes();
+    const std::uint64_t chunk = pages.offset / image_.chunk_bytes();
     if (!memory_.is_in_file_hole(chunk))
         return os::drop_pages(base() + pages.offset, pages.bytes);
     auto made = memory_.make_zeros(chunk);
@@ -99,7 +99,7 @@ result<void> memory_view::restore_zeros(heap_range pages) {
 
 // Pages of one stored chunk.
 result<void> memory_view::restore(heap_range pages) {
-    const bool from_file = memory_.maps_home(pages.offset / store_.chunk_bytes());
+    const bool from_file = memory_.maps_home(pages.offset / image_.chunk_bytes());
     for (std::uint64_t at = pages.offset; at < pages.end();) {
         if (const std::byte* copy = committed_.copy(at / k_page_bytes)) {
             if (std::memcmp(base() + at, copy, k_page_bytes) != 0)
@@ -123,7 +123,7 @@ result<void> memory_view::restore(heap_range pages) {
 
 result<void> memory_view::forget(heap_range chunks) {
     REM_CHECK(!committed_.has_frozen());
-    for (std::uint64_t chunk = chunks.offset / store_.chunk_bytes(); chunk < chunks.end() / store_.chunk_bytes();
+    for (std::uint64_t chunk = chunks.offset / image_.chunk_bytes(); chunk < chunks.end() / image_.chunk_bytes();
          ++chunk)
         committed_.forget(chunk);
     return memory_.forget(chunks);

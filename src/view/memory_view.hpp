@@ -104,7 +104,7 @@ private:
     result<void> restore(heap_range pages);
     result<void> restore_zeros(heap_range pages);
 
-    store::heap_file& store_;
+    store::image& image_;
     mapped_memory memory_;
     written_pages written_; // ends before the memory that the tracker watches
     committed_content committed_;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "change/change_set.hpp"
-#include "store/heap_file.hpp"
+#include "store/chunk_homes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ class spilled_chunks {
 public:
     using checksums = std::vector<std::uint32_t>; // one for each page as its home has it; 0: a hole
 
-    explicit spilled_chunks(store::heap_file& store) : store_(store) {}
+    explicit spilled_chunks(store::chunk_homes& homes) : homes_(homes) {}
 
     [[nodiscard]] bool is_empty() const { return all_.empty(); }
     [[nodiscard]] bool contains(std::uint64_t chunk) const { return all_.contains(chunk); }
@@ -45,7 +45,7 @@ public:
     void forget_committed() noexcept;
 
 private:
-    store::heap_file& store_;
+    store::chunk_homes& homes_;
     std::map<std::uint64_t, checksums> all_;
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/units.hpp"
-#include "store/heap_file.hpp"
+#include "store/image_writer.hpp"
 #include "view/twin_memory.hpp"
 
 #include <cstddef>
