@@ -105,7 +105,7 @@ TEST_P(announced_changes, leave_the_rest_of_a_fresh_chunk_to_a_later_commit) {
     put_announced(3, 0, 1);
     put(4, 0, 2);
     ASSERT_NO_FATAL_FAILURE(commit_announced());
-    EXPECT_TRUE(store_->is_stored(0));
+    EXPECT_TRUE(store_->image().is_stored(0));
     checkpoint(settling::beside_other_changes);
     EXPECT_EQ(base()[4 * k_page_bytes], std::byte{2});
     const auto rest = collect();
@@ -135,7 +135,7 @@ TEST_P(announced_changes, end_the_promise_that_their_pages_stay_in_memory) {
         EXPECT_TRUE(found);
         return std::ranges::count(found->chunks, 3U) != 0;
     };
-    ASSERT_TRUE(store_->add_regions(k_bytes));
+    ASSERT_TRUE(store_->room().add_regions(k_bytes));
     put(3 * k_chunk_pages, 0, 1);
     view_->spiller().keep_in_memory(3 * k_chunk, 8);
     EXPECT_FALSE(is_spillable());

@@ -38,7 +38,7 @@ protected:
     std::byte first_byte_of(std::uint64_t chunk) { return base()[chunk * k_chunk]; }
     /// What a spill leaves that fails, or a crash.
     void leave_bytes_in_the_hole_of(std::uint64_t chunk) {
-        ASSERT_TRUE(store_->write_fresh(page_of(chunk), store::page_bytes(1).span()));
+        ASSERT_TRUE(store_->whole_chunks().write_fresh(page_of(chunk), store::page_bytes(1).span()));
     }
 };
 
@@ -105,16 +105,16 @@ TEST_P(view_of_stretches, a_gap_in_which_the_file_has_bytes_is_anonymous) {
 // Memory behind the end of a file kills who touches it.
 TEST_P(view_of_stretches, the_file_may_end_before_a_gap) {
     for (std::uint64_t chunk = k_chunks - 1; chunk > 3; --chunk) {
-        if (!store_->is_stored(chunk))
+        if (!store_->image().is_stored(chunk))
             continue;
-        auto forgotten = store_->forget({chunk * k_chunk, k_chunk}, ++version_);
+        auto forgotten = store_->unused().forget({chunk * k_chunk, k_chunk}, ++version_);
         ASSERT_TRUE(forgotten);
         for (const byte_range& chunks : *forgotten)
             ASSERT_TRUE(view_->forget(chunks));
         checkpoint(false);
-        ASSERT_TRUE(store_->discard_unstored());
+        ASSERT_TRUE(store_->unused().discard_unstored());
         for (std::uint64_t each = 0; each < k_chunks; ++each)
-            ASSERT_EQ(first_byte_of(each), std::byte(store_->is_stored(each) ? 7 : 0)) << chunk << ' ' << each;
+            ASSERT_EQ(first_byte_of(each), std::byte(store_->image().is_stored(each) ? 7 : 0)) << chunk << ' ' << each;
     }
     put(page_of(5), 0, 1);
     commit();
@@ -145,9 +145,9 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
             auto spillable = view_->spiller().find_spillable({});
             ASSERT_TRUE(spillable);
             for (const std::uint64_t chunk : spillable->chunks) {
-                if (store_->is_stored(chunk))
+                if (store_->image().is_stored(chunk))
                     continue;
-                ASSERT_TRUE(store_->add_regions((chunk + 1) * k_chunk));
+                ASSERT_TRUE(store_->room().add_regions((chunk + 1) * k_chunk));
                 auto pages = view_->spiller().pages_to_spill(chunk);
                 ASSERT_TRUE(pages);
                 if (pages->empty()) {
@@ -163,7 +163,7 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
             ASSERT_EQ(memory(), now);
             put(random() % k_pages, random() % k_page_bytes, 3);
             ASSERT_TRUE(view_->rollback());
-            ASSERT_TRUE(store_->discard_unstored());
+            ASSERT_TRUE(store_->unused().discard_unstored());
             ASSERT_EQ(memory(), committed);
             break;
         }
@@ -171,14 +171,14 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
             ASSERT_TRUE(view_->rollback());
             ASSERT_NO_FATAL_FAILURE(checkpoint(true));
             const std::uint64_t chunk = 1 + random() % (k_chunks - 1);
-            auto forgotten = store_->forget({chunk * k_chunk, k_chunk}, ++version_);
+            auto forgotten = store_->unused().forget({chunk * k_chunk, k_chunk}, ++version_);
             ASSERT_TRUE(forgotten);
             for (const byte_range& chunks : *forgotten) {
                 ASSERT_TRUE(view_->forget(chunks));
                 std::fill_n(committed.begin() + static_cast<std::ptrdiff_t>(chunks.offset), chunks.bytes, std::byte{0});
             }
             ASSERT_NO_FATAL_FAILURE(checkpoint(false));
-            ASSERT_TRUE(store_->discard_unstored());
+            ASSERT_TRUE(store_->unused().discard_unstored());
             ASSERT_EQ(memory(), committed);
             break;
         }

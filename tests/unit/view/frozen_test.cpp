@@ -15,15 +15,15 @@ protected:
     void freeze() {
         auto pages = view_->settler().freeze();
         ASSERT_TRUE(pages) << pages.why().message;
-        ASSERT_TRUE(store_->confirm());
-        auto composed = store_->compose(*pages, {++version_, 1, {1, {}}, false, format::k_log_header_bytes});
+        ASSERT_TRUE(store_->supers().confirm());
+        auto composed = store_->writer().compose(*pages, {++version_, 1, {1, {}}, false, format::k_log_header_bytes});
         ASSERT_TRUE(composed) << composed.why().message;
         begun_ = std::move(*composed);
     }
     void step() { ASSERT_TRUE(begun_->step(k_page_bytes)); }
     void thaw() {
         ASSERT_TRUE(begun_->carry_out());
-        store_->adopt(*begun_);
+        store_->writer().adopt(*begun_);
         view_->settler().thaw();
         begun_.reset();
     }

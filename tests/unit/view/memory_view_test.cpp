@@ -223,7 +223,7 @@ TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
     put(1, 0, 1);
     commit();
     checkpoint(true);
-    const std::uint64_t home = store_->home_of(k_page_bytes);
+    const std::uint64_t home = store_->image().home_of(k_page_bytes);
     std::byte bad{0x77};
     ASSERT_TRUE(store_->file().write("test", home + 100, {&bad, 1}));
     put(0, 0, 2);
@@ -283,7 +283,7 @@ TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is
 
 // As when the process lacks memory in the midst of a commit, and spills before the next one.
 TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spilled_before_anybody_asks) {
-    ASSERT_TRUE(store_->add_regions(k_bytes));
+    ASSERT_TRUE(store_->room().add_regions(k_bytes));
     for (std::uint64_t page = 0; page < 8 * k_chunk_pages; ++page)
         put(page, 0, 1);
     ASSERT_TRUE(view_->spiller().find_spillable({}));
@@ -369,18 +369,18 @@ void memory_view_of_many_runs::open_with(std::uint64_t exceptions) {
     constexpr std::uint64_t k_first = 10;
     const std::uint64_t last = k_first + 2 * (exceptions - 1);
     view_.reset();
-    ASSERT_TRUE(store_->add_regions((last + 1) * k_chunk));
-    ASSERT_TRUE(store_->add_second_homes({{last}}));
-    ASSERT_TRUE(store_->write_fresh(last * k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->write_moved(last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->room().add_regions((last + 1) * k_chunk));
+    ASSERT_TRUE(store_->room().add_second_homes({{last}}));
+    ASSERT_TRUE(store_->whole_chunks().write_fresh(last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->whole_chunks().write_moved(last * k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= last; ++chunk) {
         std::vector<std::uint32_t> checksums(k_chunk_pages);
         if (chunk == k_rotten)
             checksums.back() = 77;
-        store_->accept_fresh(chunk, checksums, version_);
+        store_->whole_chunks().accept_fresh(chunk, checksums, version_);
     }
     for (std::uint64_t chunk = k_first; chunk <= last; chunk += 2)
-        store_->accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages), version_, false);
+        store_->whole_chunks().accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages), version_, false);
     auto place = os::reservation::at_random(2 * GiB);
     ASSERT_TRUE(place);
     auto opened = view::memory_view::open(*store_, std::move(*place),
@@ -397,7 +397,7 @@ TEST_P(memory_view_of_many_runs, nothing_is_to_be_spilled_to_where_it_cannot_mov
     auto pages = view_->spiller().pages_to_spill(1);
     ASSERT_TRUE(pages);
     EXPECT_EQ(*pages, (std::vector<track::page_run>{{k_chunk, k_chunk}}));
-    ASSERT_TRUE(store_->hold_early(1));
+    ASSERT_TRUE(store_->homes().hold_early(1));
     for (const std::uint64_t chunk : {std::uint64_t{5}, k_rotten}) {
         base()[chunk * k_chunk] = std::byte{1};
         pages = view_->spiller().pages_to_spill(chunk);

@@ -50,16 +50,16 @@ protected:
     void make_durable(change_set changes, commit_scope scope = commit_scope::everything) {
         view_->collector().make_checksums(changes);
         for (whole_chunk& fresh : changes.fresh) {
-            ASSERT_TRUE(store_->add_regions((fresh.chunk + 1) * k_chunk));
-            ASSERT_TRUE(store_->reserve_map(1));
-            ASSERT_TRUE(store_->extend_to_fresh(fresh.chunk));
+            ASSERT_TRUE(store_->room().add_regions((fresh.chunk + 1) * k_chunk));
+            ASSERT_TRUE(store_->room().reserve_map(1));
+            ASSERT_TRUE(store_->whole_chunks().extend_to_fresh(fresh.chunk));
             for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
                 const std::uint64_t page = fresh.chunk * k_chunk_pages + i;
                 if (fresh.checksums[i] != 0) {
-                    ASSERT_TRUE(store_->write_fresh(page, {base() + page * k_page_bytes, k_page_bytes}));
+                    ASSERT_TRUE(store_->whole_chunks().write_fresh(page, {base() + page * k_page_bytes, k_page_bytes}));
                 }
             }
-            store_->accept_fresh(fresh.chunk, fresh.checksums, ++version_);
+            store_->whole_chunks().accept_fresh(fresh.chunk, fresh.checksums, ++version_);
         }
         if (scope == commit_scope::declared)
             view_->accept_announced(changes);
@@ -71,8 +71,8 @@ protected:
     void checkpoint(bool settle) { checkpoint(settle ? settling::yes : settling::no); }
     void checkpoint(settling settle) {
         auto twins = view_->committed().twin_pages();
-        ASSERT_TRUE(store_->fold(twins));
-        ASSERT_TRUE(store_->publish(++version_, 1, {1, {}}, true, format::k_log_header_bytes));
+        ASSERT_TRUE(store_->writer().fold(twins));
+        ASSERT_TRUE(store_->writer().publish({++version_, 1, {1, {}}, true, format::k_log_header_bytes}));
         if (settle != settling::no) {
             ASSERT_TRUE(
                 view_->settler().settle(settle == settling::yes ? commit_scope::everything : commit_scope::declared));
@@ -89,7 +89,7 @@ protected:
 inline std::string name_of_tracker(const testing::TestParamInfo<track::tracker_choice>& tier) {
     return tier.param == track::tracker_choice::scan   ? "scan"
            : tier.param == track::tracker_choice::trap ? "trap"
-                                                    : "fallback";
+                                                       : "fallback";
 }
 
 inline const auto k_all_trackers =
