@@ -4,7 +4,7 @@
 
 namespace remanence::simulation {
 
-void block_set::add(byte_range range) {
+void block_set::add(file_range range) {
     if (range.bytes == 0 || holds_all_of(range))
         return;
     remove(range);
@@ -22,7 +22,7 @@ void block_set::add(byte_range range) {
     bytes_ += range.bytes;
 }
 
-void block_set::remove(byte_range range) {
+void block_set::remove(file_range range) {
     auto it = ends_.upper_bound(range.offset);
     if (it != ends_.begin())
         --it;
@@ -43,7 +43,7 @@ void block_set::remove(byte_range range) {
     }
 }
 
-bool block_set::holds_all_of(byte_range range) const {
+bool block_set::holds_all_of(file_range range) const {
     const auto after = ends_.upper_bound(range.offset);
     return after != ends_.begin() && std::prev(after)->second >= range.end();
 }

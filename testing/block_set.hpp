@@ -1,6 +1,7 @@
 // A set of stretches of a simulated file: of its blocks, or of its data. Private to the simulated disk. May use: base.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/units.hpp"
 
 #include <algorithm>
@@ -12,17 +13,17 @@ namespace remanence::simulation {
 /// Disjoint ranges, never adjacent. It costs what it has of them, however long they are.
 class block_set {
 public:
-    static byte_range blocks_of(byte_range range) {
+    static file_range blocks_of(file_range range) {
         const std::uint64_t begin = align_down(range.offset, k_page_bytes);
         return {begin, align_up(range.end(), k_page_bytes) - begin};
     }
-    void add(byte_range range);
-    void remove(byte_range range);
-    [[nodiscard]] bool holds_all_of(byte_range range) const;
+    void add(file_range range);
+    void remove(file_range range);
+    [[nodiscard]] bool holds_all_of(file_range range) const;
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     /// Calls f(begin, end) for what it has of the range, in order. `f` must not change the set.
     template <class F>
-    void for_each_within(byte_range range, F f) const {
+    void for_each_within(file_range range, F f) const {
         auto it = ends_.upper_bound(range.offset);
         if (it != ends_.begin())
             --it;

@@ -1,6 +1,7 @@
 #include "testing/seeded_scheduler.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 
 #include <semaphore.h>
 
@@ -48,7 +49,8 @@ thread_local seeded_scheduler::participant* seeded_scheduler::this_thread = null
 
 class seeded_scheduler::scheduled_file final : public os::file {
 public:
-    scheduled_file(seeded_scheduler& owner, std::unique_ptr<os::file> below) : owner_(owner), below_(std::move(below)) {}
+    scheduled_file(seeded_scheduler& owner, std::unique_ptr<os::file> below)
+        : owner_(owner), below_(std::move(below)) {}
 
     result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         owner_.come_to_operation(where);
@@ -83,7 +85,7 @@ public:
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }
-    result<bool> is_hole(byte_range range) override { return below_->is_hole(range); }
+    result<bool> is_hole(file_range range) override { return below_->is_hole(range); }
     result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }
     result<bool> is_locked_exclusively() override { return below_->is_locked_exclusively(); }
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {

@@ -70,8 +70,8 @@ void simulated_contents::write(std::uint64_t offset, std::span<const std::byte> 
     note_changed({offset, bytes.size()});
 }
 
-void simulated_contents::zero(byte_range range) {
-    for (const byte_range& data : data_within(range)) {
+void simulated_contents::zero(file_range range) {
+    for (const file_range& data : data_within(range)) {
         std::memset(bytes_ + data.offset, 0, data.bytes);
         note_changed(data);
         const std::uint64_t begin = align_up(data.offset, k_page_bytes);
@@ -80,14 +80,14 @@ void simulated_contents::zero(byte_range range) {
     }
 }
 
-std::vector<byte_range> simulated_contents::data_within(byte_range range) const {
-    std::vector<byte_range> found;
+std::vector<file_range> simulated_contents::data_within(file_range range) const {
+    std::vector<file_range> found;
     data_.for_each_within(range,
                           [&](std::uint64_t begin, std::uint64_t end) { found.push_back({begin, end - begin}); });
     return found;
 }
 
-void simulated_contents::note_changed(byte_range range) {
+void simulated_contents::note_changed(file_range range) {
     for (std::uint64_t page = range.offset / k_page_bytes; page * k_page_bytes < range.end(); ++page) {
         if (is_changed_[static_cast<std::size_t>(page)])
             continue;

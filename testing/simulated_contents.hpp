@@ -4,6 +4,7 @@
 // The host's own failures (no memory, no descriptors) end the test: they are not what it simulates.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "testing/block_set.hpp"
 
@@ -25,9 +26,9 @@ public:
 
     void read(std::uint64_t offset, std::span<std::byte> into) const;
     void write(std::uint64_t offset, std::span<const std::byte> bytes);
-    void zero(byte_range range);
+    void zero(file_range range);
     /// Where the range holds anything but holes, by whole pages, cut to the range.
-    [[nodiscard]] std::vector<byte_range> data_within(byte_range range) const;
+    [[nodiscard]] std::vector<file_range> data_within(file_range range) const;
     /// For mapping; whatever is mapped lies below `end` from now on.
     int descriptor(std::uint64_t end);
     /// Of all bytes: equal for equal contents, whatever are holes. Costs a hash of each page changed since the last call.
@@ -35,7 +36,7 @@ public:
 
 private:
     void make_room(std::uint64_t end);
-    void note_changed(byte_range range);
+    void note_changed(file_range range);
 
     int memfd_;
     std::byte* bytes_ = nullptr; // all of the memfd

@@ -31,7 +31,7 @@ struct simulated_disk::change {
     kind what;
     std::uint32_t number; // of the inode; of an entry: the one it named before
     std::uint64_t size = 0;
-    byte_range zeroed{}; // made zero before `saved` is put back
+    file_range zeroed{}; // made zero before `saved` is put back
     std::vector<extent> saved{};
     std::string path{};
     std::optional<block_set> blocks{};
@@ -265,7 +265,7 @@ std::map<std::string, std::uint64_t> simulated_disk::files() const {
 }
 
 void simulated_disk::perform(const disk_operation& operation, const persisted_part& part) {
-    const byte_range range{operation.offset, operation.bytes};
+    const file_range range{operation.offset, operation.bytes};
     switch (operation.what) {
     case kind::write:
     case kind::write_direct:
@@ -337,7 +337,7 @@ void simulated_disk::perform_write(const disk_operation& operation, const persis
         size = std::max(size, whole_end);
     if (!has_data && size == file.size)
         return;
-    save(operation.inode, has_data ? byte_range{begin, end - begin} : byte_range{});
+    save(operation.inode, has_data ? file_range{begin, end - begin} : file_range{});
     if (has_data && operation.data.empty()) {
         if (begin < file.size)
             file.contents->zero({begin, std::min(end, file.size) - begin});
@@ -361,7 +361,7 @@ void simulated_disk::set_entry(const std::string& path, std::uint32_t number) {
     entries_[path] = number;
 }
 
-void simulated_disk::save(std::uint32_t number, byte_range range) {
+void simulated_disk::save(std::uint32_t number, file_range range) {
     const inode& file = inode_of(number);
     change saved{.what = change::kind::content, .number = number, .size = file.size};
     if (space_limit_ != 0)
@@ -369,7 +369,7 @@ void simulated_disk::save(std::uint32_t number, byte_range range) {
     const std::uint64_t end = std::min(range.end(), file.size);
     if (range.offset < end) {
         saved.zeroed = {range.offset, end - range.offset};
-        for (const byte_range& data : file.contents->data_within(saved.zeroed)) {
+        for (const file_range& data : file.contents->data_within(saved.zeroed)) {
             saved.saved.push_back({data.offset, std::vector<std::byte>(data.bytes)});
             file.contents->read(data.offset, saved.saved.back().bytes);
         }

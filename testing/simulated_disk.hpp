@@ -18,8 +18,9 @@
 //      or persist over it.
 #pragma once
 
-#include "testing/disk_operation.hpp"
+#include "base/range.hpp"
 #include "os/file.hpp"
+#include "testing/disk_operation.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -119,7 +120,7 @@ private:
     void perform(const disk_operation& operation, const persisted_part& part);
     void perform_write(const disk_operation& operation, const persisted_part& part);
     void set_entry(const std::string& path, std::uint32_t number);
-    void save(std::uint32_t number, byte_range range);
+    void save(std::uint32_t number, file_range range);
     void undo(change& last);
     void restore(const change& saved);
     void forget_unsynced(std::uint32_t number);

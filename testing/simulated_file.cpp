@@ -100,7 +100,7 @@ result<void> simulated_file::punch(os::site where, std::uint64_t offset, std::ui
     return record({.what = kind::punch, .where = where, .offset = offset, .bytes = bytes});
 }
 
-result<bool> simulated_file::is_hole(byte_range range) {
+result<bool> simulated_file::is_hole(file_range range) {
     const std::scoped_lock guard(disk_.mutex_);
     return inode().contents->data_within(range).empty();
 }

@@ -1,6 +1,7 @@
 // An open file of a simulated disk: a handle on an inode. Private to that disk. May use: base, testing/simulated_disk.hpp.
 #pragma once
 
+#include "base/range.hpp"
 #include "testing/simulated_disk.hpp"
 
 #include <cstddef>
@@ -27,7 +28,7 @@ public:
     result<void> resize(os::site where, std::uint64_t bytes) override;
     result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override;
     result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override;
-    result<bool> is_hole(byte_range range) override;
+    result<bool> is_hole(file_range range) override;
     result<bool> try_lock(os::lock_kind wanted) override;
     result<bool> is_locked_exclusively() override;
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override;

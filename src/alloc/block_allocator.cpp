@@ -53,8 +53,8 @@ void* block_allocator::allocate_other(std::size_t bytes, std::size_t alignment) 
                                       : allocate_large(bytes, alignment);
 }
 
-std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min, std::uint64_t end) {
-    std::vector<byte_range> found;
+std::vector<heap_range> block_allocator::free_stretches(std::uint64_t bytes_min, std::uint64_t end) {
+    std::vector<heap_range> found;
     const auto add = [&](std::uint64_t page, std::uint64_t end_page) {
         const std::uint64_t from = page * k_page_bytes;
         const std::uint64_t to = std::min(end_page * k_page_bytes, end);
@@ -69,7 +69,7 @@ std::vector<byte_range> block_allocator::free_stretches(std::uint64_t bytes_min,
     }
     if (damaged())
         return {};
-    std::ranges::sort(found, {}, &byte_range::offset);
+    std::ranges::sort(found, {}, &heap_range::offset);
     return found;
 }
 

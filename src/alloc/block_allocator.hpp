@@ -19,6 +19,7 @@
 #include "alloc/page_runs.hpp"
 #include "alloc/returned_blocks.hpp"
 #include "alloc/slabs.hpp"
+#include "base/range.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +86,7 @@ public:
     /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left
     /// out, also by blocks that were given back and are kept, or not freed yet. O(log) of free runs for each, and
     /// O(sections).
-    [[nodiscard]] std::vector<byte_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
+    [[nodiscard]] std::vector<heap_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const;

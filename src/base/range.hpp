@@ -32,6 +32,8 @@ struct number_range_of {
 using heap_range = byte_range_of<struct heap_contents>;
 /// Bytes of a file.
 using file_range = byte_range_of<struct file_contents>;
+/// Bytes of the memory of this process, by address.
+using address_range = byte_range_of<struct process_memory_contents>;
 /// Pages of the heap.
 using page_range = number_range_of<struct heap_page>;
 /// Chunks of the heap.

@@ -8,6 +8,7 @@
 
 #include "alloc/block_allocator.hpp"
 #include "alloc/occupancy.hpp"
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
 #include "inspect/problems.hpp"

@@ -6,6 +6,7 @@
 // have them. Pointers that are packed, tagged or not aligned are not followed.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "inspect/inspection.hpp"
 

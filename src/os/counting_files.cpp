@@ -1,5 +1,7 @@
 #include "os/counting_files.hpp"
 
+#include "base/range.hpp"
+
 #include <utility>
 
 namespace remanence::os {
@@ -38,7 +40,7 @@ public:
         return below_->punch(where, offset, bytes, otherwise);
     }
     [[nodiscard]] bool fills_holes_when_read() override { return below_->fills_holes_when_read(); }
-    result<bool> is_hole(byte_range range) override { return below_->is_hole(range); }
+    result<bool> is_hole(file_range range) override { return below_->is_hole(range); }
     result<bool> try_lock(lock_kind kind) override { return below_->try_lock(kind); }
     result<bool> is_locked_exclusively() override { return below_->is_locked_exclusively(); }
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {

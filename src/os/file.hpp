@@ -4,6 +4,7 @@
 // Each write and sync carries the name of its call site: traces, phase histograms and fault injection refer to it.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 
@@ -84,7 +85,7 @@ public:
     [[nodiscard]] virtual bool fills_holes_when_read() { return false; }
     /// Whether there is nothing in the range, or behind the end of the file, so that it reads as zeros. False where the file
     /// system cannot tell.
-    virtual result<bool> is_hole(byte_range /*range*/) { return false; }
+    virtual result<bool> is_hole(file_range /*range*/) { return false; }
 
     /// Takes the whole-file lock (open file description lock); false when somebody else holds it. Released by the
     /// destructor, and by the death of the process and of the children that it forked meanwhile.

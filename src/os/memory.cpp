@@ -1,5 +1,6 @@
 #include "os/memory.hpp"
 
+#include "base/range.hpp"
 #include "os/descriptor.hpp"
 
 #include <algorithm>
@@ -285,7 +286,7 @@ std::vector<process_memory> memory_of_process(bool with_files) {
     text_lines maps("/proc/self/maps");
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
     std::uint64_t guard_end = 0; // of the last mapping, when it is small and inaccessible
-    byte_range run{};            // mappings that follow each other and are alike: perhaps pieces of one
+    address_range run{};         // mappings that follow each other and are alike: perhaps pieces of one
     std::size_t found_before_run = 0;
     for (std::string line; maps.next(line);) {
         const auto read = read_maps_line(line);

@@ -1,5 +1,6 @@
 // The real file system: Linux system calls, each failure turned into a message that says what to do.
 
+#include "base/range.hpp"
 #include "base/undying.hpp"
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
@@ -195,7 +196,7 @@ public:
         return write_zeros(where, offset, std::min(*end, offset + bytes) - std::min(*end, offset));
     }
 
-    result<bool> is_hole(byte_range range) override {
+    result<bool> is_hole(file_range range) override {
         const off_t data = ::lseek(descriptor_, static_cast<off_t>(range.offset), SEEK_DATA);
         return data < 0 ? errno == ENXIO : static_cast<std::uint64_t>(data) >= range.end();
     }

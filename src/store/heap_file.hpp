@@ -6,6 +6,7 @@
 // space. All of it is under one lock, the lock of the store, which the engine has.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "format/log_record.hpp"

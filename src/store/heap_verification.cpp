@@ -1,6 +1,7 @@
 #include "store/heap_verification.hpp"
 
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "store/superblocks.hpp"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 // called while nobody writes; announce(), and what replaces memory, also while others do.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 
@@ -30,11 +31,10 @@ std::optional<tracker_choice> tracker_named(std::string_view name);
 enum class page_contents { file, zeros };
 
 /// A run of pages of a mapping, as offsets from its base.
-using page_run = byte_range;
+using page_run = heap_range;
 
 /// Called in the handler of a signal, with the address of a write that is not allowed; the process dies of it afterwards.
 using stray_write_reporter = void (*)(const void* address);
-
 
 class page_scanner {
 public:

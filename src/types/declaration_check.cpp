@@ -1,6 +1,7 @@
 #include "types/declaration_check.hpp"
 
 #include "alloc/sections.hpp"
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "types/root_owner.hpp"
 
@@ -26,7 +27,7 @@ class search {
 public:
     search(const txn::heap_memory& memory, const alloc::block_allocator& blocks) : memory_(memory), blocks_(blocks) {}
 
-    void look_at(byte_range changed) {
+    void look_at(heap_range changed) {
         for (std::uint64_t at = changed.offset; at < changed.end(); at += k_word_bytes) {
             const auto block = blocks_.block_of(memory_.base() + at);
             if (!block && is_data_page(at / k_page_bytes))

@@ -3,6 +3,7 @@
 // the Kth of N parts, K from 0, so that processes share the work; the first eighth is a bit of every byte, the next ones
 // another bit; only in that eighth a program goes on with a heap whose damage verify() has reported. Outcomes are counted
 // and printed.
+#include "base/range.hpp"
 #include "subject.hpp"
 
 #include "format/superblock.hpp"
@@ -61,15 +62,15 @@ campaign chosen_campaign() {
 struct area {
     const char* name;
     std::string path;
-    std::vector<byte_range> ranges;
+    std::vector<file_range> ranges;
     [[nodiscard]] std::uint64_t bytes() const {
         std::uint64_t sum = 0;
-        for (const byte_range& range : ranges)
+        for (const file_range& range : ranges)
             sum += range.bytes;
         return sum;
     }
     [[nodiscard]] std::uint64_t byte_at(std::uint64_t n) const {
-        for (const byte_range& range : ranges) {
+        for (const file_range& range : ranges) {
             if (n < range.bytes)
                 return range.offset + n;
             n -= range.bytes;
@@ -212,7 +213,7 @@ protected:
 TEST_P(damaged_file, with_a_sector_of_zeros_is_never_a_silent_wrong_answer) {
     std::vector<damage> all;
     for (const area& where : areas_of(subject_)) {
-        for (const byte_range& range : where.ranges) {
+        for (const file_range& range : where.ranges) {
             for (std::uint64_t at = range.offset; at < range.end(); at += k_sector_bytes) {
                 damage lost{where.path, at, bytes_at(subject_, where.path, at, k_sector_bytes)};
                 if (is_zero(lost.bytes))

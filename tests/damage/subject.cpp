@@ -107,7 +107,7 @@ bool subject::meets_all_records_after(std::uint64_t version, const damage& done)
     if (done.path != sample::k_log_path)
         return false;
     return std::all_of(records_.upper_bound(version), records_.end(), [&](const auto& record) {
-        const byte_range range = record.second;
+        const file_range range = record.second;
         return done.offset < range.end() && range.offset < done.offset + done.bytes.size();
     });
 }

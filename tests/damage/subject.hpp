@@ -3,8 +3,9 @@
 // violation.
 #pragma once
 
-#include "testing/simulated_disk.hpp"
+#include "base/range.hpp"
 #include "support/sample_heap.hpp"
+#include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
 #include <array>
@@ -95,7 +96,7 @@ private:
     std::vector<contents> acknowledged_; // by version, from 1 on
     std::vector<std::byte> heap_bytes_;
     std::vector<std::byte> log_bytes_;
-    std::map<std::uint64_t, byte_range> records_; // of the log, by version
+    std::map<std::uint64_t, file_range> records_; // of the log, by version
     std::uint64_t log_written_end_ = 0;
     std::vector<simulation::disk_operation> history_;
     simulation::simulated_disk::savepoint intact_{};

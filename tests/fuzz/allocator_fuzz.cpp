@@ -2,6 +2,7 @@
 // Then a program allocates and frees. Whatever the patches say, nothing outside the heap is touched; and what
 // check_invariants() finds sound works as it should.
 #include "alloc/block_allocator.hpp"
+#include "base/range.hpp"
 #include "unit/alloc/test_heap.hpp"
 
 #include "heap_files.hpp"
@@ -54,7 +55,7 @@ public:
     }
     void patch(std::uint64_t where, std::span<const std::uint8_t> bytes) {
         // The state is as likely to be hit as a plane.
-        const byte_range in = metadata_[where % metadata_.size()];
+        const heap_range in = metadata_[where % metadata_.size()];
         const std::uint64_t offset = where / metadata_.size() % in.bytes;
         std::memcpy(heap_.base() + in.offset + offset, bytes.data(), std::min(bytes.size(), in.bytes - offset));
     }
@@ -62,7 +63,7 @@ public:
 private:
     test_heap heap_{{.limit_bytes = 16 * MiB, .step_bytes = k_page_bytes}};
     std::vector<std::byte> contents_;
-    std::vector<byte_range> metadata_;
+    std::vector<heap_range> metadata_;
 };
 
 populated_heap& populated() {

@@ -2,6 +2,7 @@
 // tests that fail the nth call, for every n, until a run succeeds. Or something else happens before each call.
 #pragma once
 
+#include "base/range.hpp"
 #include "os/file.hpp"
 
 #include <cerrno>
@@ -87,7 +88,7 @@ private:
                            os::unpunchable otherwise) override {
             return call<void>("punch", [&] { return below_->punch(where, offset, bytes, otherwise); });
         }
-        result<bool> is_hole(byte_range range) override {
+        result<bool> is_hole(file_range range) override {
             return call<bool>("is_hole", [&] { return below_->is_hole(range); });
         }
         result<bool> try_lock(os::lock_kind kind) override {

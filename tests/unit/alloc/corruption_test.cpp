@@ -1,6 +1,7 @@
 // The allocator over damaged memory: whatever its bytes say, it must not crash, hang, or write outside what is
 // accessible.
 #include "alloc/block_allocator.hpp"
+#include "base/range.hpp"
 
 #include "test_heap.hpp"
 
@@ -27,8 +28,8 @@ void populate(test_heap& heap, random_engine& random) {
 }
 
 // The metadata in use: the state, and the arrays of each plane that is accessible.
-std::vector<byte_range> metadata_of(const test_heap& heap) {
-    std::vector<byte_range> ranges{{test_heap::k_state_offset, sizeof(format::alloc_state)}};
+std::vector<heap_range> metadata_of(const test_heap& heap) {
+    std::vector<heap_range> ranges{{test_heap::k_state_offset, sizeof(format::alloc_state)}};
     for (std::uint32_t i = 0; i < k_section_count; ++i) {
         const section& at = section_at(i);
         if (heap.state().used_pages[i] == 0)
@@ -41,13 +42,13 @@ std::vector<byte_range> metadata_of(const test_heap& heap) {
     return ranges;
 }
 
-std::byte* random_byte(test_heap& heap, const std::vector<byte_range>& ranges, random_engine& random) {
-    const byte_range in = ranges[random_below(random, ranges.size())];
+std::byte* random_byte(test_heap& heap, const std::vector<heap_range>& ranges, random_engine& random) {
+    const heap_range in = ranges[random_below(random, ranges.size())];
     return heap.base() + in.offset + random_below(random, in.bytes);
 }
 
 // A bit, a byte, a plausible word, or some hundred bytes.
-void damage_something(test_heap& heap, const std::vector<byte_range>& ranges, random_engine& random) {
+void damage_something(test_heap& heap, const std::vector<heap_range>& ranges, random_engine& random) {
     std::byte* const at = random_byte(heap, ranges, random);
     const std::size_t kind = random_below(random, 8);
     if (kind < 3) {
@@ -166,7 +167,7 @@ TEST(check_invariants, every_changed_byte_of_the_metadata_is_noticed) {
     test_heap heap({.limit_bytes = 16 * MiB});
     populate(heap, random);
     ASSERT_TRUE(is_sound(*heap));
-    for (const byte_range& range : metadata_of(heap)) {
+    for (const heap_range& range : metadata_of(heap)) {
         for (std::uint64_t at = range.offset; at < range.end();
              at += 1 + random_below(random, range.bytes < 2000 ? 1 : 41)) {
             std::byte& changed = heap.base()[at];

@@ -1,3 +1,4 @@
+#include "base/range.hpp"
 #include "unit/store/store_fixture.hpp"
 
 #include <random>

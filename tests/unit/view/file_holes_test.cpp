@@ -1,4 +1,5 @@
 // Gaps between stored chunks that are mapped from the holes of the file.
+#include "base/range.hpp"
 #include "unit/view/view_fixture.hpp"
 
 #include <random>
