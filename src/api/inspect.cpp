@@ -121,8 +121,8 @@ void add_heap(report& found, inspection& heap) {
     found.torn_superblock = heap.torn_superblock();
     found.log = as_contents(heap.log());
     found.file_bytes = heap.file_bytes();
-    found.heap_bytes = heap.store().image_bytes();
-    found.region_bytes = heap.store().region_bytes();
+    found.heap_bytes = heap.store().image().bytes();
+    found.region_bytes = heap.store().where().region_bytes();
 }
 
 /// A copy must not make damage look whole. Its pages are checked as they are copied.

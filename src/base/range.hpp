@@ -49,7 +49,4 @@ constexpr chunk_range to_chunks(heap_range bytes, std::uint64_t chunk_bytes) {
     return {bytes.offset / chunk_bytes, bytes.bytes / chunk_bytes};
 }
 
-/// The name of heap_range, and of file_range, before both had one.
-using byte_range = heap_range;
-
 } // namespace remanence

@@ -21,7 +21,7 @@ double checkpointer::limits_reached() const {
     return std::max(
         {part(session_.log().used_bytes(), options_.log_limit_bytes),
          part(view_.committed().twin_bytes(), budget_.twin_limit_bytes()),
-         part(store_.retired_bytes(), budget_.retired_limit_bytes()),
+         part(homes_.retired_bytes(), budget_.retired_limit_bytes()),
          part(view_.settler().chunks_mapped_with_newer(), view::memory_settler::k_chunks_mapped_with_newer_max)});
 }
 
@@ -83,7 +83,7 @@ result<void> checkpointer::begin() {
     auto pages = view_.settler().freeze();
     if (!pages)
         return pages.error();
-    auto composed = store_.compose(*pages, session_.state(false, *mark));
+    auto composed = writer_.compose(*pages, session_.state(false, *mark));
     if (!composed)
         return composed.error();
     auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark);
@@ -135,7 +135,7 @@ void checkpointer::adopt_if_done() noexcept {
 }
 
 void checkpointer::adopt() noexcept {
-    store_.adopt(run_->what());
+    writer_.adopt(run_->what());
     space_.owe_former_homes();
     session_.log().release(run_->log_begin());
     view_.settler().thaw();
@@ -180,13 +180,13 @@ std::uint64_t checkpointer::bytes_of_one() const {
 result<void> checkpointer::fold(bool is_clean) {
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // I1
     auto composed =
-        store_.compose(view_.committed().twin_pages(), session_.state(is_clean, format::k_log_header_bytes));
+        writer_.compose(view_.committed().twin_pages(), session_.state(is_clean, format::k_log_header_bytes));
     if (!composed)
         return composed.error();
     checkpoint_run all(std::move(*composed), format::k_log_header_bytes);
     while (!all.is_done())
         REM_TRY(step_of(all, store::publication::k_step_bytes));
-    store_.adopt(all.what());
+    writer_.adopt(all.what());
     space_.owe_former_homes();
     session_.log().restart();
     image_bytes_ += all.total_bytes();

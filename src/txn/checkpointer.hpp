@@ -10,7 +10,8 @@
 
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "store/heap_file.hpp"
+#include "store/chunk_homes.hpp"
+#include "store/image_writer.hpp"
 #include "store/publication.hpp"
 #include "txn/checkpoint_run.hpp"
 #include "txn/engine_options.hpp"
@@ -39,9 +40,11 @@ struct checkpoint_progress {
 class checkpointer {
 public:
     /// All must outlive it.
-    checkpointer(store::heap_file& store, view::memory_view& view, session& commits, const memory_budget& budget,
-                 reclaimer& space, health& state, const engine_options& options)
-        : store_(store),
+    checkpointer(store::image_writer& writer, const store::chunk_homes& homes, view::memory_view& view,
+                 session& commits, const memory_budget& budget, reclaimer& space, health& state,
+                 const engine_options& options)
+        : writer_(writer),
+          homes_(homes),
           view_(view),
           session_(commits),
           budget_(budget),
@@ -105,7 +108,8 @@ private:
     result<void> fold_and_settle(change::commit_scope committed);
     result<void> step_of(checkpoint_run& run, std::uint64_t bytes_max);
 
-    store::heap_file& store_;
+    store::image_writer& writer_;
+    const store::chunk_homes& homes_;
     view::memory_view& view_;
     session& session_;
     const memory_budget& budget_;

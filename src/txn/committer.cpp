@@ -36,7 +36,7 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
     REM_TRY(names_.find());
     commit.record.emplace(session_.has_begun() ? session_.log().take_memory() : page_aligned_bytes());
     commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
-                                                 static_cast<std::size_t>(store_.chunk_pages()),
+                                                 static_cast<std::size_t>(store_.image().chunk_pages()),
                                                  commit.changes.pages.size(), commit.changes.ranges);
     return commit;
 }
@@ -90,24 +90,24 @@ result<void> committer::reserve(const pending_commit& commit) {
 }
 
 result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes) {
-    REM_TRY(store_.reserve_places());
+    REM_TRY(store_.room().reserve_places());
     REM_TRY(space_.discard_before_fresh());
     const std::uint64_t heap_bytes =
-        changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_.chunk_bytes();
+        changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_.image().chunk_bytes();
     std::vector<std::uint64_t> moved;
     for (const change::whole_chunk& each : changes.moved)
         moved.push_back(each.chunk);
     // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
-    if (store_.needs_regions(heap_bytes) || store_.needs_second_homes(moved) ||
+    if (store_.room().needs_regions(heap_bytes) || store_.room().needs_second_homes(moved) ||
         (session_.has_begun() && !session_.log().has_room(record_bytes)))
         REM_TRY(checkpoints_.finish());
-    REM_TRY(store_.add_regions(heap_bytes));
-    REM_TRY(store_.add_second_homes(moved));
-    const std::vector<chunk_range> moves = moved_runs(store_, changes);
+    REM_TRY(store_.room().add_regions(heap_bytes));
+    REM_TRY(store_.room().add_second_homes(moved));
+    const std::vector<chunk_range> moves = moved_runs(store_.homes(), changes);
     // A run of fresh chunks parts one of zeros in two at most, or leaves one behind; one that moves has two ends.
-    REM_TRY(store_.reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
+    REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
     for (const chunk_range& run : moves)
-        REM_TRY(store_.reserve_move(run.first, run.count));
+        REM_TRY(store_.room().reserve_move(run.first, run.count));
     REM_TRY(reserve_pages(changes));
     if (!session_.has_begun())
         REM_TRY(session_.begin());
@@ -116,20 +116,20 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
 
 // Of fresh chunks for the commit, of changed pages for the fold.
 result<void> committer::reserve_pages(const change::change_set& changes) {
-    page_runs places = fresh_page_runs(store_, changes);
+    page_runs places = fresh_page_runs(store_.homes(), changes);
     for (const change::changed_page& page : changes.pages) {
-        auto checksum = store_.checksum_of(page.page);
+        auto checksum = store_.image().checksum_of(page.page);
         if (!checksum)
             return checksum.error();
         if (*checksum == 0) {
             if (!view_.committed().was_committed_in_log(page.page))
                 places.add(page.page); // a hole so far; the fold will fill it
         } else {
-            REM_TRY(store_.reserve_checksums(page.page)); // in a copy of a heap the other place is a hole
+            REM_TRY(store_.checksums().reserve(page.page)); // in a copy of a heap the other place is a hole
         }
     }
     for (const page_range& place : places.all())
-        REM_TRY(store_.reserve_pages(place.first, place.count));
+        REM_TRY(store_.room().reserve_pages(place.first, place.count));
     return {};
 }
 
@@ -138,34 +138,35 @@ result<void> committer::write(pending_commit& commit) {
     change::change_set& changes = commit.changes;
     REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
     fill(*commit.record, changes);
-    std::uint64_t image_bytes = store_.image_bytes();
+    std::uint64_t image_bytes = store_.image().bytes();
     if (!changes.fresh.empty())
-        image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_.chunk_bytes());
+        image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_.image().chunk_bytes());
     log::redo_log::prerequisite first;
-    const bool has_new_holes = !changes.fresh.empty() && store_.take_new_holes(); // of these chunks, perhaps
+    const bool has_new_holes = !changes.fresh.empty() && store_.unused().take_new_holes(); // of these chunks, perhaps
     if (has_new_holes || !changes.moved.empty() ||
         std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
-        first = [store = &store_] { return store->sync_fresh(); }; // I2
+        first = [store = &store_] { return store->whole_chunks().sync(); }; // I2
     totals_.logged_bytes += session_.append(*commit.record, image_bytes, std::move(first));
     totals_.changed_bytes += changes.changed_bytes();
     ++totals_.commits;
 
     const std::uint64_t version = session_.version();
     for (change::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
-        store_.accept_moved(moved.chunk, std::move(moved.checksums), version, view_.memory().maps_home(moved.chunk));
+        store_.whole_chunks().accept_moved(moved.chunk, std::move(moved.checksums), version,
+                                           view_.memory().maps_home(moved.chunk));
     for (change::whole_chunk& fresh : changes.fresh)
-        store_.accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
+        store_.whole_chunks().accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
     accept(changes, commit.scope);
     return {};
 }
 
 // Checksums are made meanwhile: what tells from them what is to be written comes before.
 result<void> committer::write_whole_chunks(change::change_set& changes) {
-    const std::vector<page_range> moved = moved_page_runs(store_, changes);
-    const page_runs fresh = fresh_page_runs(store_, changes);
+    const std::vector<page_range> moved = moved_page_runs(store_.homes(), changes);
+    const page_runs fresh = fresh_page_runs(store_.homes(), changes);
     for (const change::whole_chunk& each : changes.fresh) {
         if (!each.has_contents())
-            REM_TRY(store_.extend_to_fresh(each.chunk));
+            REM_TRY(store_.whole_chunks().extend_to_fresh(each.chunk));
     }
     const auto make_checksums = [&]() noexcept { view_.collector().make_checksums(changes); };
     std::optional<os::beside> made_beside;
@@ -175,12 +176,12 @@ result<void> committer::write_whole_chunks(change::change_set& changes) {
         make_checksums();
     for (const page_range& run : moved) {
         const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
-        REM_TRY(store_.write_moved(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
+        REM_TRY(store_.whole_chunks().write_moved(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
         totals_.image_bytes += bytes;
     }
     for (const page_range& run : fresh.all()) {
         const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
-        REM_TRY(store_.write_fresh(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
+        REM_TRY(store_.whole_chunks().write_fresh(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
         totals_.image_bytes += bytes;
     }
     return {};
@@ -190,7 +191,7 @@ void committer::fill(log::record_builder& record, const change::change_set& chan
     for (const change::whole_chunk& each : changes.fresh)
         record.add_chunk(each.chunk, false, each.checksums);
     for (const change::whole_chunk& moved : changes.moved) {
-        const bool to_second_home = store_.other_place_of(moved.chunk) == store::chunk_place::second_home;
+        const bool to_second_home = store_.homes().other_place_of(moved.chunk) == store::chunk_place::second_home;
         record.add_chunk(moved.chunk, to_second_home, moved.checksums);
     }
     for (const change::changed_page& page : changes.pages)

@@ -14,10 +14,12 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       health_(heap_.store->path(), options.read_only),
       names_(*files_, heap_.store->file(), heap_.store->path(), health_),
       session_(*files_, *heap_.store, names_, health_),
-      budget_(*files_, *heap_.store, *heap_.view, options_),
+      budget_(*files_, heap_.store->homes(), *heap_.view, options_),
       space_(*heap_.store, *heap_.view, health_),
-      checkpoints_(*heap_.store, *heap_.view, session_, budget_, space_, health_, options_),
-      spiller_(locks_, *heap_.store, *heap_.view, budget_, checkpoints_, space_, health_, options_),
+      checkpoints_(heap_.store->writer(), heap_.store->homes(), *heap_.view, session_, budget_, space_, health_,
+                   options_),
+      spiller_(locks_, heap_.store->image(), heap_.store->room(), *heap_.view, budget_, checkpoints_, space_, health_,
+               options_),
       memory_(locks_, *heap_.store, *heap_.view, spiller_, options_),
       committer_(*heap_.store, *heap_.view, session_, names_, budget_, checkpoints_, space_, spiller_, memory_, health_,
                  options_) {}
@@ -98,7 +100,7 @@ std::uint64_t engine::version() const {
 }
 
 void engine::tell(const change_listener& listener, const change::change_set& changes) {
-    const bool is_new = heap_.store->image_bytes() == 0 && memory_.allocator().allocated_bytes() == 0;
+    const bool is_new = heap_.store->image().bytes() == 0 && memory_.allocator().allocated_bytes() == 0;
     if (!is_new && !changes.empty())
         listener(memory_, changes, memory_.allocator());
 }
@@ -189,8 +191,8 @@ result<void> engine::close_session() {
     }
     REM_TRY(checkpoints_.fold_at_close());
     REM_TRY(health_.poison_if_failed(names_.remove_log()));
-    if (heap_.store->has_second_homes()) {
-        heap_.store->left_all_former_homes();
+    if (heap_.store->where().has_second_homes()) {
+        heap_.store->homes().retired().note_all_unmapped();
         space_.owe_discard(); // for the end of the file may be one of theirs
     }
     REM_TRY(space_.discard_owed());
@@ -211,7 +213,7 @@ bool engine::spill_excess() noexcept {
 result<verification> engine::verify() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
-    if (heap_.store->is_ahead_of_file() && !checkpoints_.is_under_way())
+    if (heap_.store->writer().is_ahead_of_file() && !checkpoints_.is_under_way())
         REM_TRY(health_.usable()); // a checkpoint has failed, so that it cannot be carried out
     return txn::verify(*heap_.store, session_, memory_, options_);
 }
@@ -232,7 +234,7 @@ engine_stats engine::stats() const {
     stats.log_used_bytes = session_.has_begun() ? session_.log().used_bytes() : 0;
     stats.twin_bytes = heap_.view->committed().twin_bytes();
     stats.unmapped_bytes = heap_.view->memory().unmapped_bytes();
-    stats.committed_bytes = heap_.store->image_bytes();
+    stats.committed_bytes = heap_.store->image().bytes();
     stats.allocated_bytes =
         memory_.with_allocator([](const alloc::block_allocator& blocks) { return blocks.allocated_bytes(); });
     stats.checkpoint = checkpoints_.under_way();

@@ -34,29 +34,29 @@ void page_runs::add(std::uint64_t page) {
 }
 
 bool page_runs::continues(const page_range& before, std::uint64_t page) const {
-    return before.end() == page && store_.home_of(page * k_page_bytes) ==
-                                       store_.home_of(before.first * k_page_bytes) + before.count * k_page_bytes;
+    return before.end() == page && homes_.home_of(page * k_page_bytes) ==
+                                       homes_.home_of(before.first * k_page_bytes) + before.count * k_page_bytes;
 }
 
 std::vector<chunk_range> fresh_runs(const change::change_set& changes) {
     return runs_of(changes.fresh, [](std::uint64_t, std::uint64_t) { return true; });
 }
 
-std::vector<chunk_range> moved_runs(const store::heap_file& store, const change::change_set& changes) {
+std::vector<chunk_range> moved_runs(const store::chunk_homes& homes, const change::change_set& changes) {
     return runs_of(changes.moved, [&](std::uint64_t before, std::uint64_t chunk) {
-        return store.other_home_of(chunk) == store.other_home_of(before) + store.chunk_bytes();
+        return homes.other_home_of(chunk) == homes.other_home_of(before) + homes.where().chunk_bytes();
     });
 }
 
-std::vector<page_range> moved_page_runs(const store::heap_file& store, const change::change_set& changes) {
+std::vector<page_range> moved_page_runs(const store::chunk_homes& homes, const change::change_set& changes) {
     std::vector<page_range> found;
     std::uint64_t home_of_next = 0; // behind the last one
     for (const change::whole_chunk& moved : changes.moved) {
-        const std::uint64_t home = store.other_home_of(moved.chunk);
-        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+        const std::uint64_t home = homes.other_home_of(moved.chunk);
+        for (std::uint64_t i = 0; i < homes.where().chunk_pages(); ++i) {
             if (!moved.needs_writing(i))
                 continue;
-            const std::uint64_t page = moved.chunk * store.chunk_pages() + i;
+            const std::uint64_t page = moved.chunk * homes.where().chunk_pages() + i;
             const std::uint64_t home_of_page = home + i * k_page_bytes;
             if (!found.empty() && found.back().end() == page && home_of_page == home_of_next)
                 ++found.back().count;
@@ -68,12 +68,12 @@ std::vector<page_range> moved_page_runs(const store::heap_file& store, const cha
     return found;
 }
 
-page_runs fresh_page_runs(const store::heap_file& store, const change::change_set& changes) {
-    page_runs found(store);
+page_runs fresh_page_runs(const store::chunk_homes& homes, const change::change_set& changes) {
+    page_runs found(homes);
     for (const change::whole_chunk& fresh : changes.fresh) {
-        for (std::uint64_t i = 0; i < store.chunk_pages(); ++i) {
+        for (std::uint64_t i = 0; i < homes.where().chunk_pages(); ++i) {
             if (fresh.checksums[i] != 0 && fresh.needs_writing(i))
-                found.add(fresh.chunk * store.chunk_pages() + i);
+                found.add(fresh.chunk * homes.where().chunk_pages() + i);
         }
     }
     return found;

@@ -8,7 +8,7 @@
 namespace remanence::txn {
 
 result<void> heap_memory::begin() {
-    if (store_.image_bytes() == 0) {
+    if (store_.image().bytes() == 0) {
         REM_TRY(view_.memory().make_accessible(k_page_bytes));
         REM_TRY(format_header());
         declared_.note_other_changes();
@@ -27,7 +27,7 @@ result<void> heap_memory::begin() {
 
 result<void> heap_memory::restored() {
     declared_.note_no_other_changes();
-    if (store_.image_bytes() == 0) { // nothing was ever committed
+    if (store_.image().bytes() == 0) { // nothing was ever committed
         declared_.note_other_changes();
         REM_TRY(format_header());
     }
@@ -38,9 +38,9 @@ result<void> heap_memory::check_header() {
     const format::heap_header& h = header(); // I7
     const bool may_have_schema = (store_.super().features_ro_compat & format::k_feature_schema) != 0;
     if (h.magic == format::k_header_magic && h.version == format::k_header_version &&
-        format::has_sound_schema(h, may_have_schema, store_.image_bytes()))
+        format::has_sound_schema(h, may_have_schema, store_.image().bytes()))
         return {};
-    const std::uint64_t at = store_.home_of(0);
+    const std::uint64_t at = store_.image().home_of(0);
     if (h.magic == format::k_header_magic && h.version != format::k_header_version) {
         return fail(errc::unsupported_format,
                     "the heap header in " + path() + " has version " + std::to_string(h.version) +
@@ -70,8 +70,8 @@ result<void> heap_memory::check_allocator() {
     if (sound || sound.why().code != errc::corrupt)
         return sound;
     const failure& why = sound.why();
-    const bool is_in_file = why.offset < store_.image_bytes();
-    const std::uint64_t at = is_in_file ? store_.home_of(why.offset) : error::k_no_offset;
+    const bool is_in_file = why.offset < store_.image().bytes();
+    const std::uint64_t at = is_in_file ? store_.image().home_of(why.offset) : error::k_no_offset;
     return fail(errc::corrupt,
                 "the allocator's structures in " + path() + (is_in_file ? " at byte " + std::to_string(at) : "") +
                     " are damaged (" + why.message + "). Restore the heap from a copy.",

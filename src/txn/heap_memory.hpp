@@ -47,7 +47,7 @@ public:
         return reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(base()) < reserved_bytes();
     }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return view_.memory().reserved_bytes(); }
-    [[nodiscard]] std::uint64_t chunk_bytes() const { return store_.chunk_bytes(); }
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return store_.image().chunk_bytes(); }
     [[nodiscard]] const std::string& path() const { return store_.path(); }
     /// Bytes from the base that may be used. Not while another thread allocates: memory may grow.
     [[nodiscard]] std::uint64_t accessible_bytes() const { return view_.memory().accessible_bytes(); }

@@ -32,7 +32,7 @@ std::uint64_t memory_budget::dirty_limit_bytes() const {
         wanted = memory_limit() / k_part_for_dirty;
     else if (wanted > k_small_bytes)
         wanted = std::min(wanted, memory_limit() / k_part_for_dirty_max);
-    return std::max(wanted, k_dirty_chunks_min * store_.chunk_bytes());
+    return std::max(wanted, k_dirty_chunks_min * homes_.where().chunk_bytes());
 }
 
 std::uint64_t memory_budget::twin_limit_bytes() const {
@@ -46,7 +46,7 @@ std::uint64_t memory_budget::twin_limit_of_memory() const {
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {
-    if (store_.retired_bytes() < k_small_bytes)
+    if (homes_.retired_bytes() < k_small_bytes)
         return k_retired_bytes_max;
     return std::min(k_retired_bytes_max, std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes));
 }
@@ -60,7 +60,7 @@ bool memory_budget::holds_too_many_unsettled() const {
 // Fresh chunks stay anonymous memory when they are committed.
 bool memory_budget::holds_too_many_unmapped() const {
     const std::uint64_t bytes = view_.memory().unmapped_bytes();
-    return bytes >= k_dirty_chunks_min / 2 * store_.chunk_bytes() &&
+    return bytes >= k_dirty_chunks_min / 2 * homes_.where().chunk_bytes() &&
            (options_.dirty_limit_bytes != 0 || bytes >= k_small_bytes) && bytes >= dirty_limit_bytes() / 2;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/units.hpp"
 #include "os/file.hpp"
-#include "store/heap_file.hpp"
+#include "store/chunk_homes.hpp"
 #include "txn/engine_options.hpp"
 #include "view/memory_view.hpp"
 
@@ -17,9 +17,9 @@ namespace remanence::txn {
 class memory_budget {
 public:
     /// All must outlive it.
-    memory_budget(os::file_system& files, const store::heap_file& store, view::memory_view& view,
+    memory_budget(os::file_system& files, const store::chunk_homes& homes, view::memory_view& view,
                   const engine_options& options)
-        : files_(files), store_(store), view_(view), options_(options) {}
+        : files_(files), homes_(homes), view_(view), options_(options) {}
 
     /// What the process may use. The first call reads several files, so it is made only when something is at stake.
     [[nodiscard]] std::uint64_t memory_limit() const;
@@ -40,7 +40,7 @@ private:
     [[nodiscard]] std::uint64_t twin_limit_of_memory() const;
 
     os::file_system& files_;
-    const store::heap_file& store_;
+    const store::chunk_homes& homes_;
     view::memory_view& view_;
     const engine_options& options_;
     mutable std::optional<std::uint64_t> memory_limit_; // once it was asked for

@@ -81,12 +81,12 @@ result<recover::recovery_outcome> recover(os::file_system& files, store::heap_fi
 
 result<void> reserve(file_and_place& heap, const engine_options& options) {
     const std::uint64_t base = heap.store->super().base;
-    const std::uint64_t image_bytes = heap.store->image_bytes();
+    const std::uint64_t image_bytes = heap.store->image().bytes();
     const std::uint64_t bytes = std::max(options.reserve_bytes, image_bytes);
     auto taken = options.when_taken == when_base_taken::elsewhere ? os::reservation::at_or_elsewhere(base, bytes)
                                                                   : os::reservation::at(base, bytes);
     if (!taken)
-        taken = os::reservation::at(base, image_bytes + heap.store->chunk_bytes()); // less will do
+        taken = os::reservation::at(base, image_bytes + heap.store->image().chunk_bytes()); // less will do
     if (!taken && taken.why().code == errc::base_taken && options.when_taken == when_base_taken::look_elsewhere) {
         if (auto other = os::reservation::elsewhere(bytes)) {
             heap.why_elsewhere = cannot_map(heap.store->path(), taken.why()).why();

@@ -5,17 +5,17 @@
 
 namespace remanence::txn {
 
-std::vector<byte_range> reclaimer::unused_chunks(alloc::block_allocator& allocator) const {
-    const std::uint64_t chunk = store_.chunk_bytes();
-    std::vector<byte_range> found = allocator.free_stretches(chunk, store_.image_bytes());
-    for (byte_range& each : found) {
+std::vector<heap_range> reclaimer::unused_chunks(alloc::block_allocator& allocator) const {
+    const std::uint64_t chunk = store_.image().chunk_bytes();
+    std::vector<heap_range> found = allocator.free_stretches(chunk, store_.image().bytes());
+    for (heap_range& each : found) {
         const std::uint64_t end = align_down(each.end(), chunk);
         each.offset = align_up(each.offset, chunk);
         each.bytes = end - std::min(end, each.offset);
     }
-    std::erase_if(found, [&](const byte_range& each) {
+    std::erase_if(found, [&](const heap_range& each) {
         for (std::uint64_t at = each.offset; at < each.end(); at += chunk) {
-            if (store_.is_stored(at / chunk))
+            if (store_.image().is_stored(at / chunk))
                 return false;
         }
         return true;
@@ -36,22 +36,22 @@ result<void> reclaimer::forget_unused_if_committed(alloc::block_allocator& alloc
 
 result<void> reclaimer::forget_unused(alloc::block_allocator& allocator, std::uint64_t version) {
     REM_TRY(health_.poison_if_failed(view_.settler().settle_rest()));
-    std::vector<byte_range> unused = unused_chunks(allocator);
-    std::erase_if(unused, [&](const byte_range& each) { // I7: not on the word of one descriptor
+    std::vector<heap_range> unused = unused_chunks(allocator);
+    std::erase_if(unused, [&](const heap_range& each) { // I7: not on the word of one descriptor
         for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes;) {
-            const std::uint64_t chunk = page / store_.chunk_pages();
-            if (!store_.is_stored(chunk)) // of which nothing can be lost
-                page = (chunk + 1) * store_.chunk_pages();
+            const std::uint64_t chunk = page / store_.image().chunk_pages();
+            if (!store_.image().is_stored(chunk)) // of which nothing can be lost
+                page = (chunk + 1) * store_.image().chunk_pages();
             else if (!allocator.is_free_page(page++))
                 return true;
         }
         return false;
     });
-    for (const byte_range& stretch : unused) {
-        auto forgotten = store_.forget(stretch, version);
+    for (const heap_range& stretch : unused) {
+        auto forgotten = store_.unused().forget(stretch, version);
         if (!forgotten)
             return health_.poison(forgotten.error());
-        for (const byte_range& chunks : *forgotten) {
+        for (const heap_range& chunks : *forgotten) {
             REM_TRY(health_.poison_if_failed(view_.forget(chunks)));
             owes_discard_ = true;
         }
@@ -64,8 +64,8 @@ result<void> reclaimer::forget_unused(alloc::block_allocator& allocator, std::ui
 result<void> reclaimer::discard_before_fresh() {
     if (!owes_discard_)
         return {};
-    REM_TRY(store_.confirm());
-    REM_TRY(store_.discard_unstored());
+    REM_TRY(store_.supers().confirm());
+    REM_TRY(store_.unused().discard_unstored());
     owes_discard_ = false;
     return {};
 }
@@ -75,7 +75,7 @@ result<void> reclaimer::discard_before_fresh() {
 result<void> reclaimer::discard_owed() {
     if (!owes_discard_)
         return {};
-    auto discarded = store_.discard_unstored();
+    auto discarded = store_.unused().discard_unstored();
     if (!discarded && discarded.why().code == errc::no_space)
         return {};
     REM_TRY(health_.poison_if_failed(std::move(discarded)));
@@ -87,7 +87,7 @@ result<void> reclaimer::discard_owed() {
 void reclaimer::discard_former_homes() {
     if (!std::exchange(owes_former_homes_, false))
         return;
-    if (auto discarded = store_.discard_retired(); !discarded && discarded.why().code != errc::no_space)
+    if (auto discarded = store_.unused().discard_retired(); !discarded && discarded.why().code != errc::no_space)
         (void)health_.poison(discarded.error());
 }
 

@@ -39,12 +39,12 @@ public:
     /// failure poisons.
     result<void> discard_owed();
     /// What was reserved in vain would keep a full disk full.
-    void give_back_unstored() { (void)store_.discard_unstored(); }
+    void give_back_unstored() { (void)store_.unused().discard_unstored(); }
 
     // Chunks in which no block lies.
 
     /// Whole chunks in which no block lies, but something is stored; of memory as it is, committed or not.
-    [[nodiscard]] std::vector<byte_range> unused_chunks(alloc::block_allocator& allocator) const;
+    [[nodiscard]] std::vector<heap_range> unused_chunks(alloc::block_allocator& allocator) const;
     /// Lets the next fold, and discard_owed() after it, give their space back. Precondition: memory holds just the commit of this
     /// version. A failure poisons.
     result<void> forget_unused(alloc::block_allocator& allocator, std::uint64_t version);

@@ -18,7 +18,8 @@ result<void> session::begin() {
     auto log = log::redo_log::create(files_, names_.heap(), super.uuid, *next, super.sequence + 1, *mode, version_);
     if (!log)
         return log.error();
-    REM_TRY(health_.poison_if_failed(store_.publish(version_, chain_, *next, false, format::k_log_header_bytes)));
+    REM_TRY(health_.poison_if_failed(
+        store_.writer().publish({version_, chain_, *next, false, format::k_log_header_bytes})));
     log_ = std::move(*log);
     names_.add_log(log_->file());
     shared_log_ = log_.get();

@@ -57,7 +57,7 @@ bool spiller::spill_excess() noexcept {
     return try_to_spill({}, spilled_by::the_side) && spilled_bytes_ == before;
 }
 
-bool spiller::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
+bool spiller::try_to_spill(heap_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(locks_.at_store,
                                  std::try_to_lock); // else another thread commits, or asks for statistics
     if (!alone.owns_lock())
@@ -74,7 +74,7 @@ bool spiller::try_to_spill(byte_range handed_out, spilled_by whom) noexcept {
     return true;
 }
 
-result<void> spiller::spill(byte_range handed_out, spilled_by whom) {
+result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
     const std::uint64_t budget = budget_.dirty_limit_bytes();
     if (view_.memory().accessible_bytes() <= budget) {
         pace_.looked(0, 0, budget);
@@ -92,7 +92,7 @@ result<void> spiller::spill(byte_range handed_out, spilled_by whom) {
         if (whom == spilled_by::the_side)
             paused.emplace(view_, checkpoints_);
         // Chunks that have moved may not move again before a checkpoint.
-        if (checkpoints_.is_under_way() && found->chunks.size() * store_.chunk_bytes() < budget / 2) {
+        if (checkpoints_.is_under_way() && found->chunks.size() * image_.chunk_bytes() < budget / 2) {
             REM_TRY(checkpoints_.finish());
             found = view_.spiller().find_spillable(handed_out);
             if (!found)
@@ -141,11 +141,11 @@ result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
         auto given_back = view_.spiller().give_back_zeros(chunk);
         return given_back ? std::optional(*given_back) : kept(given_back.why());
     }
-    const bool is_stored = store_.is_stored(chunk);
-    if (auto room = is_stored ? reserve_to_move_early(chunk) : reserve_to_spill(chunk, *pages); !room) {
-        if (room.why().code == errc::no_space)
+    const bool is_stored = image_.is_stored(chunk);
+    if (auto reserved = is_stored ? reserve_to_move_early(chunk) : reserve_to_spill(chunk, *pages); !reserved) {
+        if (reserved.why().code == errc::no_space)
             space_.give_back_unstored();
-        return kept(room.why());
+        return kept(reserved.why());
     }
     auto spilled = view_.spiller().spill(chunk, *pages);
     if (!spilled && spilled.why().code == errc::exhausted)
@@ -157,12 +157,12 @@ result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
 }
 
 result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages) {
-    REM_TRY(store_.reserve_places());
+    REM_TRY(room_.reserve_places());
     REM_TRY(space_.discard_before_fresh());
-    const std::uint64_t end = (chunk + 1) * store_.chunk_bytes();
-    if (store_.needs_regions(end))
+    const std::uint64_t end = (chunk + 1) * image_.chunk_bytes();
+    if (room_.needs_regions(end))
         REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
-    REM_TRY(store_.add_regions(end));
+    REM_TRY(room_.add_regions(end));
     for (const track::page_run& run : pages) {
         const std::uint64_t behind = run.end() / k_page_bytes;
         for (std::uint64_t page = run.offset / k_page_bytes; page < behind;) {
@@ -170,7 +170,7 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
             while (page < behind && !view_.spiller().spilled().has_page(page))
                 ++page;
             if (first < page)
-                REM_TRY(store_.reserve_pages(first, page - first));
+                REM_TRY(room_.reserve_pages(first, page - first));
             while (page < behind && view_.spiller().spilled().has_page(page))
                 ++page;
         }
@@ -179,11 +179,11 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
 }
 
 result<void> spiller::reserve_to_move_early(std::uint64_t chunk) {
-    REM_TRY(store_.reserve_places());
-    if (store_.needs_second_homes({{chunk}}))
+    REM_TRY(room_.reserve_places());
+    if (room_.needs_second_homes({{chunk}}))
         REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
-    REM_TRY(store_.add_second_homes({{chunk}}));
-    return store_.reserve_move(chunk, 1);
+    REM_TRY(room_.add_second_homes({{chunk}}));
+    return room_.reserve_move(chunk, 1);
 }
 
 } // namespace remanence::txn

@@ -5,7 +5,8 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "store/heap_file.hpp"
+#include "store/commit_room.hpp"
+#include "store/image.hpp"
 #include "track/page_scan.hpp"
 #include "txn/checkpointer.hpp"
 #include "txn/engine_options.hpp"
@@ -29,10 +30,12 @@ namespace remanence::txn {
 class spiller {
 public:
     /// All must outlive it.
-    spiller(heap_locks& locks, store::heap_file& store, view::memory_view& view, const memory_budget& budget,
-            checkpointer& checkpoints, reclaimer& space, health& state, const engine_options& options)
+    spiller(heap_locks& locks, store::image& image, store::commit_room& room, view::memory_view& view,
+            const memory_budget& budget, checkpointer& checkpoints, reclaimer& space, health& state,
+            const engine_options& options)
         : locks_(locks),
-          store_(store),
+          image_(image),
+          room_(room),
           view_(view),
           budget_(budget),
           checkpoints_(checkpoints),
@@ -43,7 +46,7 @@ public:
 
     /// Called with each block that is handed out, announced or taken back (of no bytes then). Whatever comes of it, the caller
     /// goes on: a failure poisons, and the next commit will hear.
-    void spill_if_due(byte_range handed_out) noexcept {
+    void spill_if_due(heap_range handed_out) noexcept {
         if (pace_.is_look_due(handed_out.bytes)) [[unlikely]]
             (void)try_to_spill(handed_out, spilled_by::a_caller);
     }
@@ -59,15 +62,16 @@ public:
 private:
     enum class spilled_by { a_caller, the_side };
     /// Whether it could: nobody else was at the store.
-    [[nodiscard]] bool try_to_spill(byte_range handed_out, spilled_by whom) noexcept;
-    result<void> spill(byte_range handed_out, spilled_by whom);
+    [[nodiscard]] bool try_to_spill(heap_range handed_out, spilled_by whom) noexcept;
+    result<void> spill(heap_range handed_out, spilled_by whom);
     result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
     result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
     result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages);
     result<void> reserve_to_move_early(std::uint64_t chunk);
 
     heap_locks& locks_;
-    store::heap_file& store_;
+    store::image& image_;
+    store::commit_room& room_;
     view::memory_view& view_;
     const memory_budget& budget_;
     checkpointer& checkpoints_;

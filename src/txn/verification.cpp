@@ -40,8 +40,8 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
     if (commits.has_begun())
         verify_log(store, commits, report);
     // The allocator's state says how far its structures reach. Where it is damaged, that may be the whole address range.
-    const auto is_of_state = [&](const store::damage& d) { return d.offset == store.home_of(0); };
-    if (store.image_bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
+    const auto is_of_state = [&](const store::damage& d) { return d.offset == store.image().home_of(0); };
+    if (store.image().bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
         return report;
     memory.with_allocator([&](const alloc::block_allocator& blocks) {
         blocks.check_invariants([&](std::uint64_t offset, std::string_view what) {

@@ -224,7 +224,7 @@ TEST_F(superblock_choice, one_that_names_a_place_without_its_feature_or_one_that
     publish();
     const std::uint64_t place = store_->super().sequence % 2;
     const format::superblock good = store_->super();
-    const std::uint64_t behind = align_up(store_->layout_end(), k_page_bytes);
+    const std::uint64_t behind = align_up(store_->homes().file_end(), k_page_bytes);
     const auto opens_with = [&](std::uint64_t features, const format::area_reference& history) {
         edit_superblock(place, [&](format::superblock& s) {
             s = good;

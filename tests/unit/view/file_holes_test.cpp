@@ -110,7 +110,7 @@ TEST_P(view_of_stretches, the_file_may_end_before_a_gap) {
             continue;
         auto forgotten = store_->unused().forget({chunk * k_chunk, k_chunk}, ++version_);
         ASSERT_TRUE(forgotten);
-        for (const byte_range& chunks : *forgotten)
+        for (const heap_range& chunks : *forgotten)
             ASSERT_TRUE(view_->forget(chunks));
         checkpoint(false);
         ASSERT_TRUE(store_->unused().discard_unstored());
@@ -174,7 +174,7 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
             const std::uint64_t chunk = 1 + random() % (k_chunks - 1);
             auto forgotten = store_->unused().forget({chunk * k_chunk, k_chunk}, ++version_);
             ASSERT_TRUE(forgotten);
-            for (const byte_range& chunks : *forgotten) {
+            for (const heap_range& chunks : *forgotten) {
                 ASSERT_TRUE(view_->forget(chunks));
                 std::fill_n(committed.begin() + static_cast<std::ptrdiff_t>(chunks.offset), chunks.bytes, std::byte{0});
             }
