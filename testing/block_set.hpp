@@ -1,4 +1,4 @@
-// A set of stretches of a simulated file: of its blocks, or of its data. Private to the simulated disk. May use: base.
+// A set of stretches of a simulated file: of its blocks, or of its data. Private to the simulated disk.
 #pragma once
 
 #include "base/range.hpp"

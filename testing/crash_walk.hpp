@@ -1,5 +1,4 @@
-// The states in which a power loss may leave a simulated disk, by its rules S1 to S4 and S6. May use: base,
-// testing/simulated_disk.hpp.
+// The states in which a power loss may leave a simulated disk, by its rules S1 to S4 and S6.
 #pragma once
 
 #include "testing/simulated_disk.hpp"

@@ -1,5 +1,5 @@
-// The bytes of a simulated file: a memfd, so that private mappings of it are real ones, seen through a shared mapping,
-// so that reading and writing them costs no system call. Private to the simulated disk. May use: base.
+// The bytes of a simulated file: a memfd, so that private mappings of it are real ones, seen through a shared
+// mapping, so that reading and writing them costs no system call. Private to the simulated disk.
 //
 // The host's own failures (no memory, no descriptors) end the test: they are not what it simulates.
 #pragma once

@@ -1,6 +1,5 @@
 // A disk in memory, for tests: it does what the file interface says, records every operation that changes something,
-// and can be put into each state in which a power loss may leave the medium (testing/crash_walk.hpp). May use: base,
-// os/file.hpp, testing/disk_operation.hpp.
+// and can be put into each state in which a power loss may leave the medium (testing/crash_walk.hpp).
 //
 // A private mapping of a simulated file is a real one (testing/simulated_contents.hpp). What a program sees (the page cache) is
 // the disk's *current* state; every change of it can be undone (savepoint, rewind), so trying one crash state costs what

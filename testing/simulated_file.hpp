@@ -1,4 +1,4 @@
-// An open file of a simulated disk: a handle on an inode. Private to that disk. May use: base, testing/simulated_disk.hpp.
+// An open file of a simulated disk: a handle on an inode. Private to that disk.
 #pragma once
 
 #include "base/range.hpp"

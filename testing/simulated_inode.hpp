@@ -1,5 +1,5 @@
-// What a simulated file consists of apart from its names: contents, size, locks, and the blocks it takes up.
-// Private to the simulated disk and its files. May use: base, testing/simulated_contents.hpp, testing/simulated_disk.hpp.
+// What a simulated file consists of apart from its names: contents, size, locks, and the blocks it takes up. Private
+// to the simulated disk and its files.
 #pragma once
 
 #include "base/units.hpp"

@@ -5,10 +5,10 @@
 #include <remanence/allocator.hpp>
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
+#include <remanence/detail/own_result.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
-#include <remanence/types/detail/own_result.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/structure.hpp>
 #include <remanence/types/persistable.hpp>

@@ -210,7 +210,7 @@ std::uint64_t checker::check_free(std::uint32_t page, std::uint64_t end) {
             report_page(last, "the tags of a free run disagree");
     }
     if (run_end(page, d) == end)
-        report_page(page, "a free run lies before the wilderness"); // P1
+        report_page(page, "a free run lies before the wilderness"); // PR1
     else if (pages_.descriptor(last + 1).kind == page_kind::free_run)
         report_page(page, "two free runs touch");
     expect_clear_bitmaps(page, run_end(page, d));
@@ -261,7 +261,7 @@ void checker::check_list(std::uint32_t bin) {
 void checker::check_tree() {
     struct subtree {
         std::uint32_t page;
-        std::uint64_t bound; // of priorities (T1), which makes the walk finite: no node can be below itself
+        std::uint64_t bound; // of priorities (RT1), which makes the walk finite: no node can be below itself
         std::uint64_t from;  // of keys
         std::uint64_t to;
     };

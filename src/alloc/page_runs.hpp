@@ -4,10 +4,10 @@
 // joins its free neighbours at once, which its boundary tags find (D. Knuth, The Art of Computer Programming 1, 2.5),
 // or melts into the wilderness behind it.
 //
-//  P1  No two free runs touch, and none touches its section's wilderness.
-//  P2  The first and the last descriptor of a free run carry its length; all others within it, and all in the
+//  PR1  No two free runs touch, and none touches its section's wilderness.
+//  PR2  The first and the last descriptor of a free run carry its length; all others within it, and all in the
 //      wilderness, are zero.
-//  P3  A run that is handed out has zero descriptors, and gets them back zero.
+//  PR3  A run that is handed out has zero descriptors, and gets them back zero.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -27,7 +27,7 @@ public:
     /// changed, when there is none (heap_pages::failure() tells why), or none but in the wilderness, and blocks are kept in
     /// magazines: then the caller has them freed, and asks again (M3). O(log free runs).
     [[nodiscard]] std::uint32_t allocate(std::uint64_t page_count, std::uint64_t alignment);
-    /// P3: the caller has cleared the run's descriptors. O(log free runs).
+    /// PR3: the caller has cleared the run's descriptors. O(log free runs).
     void release(std::uint32_t page, std::uint32_t page_count);
 
     [[nodiscard]] const run_tree& tree() const { return tree_; }

@@ -5,8 +5,8 @@
 // down, hence without recursion or parent links. A node's priority is a hash of its page index and stored nowhere. So
 // the tree's shape depends on its contents alone, and depth is O(log n) expected.
 //
-//  T1  Priorities fall strictly on every way down, which is checked at each step: so a walk ends even over garbage.
-//  T2  A link is followed only to an accessible free run that lies before its section's wilderness.
+//  RT1  Priorities fall strictly on every way down, which is checked at each step: so a walk ends even over garbage.
+//  RT2  A link is followed only to an accessible free run that lies before its section's wilderness.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -41,7 +41,7 @@ public:
 private:
     struct position {
         const std::uint32_t* link;
-        std::uint64_t bound; // T1: priorities from here on are below it
+        std::uint64_t bound; // RT1: priorities from here on are below it
     };
     static constexpr std::uint64_t k_no_bound = std::uint64_t{1} << 32;
 

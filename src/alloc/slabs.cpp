@@ -175,7 +175,7 @@ bool slabs::make_current(std::uint32_t slab, hole first) {
     return true;
 }
 
-// B2. Leaves no slab current.
+// Leaves no slab current (B2).
 bool slabs::retire_current() {
     const std::uint32_t slab = std::exchange(pages_.changing_state().current_slab, 0U);
     set_hole({});

@@ -1,4 +1,4 @@
-// The thread that carries out checkpoints while commits go on. May use: txn, os.
+// The thread that carries out checkpoints while commits go on.
 #pragma once
 
 #include "txn/engine.hpp"

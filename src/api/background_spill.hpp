@@ -1,4 +1,4 @@
-// The thread that spills what a program writes without allocating, freeing or announcing anything. May use: txn, os.
+// The thread that spills what a program writes without allocating, freeing or announcing anything.
 #pragma once
 
 #include "txn/engine.hpp"

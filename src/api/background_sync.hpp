@@ -1,5 +1,4 @@
-// The thread that makes durable what nobody waits for: lazy commits after a while, asynchronous ones at once. May use:
-// txn, os.
+// The thread that makes durable what nobody waits for: lazy commits after a while, asynchronous ones at once.
 #pragma once
 
 #include "api/commit_progress.hpp"

@@ -1,4 +1,4 @@
-// How far a heap's commits have got, as their tickets ask. May use: txn, os.
+// How far a heap's commits have got, as their tickets ask.
 #pragma once
 
 #include "os/memory.hpp"

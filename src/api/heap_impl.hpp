@@ -1,5 +1,5 @@
 // What stands behind a heap handle: the engine, the lock of its sections, and what a thread's default allocator and
-// heap_of() need to find it. May use: everything.
+// heap_of() need to find it.
 #pragma once
 
 #include "api/background_checkpoint.hpp"

@@ -1,5 +1,5 @@
-// Roots that the program has found with an older fingerprint of the type that it asked for: by another algorithm, or from before
-// members were renamed. The next commit gives them the present one. May use: everything.
+// Roots that the program has found with an older fingerprint of the type that it asked for: by another algorithm, or
+// from before members were renamed. The next commit gives them the present one.
 #pragma once
 
 #include "types/root_directory.hpp"

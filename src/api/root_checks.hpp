@@ -1,5 +1,5 @@
-// What verify() looks into: the objects of roots whose types the program has named since the heap was opened. The file has
-// only names of types. May use: everything.
+// What verify() looks into: the objects of roots whose types the program has named since the heap was opened. The
+// file has only names of types.
 #pragma once
 
 #include "txn/heap_memory.hpp"

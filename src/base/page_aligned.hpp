@@ -1,4 +1,4 @@
-// Vectors of bytes that begin at a page, as direct writes want them. May use: base/units.hpp.
+// Vectors of bytes that begin at a page, as direct writes want them.
 #pragma once
 
 #include "base/units.hpp"

@@ -1,4 +1,4 @@
-// Lists of ranges of the heap. "Sorted" means by offset, and disjoint. May use: base/range.hpp.
+// Lists of ranges of the heap. "Sorted" means by offset, and disjoint.
 #pragma once
 
 #include "base/range.hpp"

@@ -1,4 +1,4 @@
-// Objects of a process that are there before anything of it runs, and stay when all else ends. May use: nothing.
+// Objects of a process that are there before anything of it runs, and stay when all else ends.
 #pragma once
 
 namespace remanence {

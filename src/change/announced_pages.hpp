@@ -1,4 +1,4 @@
-// The pages that somebody said will be written. May use: base.
+// The pages that somebody said will be written.
 //
 // An announcement costs a few instructions when it repeats a recent one, else an entry of a list, which is kept as short
 // as the pages make it. Nothing here depends on the size of the heap.

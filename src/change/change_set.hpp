@@ -1,6 +1,6 @@
-// What a commit carries: the value that those who find changes (trackers, declared sections) hand to those who make them
-// durable, check them or tell of them. It names pages and chunks; the bytes stay in memory until the commit is written.
-// May use: base, format.
+// What a commit carries: the value that those who find changes (trackers, declared sections) hand to those who make
+// them durable, check them or tell of them. It names pages and chunks; the bytes stay in memory until the commit is
+// written.
 #pragma once
 
 #include "format/log_record.hpp"

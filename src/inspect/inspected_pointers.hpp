@@ -1,4 +1,4 @@
-// Words of an inspected heap that look like pointers out of it. May use: base, format, txn.
+// Words of an inspected heap that look like pointers out of it.
 //
 // No process is there whose memory could be asked, as pointer_check.hpp does. So the value decides: an address in the places
 // where Linux on x86-64 puts programs, libraries and stacks, or this library heaps, and not in this heap. Where these words

@@ -1,5 +1,5 @@
 // A heap as of its last commit, to be looked at: nothing is written, nothing is mapped from the file, and damage is
-// something to tell of, not the end. May use: everything but types and api.
+// something to tell of, not the end.
 //
 // Recovery, when the heap needs one, takes place on files that keep their changes in memory (os/overlay_files.hpp). The
 // heap's memory is not at its base address, but wherever there is room; it is read page by page as it is asked for, each

@@ -1,4 +1,4 @@
-// The last commit of a heap that somebody else may be writing to. May use: inspect/inspection.hpp and what that may use.
+// The last commit of a heap that somebody else may be writing to.
 //
 // Nothing is locked: a program can open its heap while somebody looks at it. A heap that nobody has open for writing is
 // inspected as it is. If the superblocks are the same afterwards, nobody has begun to write meanwhile, and what does not fit

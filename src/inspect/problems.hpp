@@ -1,4 +1,4 @@
-// What is wrong with a heap's files, each thing once. May use: base.
+// What is wrong with a heap's files, each thing once.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,4 +1,4 @@
-// Which roots of an inspected heap are whole: for a heap that is damaged in parts. May use: base, format, txn.
+// Which roots of an inspected heap are whole: for a heap that is damaged in parts.
 //
 // What a root reaches is guessed (root_walk.hpp), generously. So a root that is called whole is whole with all that it
 // reaches by plain pointers and by our containers' distances. Words that only look like either make the answer too dark,

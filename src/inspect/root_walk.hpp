@@ -1,4 +1,4 @@
-// Follows a root of an inspected heap to all that it may reach. May use: base, format, txn.
+// Follows a root of an inspected heap to all that it may reach.
 //
 // What a root reaches is not known from its type. It is guessed, generously: every aligned word of the root's object, and
 // of the blocks found so, that has the value of an address in a block of the heap is taken for a pointer there. So, if asked for,

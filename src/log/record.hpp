@@ -1,4 +1,4 @@
-// Redo log records in memory: building one, and reading one back as validated pieces. May use: base, format.
+// Redo log records in memory: building one, and reading one back as validated pieces.
 #pragma once
 
 #include "base/page_aligned.hpp"

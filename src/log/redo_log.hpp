@@ -1,5 +1,4 @@
-// The redo log of a running heap: NAME-log, a header and then records one after the other. May use: base, os, format,
-// store (for names and sessions only).
+// The redo log of a running heap: NAME-log, a header and then records one after the other.
 //
 // A log lives from the first commit after an open to the next clean close; with it begins an epoch. What counts in it is
 // a window, from where the durable superblock says to the newest record. A checkpoint takes a mark(), where the next

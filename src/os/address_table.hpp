@@ -1,4 +1,4 @@
-// Who has which GiB of the address space. Read in handlers of signals and at each allocation. May use: base.
+// Who has which GiB of the address space. Read in handlers of signals and at each allocation.
 #pragma once
 
 #include "base/units.hpp"

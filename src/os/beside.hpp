@@ -1,4 +1,4 @@
-// Work for the processor while the calling thread waits for the device. May use: base.
+// Work for the processor while the calling thread waits for the device.
 #pragma once
 
 #include <functional>

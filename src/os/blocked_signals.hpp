@@ -1,4 +1,4 @@
-// No signals for the library's own threads. May use: base.
+// No signals for the library's own threads.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// pthread_cancel() and the library: a thread that is cancelled in the midst of a commit would leave it half done. May use: base.
+// pthread_cancel() and the library: a thread that is cancelled in the midst of a commit would leave it half done.
 #pragma once
 
 namespace remanence::os {

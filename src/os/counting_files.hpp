@@ -1,4 +1,4 @@
-// Files that count what is written to them, for statistics: whatever is below, and whoever writes. May use: base.
+// Files that count what is written to them, for statistics: whatever is below, and whoever writes.
 #pragma once
 
 #include "os/file.hpp"

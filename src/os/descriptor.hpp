@@ -1,6 +1,6 @@
-// Descriptors of the library's own. Everything that it opens goes through open_above_standard(): none is 0, 1 or 2. A
-// program that was started with standard error closed, and writes there all the same, would write into its heap otherwise.
-// tests/layering finds calls that open something elsewhere. May use: base.
+// Descriptors of the library's own. Everything that it opens goes through open_above_standard(): none is 0, 1 or 2.
+// A program that was started with standard error closed, and writes there all the same, would write into its heap
+// otherwise. tests/layering finds calls that open something elsewhere.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The process's handler of SIGBUS: says which heap it came from, before the program's own handler gets it or the process dies
-// of it. May use: base.
+// The process's handler of SIGBUS: says which heap it came from, before the program's own handler gets it or the
+// process dies of it.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,5 +1,5 @@
 // Files and directories as the layers above see them. Every durable byte passes through here, so a simulated disk
-// (testing/simulated_disk.hpp) behind the same interface records a complete trace. May use: base.
+// (testing/simulated_disk.hpp) behind the same interface records a complete trace.
 //
 // Each write and sync carries the name of its call site: traces, phase histograms and fault injection refer to it.
 #pragma once

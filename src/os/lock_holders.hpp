@@ -1,4 +1,4 @@
-// Which processes hold the lock of a heap's file, for the message of who cannot have it. May use: base.
+// Which processes hold the lock of a heap's file, for the message of who cannot have it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which thread is asking. May use: nothing.
+// Which thread is asking.
 #pragma once
 
 namespace remanence::os {

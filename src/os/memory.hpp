@@ -1,4 +1,4 @@
-// Address space: reserving, laying anonymous memory, giving pages back. May use: base.
+// Address space: reserving, laying anonymous memory, giving pages back.
 #pragma once
 
 #include "base/result.hpp"

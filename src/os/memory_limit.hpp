@@ -1,4 +1,4 @@
-// How much memory the process may use. May use: base, os/file.hpp.
+// How much memory the process may use.
 #pragma once
 
 #include "os/file.hpp"

@@ -1,5 +1,5 @@
-// A handler of the library's for a signal, in front of the one that the program has: what is not ours goes to that one, and
-// ours stays. One for SIGSEGV (write_traps.cpp), one for SIGBUS (fault_handler.cpp). May use: base.
+// A handler of the library's for a signal, in front of the one that the program has: what is not ours goes to that
+// one, and ours stays. One for SIGSEGV (write_traps.cpp), one for SIGBUS (fault_handler.cpp).
 #pragma once
 
 #include "base/result.hpp"

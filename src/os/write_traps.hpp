@@ -1,5 +1,5 @@
-// The handler of SIGSEGV that lets somebody resolve a write to a protected page. It is the process's, as that of SIGBUS
-// in fault_handler.hpp is, and passes on what is not ours. May use: base.
+// The handler of SIGSEGV that lets somebody resolve a write to a protected page. It is the process's, as that of
+// SIGBUS in fault_handler.hpp is, and passes on what is not ours.
 #pragma once
 
 #include "base/result.hpp"

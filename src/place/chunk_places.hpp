@@ -1,4 +1,4 @@
-// Where each chunk lives: one state for each, and one function for each step from one state to another. May use: base.
+// Where each chunk lives: one state for each, and one function for each step from one state to another.
 //
 // | state | the file has it | memory is |
 // |---|---|---|

@@ -1,6 +1,5 @@
 // Bringing a heap file that was not closed cleanly to its last commit: scan the redo log, replay it into the image,
-// mark the heap clean, remove the log. The only code that changes a store while it opens. May use: base, os, format,
-// store.
+// mark the heap clean, remove the log. The only code that changes a store while it opens.
 //
 // The argument, case by case, is in docs/format.md.
 #pragma once

@@ -1,5 +1,4 @@
-// What is left of a damaged heap: a recovery that passes over damage and tells of it. Never on the real files. May use:
-// base, os, format, store.
+// What is left of a damaged heap: a recovery that passes over damage and tells of it. Never on the real files.
 #pragma once
 
 #include "base/result.hpp"

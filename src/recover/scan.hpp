@@ -1,5 +1,5 @@
-// Reading the redo log beside a heap: whether it is the heap's, and which records follow the heap's checkpoint. Changes
-// nothing. May use: base, os, format, store.
+// Reading the redo log beside a heap: whether it is the heap's, and which records follow the heap's checkpoint.
+// Changes nothing.
 #pragma once
 
 #include "base/result.hpp"

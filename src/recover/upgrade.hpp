@@ -1,4 +1,4 @@
-// A heap of an older format, converted in place. May use: base, os, format, store, log.
+// A heap of an older format, converted in place.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,4 +1,4 @@
-// The page checksums of one region: a tree of 4 KiB nodes, each with two places in the file. May use: base, os, format.
+// The page checksums of one region: a tree of 4 KiB nodes, each with two places in the file.
 //
 // A checkpoint writes changed nodes to the place that is not current, and hands the new root to the superblock: nothing
 // that a durable superblock names is overwritten (I1).

@@ -1,4 +1,4 @@
-// Which of its homes each chunk is in, and what may become of that: all in memory. May use: base, format.
+// Which of its homes each chunk is in, and what may become of that: all in memory.
 //
 // A chunk is nowhere, or at one of its two homes. A commit places a fresh one at its first home, and moves one that was
 // rewritten to the home where it is not; a checkpoint writes the chunk map. Before that, a spill may have written the chunk

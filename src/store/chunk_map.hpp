@@ -1,4 +1,4 @@
-// Which chunks are not at their first home: a sorted list of exceptions. May use: base, os, format.
+// Which chunks are not at their first home: a sorted list of exceptions.
 //
 // They are chunks that hold nothing although the heap extends beyond them (they were never committed, or given back), and
 // chunks at their second home. Exceptions are bounded by the mappings a process may have (65,530), so the list is one

@@ -1,4 +1,4 @@
-// Room in the heap file for what a commit, and the checkpoint after it, will write. May use: base, os, format.
+// Room in the heap file for what a commit, and the checkpoint after it, will write.
 //
 // I5: all of it is reserved before the first byte is written, so that a full disk fails no write. I8: an outgrown place stays
 // where it is. Under the lock of the store.

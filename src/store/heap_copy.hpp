@@ -1,4 +1,4 @@
-// The bytes of a heap file, in order, as a copy of it is to hold them. May use: base, os, format.
+// The bytes of a heap file, in order, as a copy of it is to hold them.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,4 +1,4 @@
-// The names of a heap's files, and a new, empty heap under one of them. May use: base, os, format.
+// The names of a heap's files, and a new, empty heap under one of them.
 #pragma once
 
 #include "base/result.hpp"

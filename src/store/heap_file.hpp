@@ -1,5 +1,5 @@
-// The heap file: opened, identified, and taken apart into what its callers hold. May use: base, os, format. Knows nothing of
-// log records or of objects; the callers say when something is durable elsewhere.
+// The heap file: opened, identified, and taken apart into what its callers hold. Knows nothing of log records or of
+// objects; the callers say when something is durable elsewhere.
 //
 // It owns the file and its parts, and has the functions that concern all of them. Who uses a heap file holds the part that he
 // needs: the image (what is committed), the homes (which may change), room, whole chunks, the writer of checkpoints, unused

@@ -1,4 +1,4 @@
-// Whether all that a heap file holds is as its checksums say. May use: base, os, format.
+// Whether all that a heap file holds is as its checksums say.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,5 +1,4 @@
-// The image: the bytes of every page as of the version that the superblock, and the commits accepted since, say. May use:
-// base, os, format.
+// The image: the bytes of every page as of the version that the superblock, and the commits accepted since, say.
 //
 // Whoever wants to read committed content, or to map it, holds this and knows nothing else of the heap file: the view,
 // recovery, and all that only looks. Under the lock of the store.

@@ -1,5 +1,4 @@
-// What a checkpoint, or a recovery, does to the image: pages in place, and a superblock that says so. May use: base, os,
-// format.
+// What a checkpoint, or a recovery, does to the image: pages in place, and a superblock that says so.
 //
 // A checkpoint is composed, carried out and adopted. Commits may go on between the first and the last: what they accept is
 // part of the next one. One at a time. I1: pages are overwritten only when the records that restore them are durable. I3 is

@@ -1,4 +1,4 @@
-// Where in the heap file things lie: pure computation on a superblock. May use: base, format.
+// Where in the heap file things lie: pure computation on a superblock.
 //
 // The heap's addresses are divided into regions. Each has a table of page checksums and one home for every chunk, or two once
 // chunks of it were rewritten.

@@ -1,4 +1,4 @@
-// The checksum of every page of the image. May use: base, os, format.
+// The checksum of every page of the image.
 //
 // They are in the regions' tables; those of chunks that were accepted since the last checkpoint was composed are only in
 // memory (*unpublished*): the log has them until then. Under the lock of the store.

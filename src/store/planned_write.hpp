@@ -1,4 +1,4 @@
-// Bytes that are to go to a place in the heap file, once somebody writes them. May use: base.
+// Bytes that are to go to a place in the heap file, once somebody writes them.
 #pragma once
 
 #include <cstddef>

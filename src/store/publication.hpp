@@ -1,4 +1,4 @@
-// What a checkpoint writes, from the first page to the superblock. May use: base, os, format.
+// What a checkpoint writes, from the first page to the superblock.
 //
 // image_writer::compose() makes it, in memory, from what is committed then; it owns all of it but the pages. Whoever carries
 // it out needs nothing else of the heap file, which goes on with the next commits meanwhile. image_writer::adopt() ends it.

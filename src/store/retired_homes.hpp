@@ -1,4 +1,4 @@
-// Homes that chunks left when they moved to their other one, and that may still have bytes. May use: base.
+// Homes that chunks left when they moved to their other one, and that may still have bytes.
 //
 // R3 is kept here: a home that was left may be named by something durable until the checkpoint that ends the window of the
 // log has ruled; before, no chunk moves there, and its space is not given back. Under the lock of the store.

@@ -1,4 +1,4 @@
-// The heap file, how long it is, and its syncs. May use: base, os.
+// The heap file, how long it is, and its syncs.
 //
 // Nobody asks the file system for the length again: a longer file may be so in the page cache only (I5), and all that makes
 // it longer or shorter goes through here. Under the lock of the store; syncs() from any thread.

@@ -1,4 +1,4 @@
-// The syncs of a file that several threads write to. May use: base, os.
+// The syncs of a file that several threads write to.
 //
 // The kernel tells of a failed writeback once: to the sync that comes first, whoever's data it was. So syncs go one after
 // the other, and once one has failed, all later ones fail with it and none is asked for again (I5).

@@ -1,5 +1,4 @@
-// The two superblocks of an open heap: the one that rules, and the place that the next one is written to. May use: base, os,
-// format.
+// The two superblocks of an open heap: the one that rules, and the place that the next one is written to.
 //
 // I3 is kept here: the other one stays valid while one is written, so the one that rules is made durable first (confirm()),
 // and no two of them are on their way at the same time. Under the lock of the store, but for what publication does.

@@ -1,5 +1,4 @@
-// Space that nothing needs any more goes back to the file system, and what is not stored reads as zeros. May use: base, os,
-// format.
+// Space that nothing needs any more goes back to the file system, and what is not stored reads as zeros.
 //
 // Fresh chunks rely on zeros where nothing is written. R3: a home that something durable may name, or that somebody maps,
 // keeps its bytes; so does one that a chunk was written to early. I8: in doubt, space is left alone. Under the lock of the

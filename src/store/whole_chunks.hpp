@@ -1,5 +1,5 @@
-// The chunks that a commit, or a spill before it, writes whole: a fresh one to its first home, one that was rewritten to the
-// home where it is not. May use: base, os, format.
+// The chunks that a commit, or a spill before it, writes whole: a fresh one to its first home, one that was
+// rewritten to the home where it is not.
 //
 // In order: commit_room makes room, these write, sync() makes it durable, the log gets the record that names the chunks (I2),
 // and they are accepted. Nothing that a durable superblock names, or a record after it, is where they are written (R3). Under

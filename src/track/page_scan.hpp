@@ -1,4 +1,4 @@
-// Which pages of a mapping did the program write? Three tiers behind one interface. May use: base.
+// Which pages of a mapping did the program write? Three tiers behind one interface.
 //
 // Contract of all: a page that was written since the last watch() (or since it was mapped) is reported; a page that was
 // not may be reported too, which costs its reader a comparison and nothing else. mapped(), collect() and watch() are

@@ -1,5 +1,5 @@
 // The kernel's interface to look for pages of some kind, of Linux 6.7, which older headers lack
-// (Documentation/admin-guide/mm/pagemap.rst). May use: base.
+// (Documentation/admin-guide/mm/pagemap.rst).
 #pragma once
 
 #include <cstdint>

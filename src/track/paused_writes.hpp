@@ -1,10 +1,10 @@
-// Threads that write to a range of memory wait until something else is in its place: for trackers that let everybody write
-// everywhere else. May use: base.
+// Threads that write to a range of memory wait until something else is in its place: for trackers that let everybody
+// write everywhere else.
 #pragma once
 
 #include "os/memory.hpp"
-#include "track/page_scan.hpp"
 #include "os/write_traps.hpp"
+#include "track/page_scan.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Which pages of a private mapping are copies of its own, so that they were written at some time since they were last
-// dropped? The private-copy bit of /proc/self/pagemap; any Linux. May use: base.
+// Which pages of a private mapping are copies of its own, so that they were written at some time since they were
+// last dropped? The private-copy bit of /proc/self/pagemap; any Linux.
 #pragma once
 
 #include "os/descriptor.hpp"

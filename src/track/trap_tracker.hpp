@@ -1,5 +1,5 @@
-// The trap tier: pages are write-protected, and opened at their first write: one by one, or, behind others that are open, as
-// many as there are before, if that is not many. May use: base.
+// The trap tier: pages are write-protected, and opened at their first write: one by one, or, behind others that are
+// open, as many as there are before, if that is not many.
 #pragma once
 
 #include "track/page_scan.hpp"

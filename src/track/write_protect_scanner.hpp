@@ -1,4 +1,4 @@
-// The scan tier: asynchronous write-protection and PAGEMAP_SCAN (Linux 6.7). May use: base.
+// The scan tier: asynchronous write-protection and PAGEMAP_SCAN (Linux 6.7).
 #pragma once
 
 #include "track/page_scan.hpp"

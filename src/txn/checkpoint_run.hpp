@@ -1,5 +1,4 @@
-// A checkpoint that commits go on beside: begun by one of them, carried out from elsewhere, adopted by a later one. May use:
-// store.
+// A checkpoint that commits go on beside: begun by one of them, carried out from elsewhere, adopted by a later one.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,5 +1,5 @@
-// Checkpoints of an open heap: when one is due, one that commits go on beside, and folds that nothing goes on beside. May use:
-// base, store, view, txn (session, memory_budget, reclaimer).
+// Checkpoints of an open heap: when one is due, one that commits go on beside, and folds that nothing goes on
+// beside.
 //
 // Kept here: I1, what is folded is durable in the log before; R4, only who commits drops or remaps pages of the view.
 //

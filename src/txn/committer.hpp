@@ -1,5 +1,4 @@
-// A commit, step by step: what changed, room for it, whole chunks, the record, and what is committed content then. May use:
-// base, os, log, store, view, txn (session, heap_names, checkpointer, reclaimer, spiller, heap_memory).
+// A commit, step by step: what changed, room for it, whole chunks, the record, and what is committed content then.
 //
 // Kept here:
 //  I2  Whoever writes the record syncs the whole chunks that it names before: write() hands that to the log.

@@ -1,5 +1,5 @@
-// The engine: one open heap, from file to memory. It owns the parts and their locks, and says in which order they work; each
-// part keeps its own rules. May use: everything but types and api. Knows nothing of containers or of exceptions.
+// The engine: one open heap, from file to memory. It owns the parts and their locks, and says in which order they
+// work; each part keeps its own rules. Knows nothing of containers or of exceptions.
 //
 //   opening        how the parts come to be           health         whether the heap takes commits still (I5)
 //   session        the last commit, and the log       heap_names     where the files are now

@@ -1,4 +1,4 @@
-// How a heap is opened, inside the library. May use: base, os, alloc, view.
+// How a heap is opened, inside the library.
 #pragma once
 
 #include "alloc/block_allocator.hpp"

@@ -1,5 +1,5 @@
-// What of a commit's chunks can be written, or reserved, in one piece: runs of pages or chunks that follow each other, in the heap
-// and in the file. May use: base, store, view.
+// What of a commit's chunks can be written, or reserved, in one piece: runs of pages or chunks that follow each
+// other, in the heap and in the file.
 #pragma once
 
 #include "base/range.hpp"

@@ -1,5 +1,5 @@
-// Whether an open heap still takes commits. Keeps I5 for the whole of txn: after a failed write or sync, and after a lack of
-// memory in the midst of one, nothing is written any more. May use: base.
+// Whether an open heap still takes commits. Keeps I5 for the whole of txn: after a failed write or sync, and after a
+// lack of memory in the midst of one, nothing is written any more.
 #pragma once
 
 #include "base/result.hpp"

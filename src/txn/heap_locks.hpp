@@ -1,4 +1,4 @@
-// The locks of an open heap, below that of its sections. May use: os.
+// The locks of an open heap, below that of its sections.
 #pragma once
 
 #include "os/quick_mutex.hpp"

@@ -1,5 +1,5 @@
-// The memory of an open heap as the program uses it: where it lies, blocks in it, and announcements of what will be written.
-// May use: base, os, format, store, alloc, view, txn (spiller).
+// The memory of an open heap as the program uses it: where it lies, blocks in it, and announcements of what will be
+// written.
 //
 // Kept here: I7, header and allocator are validated before anybody relies on them, at the open and after each rollback.
 #pragma once

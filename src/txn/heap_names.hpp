@@ -1,6 +1,6 @@
 // The names of a heap's files while it is open, so that whoever opens the heap next finds it, and its log beside it.
-// Somebody may rename, replace or remove the files meanwhile: they are known by what is open, and their names are looked up
-// again. May use: base, os, store, log.
+// Somebody may rename, replace or remove the files meanwhile: they are known by what is open, and their names are
+// looked up again.
 //
 // A heap that was renamed goes on, and its log follows it. Without a name, of the heap or of its log, no commit is
 // acknowledged. The look is one system call for each file, before a commit writes anything.

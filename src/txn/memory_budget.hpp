@@ -1,5 +1,4 @@
-// How much memory an open heap may keep from the system before it spills, settles or makes a checkpoint. May use: base, os,
-// store, view.
+// How much memory an open heap may keep from the system before it spills, settles or makes a checkpoint.
 #pragma once
 
 #include "base/units.hpp"

@@ -1,5 +1,5 @@
-// How an open heap comes to be: its file created or found and recovered, its memory mapped. Functions that make the parts, no
-// state. May use: base, os, format, store, log, view.
+// How an open heap comes to be: its file created or found and recovered, its memory mapped. Functions that make the
+// parts, no state.
 #pragma once
 
 #include "base/result.hpp"

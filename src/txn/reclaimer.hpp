@@ -1,5 +1,5 @@
-// What goes back to the file system: chunks in which no block lies, when a checkpoint is asked for or at close; homes that
-// chunks moved out of, after a checkpoint; and what no commit came to need. May use: base, alloc, store, view.
+// What goes back to the file system: chunks in which no block lies, when a checkpoint is asked for or at close;
+// homes that chunks moved out of, after a checkpoint; and what no commit came to need.
 //
 // Kept here: I8, space is left for another time where it is not certain that nobody needs it.
 #pragma once

@@ -1,5 +1,5 @@
-// Read and write sections of the threads of one process: a reader-writer lock that knows which threads hold it, so that
-// sections nest. May use: base. Knows nothing of what the lock protects.
+// Read and write sections of the threads of one process: a reader-writer lock that knows which threads hold it, so
+// that sections nest. Knows nothing of what the lock protects.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// When to look whether so much was written that some of it should be spilled: a look costs time, and nobody counts what the
-// program writes. May use: base.
+// When to look whether so much was written that some of it should be spilled: a look costs time, and nobody counts
+// what the program writes.
 #pragma once
 
 #include "base/units.hpp"

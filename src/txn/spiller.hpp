@@ -1,6 +1,5 @@
-// Beyond memory: when more is written and not committed than the budget allows, chunks are spilled. They are written early to
-// the homes that they take with the next commit, and mapped from there. May use: base, os, store, view, txn (checkpointer,
-// memory_budget, reclaimer).
+// Beyond memory: when more is written and not committed than the budget allows, chunks are spilled. They are written
+// early to the homes that they take with the next commit, and mapped from there.
 #pragma once
 
 #include "base/result.hpp"

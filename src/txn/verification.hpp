@@ -1,4 +1,4 @@
-// Whether all that an open heap has is sound: image, log, allocator. May use: base, store, log, alloc, txn (session, heap_memory).
+// Whether all that an open heap has is sound: image, log, allocator.
 #pragma once
 
 #include "base/result.hpp"

@@ -1,4 +1,4 @@
-// Where changes lie, for messages about them. May use: base, format, change, alloc, txn.
+// Where changes lie, for messages about them.
 #pragma once
 
 #include "alloc/block_allocator.hpp"

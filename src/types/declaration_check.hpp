@@ -1,4 +1,4 @@
-// What a declared section changed without announcing it: named, and refused. May use: base, os, format, change, alloc, txn.
+// What a declared section changed without announcing it: named, and refused.
 //
 //  D1  Words that lie in no block do not count: nobody reads them. A destructor writes into what is then freed.
 //  D2  What the allocator keeps for itself counts: it announces all of it.

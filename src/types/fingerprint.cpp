@@ -1,5 +1,4 @@
-// Names, structures and hashes of types. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1). May use:
-// base.
+// Names, structures and hashes of types. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1).
 #include <remanence/types/detail/fingerprint.hpp>
 
 #include "base/checksum.hpp"

@@ -1,4 +1,4 @@
-// The memory of a heap, read by offsets that come from the file. May use: base.
+// The memory of a heap, read by offsets that come from the file.
 #pragma once
 
 #include "base/result.hpp"

@@ -4,8 +4,8 @@
 #include "os/memory.hpp"
 #include "types/root_owner.hpp"
 
-#include <remanence/allocator.hpp>
 #include <remanence/types/detail/outside_block.hpp>
+#include <remanence/types/detail/owner_note.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,5 @@
-// The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a
-// heap would be broken for every later process, and often is only noticed there. May use: base, os, format, view,
-// alloc, txn.
+// The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a heap
+// would be broken for every later process, and often is only noticed there.
 //
 // Of commits, in builds without NDEBUG and with REMANENCE_CHECK_POINTERS; of a whole heap, when somebody asks. It guesses: a
 // pointer is a word whose value is an address. What it looks at is chosen so that it hardly ever takes something else for one:

@@ -1,4 +1,4 @@
-// Roots: named, typed objects from which everything else in a heap is reached. May use: base, format, txn.
+// Roots: named, typed objects from which everything else in a heap is reached.
 //
 // The directory lies in the heap, so it is committed and rolled back with everything else.
 #pragma once

@@ -1,4 +1,4 @@
-// Which root does a block belong to? For messages. May use: base, alloc, txn.
+// Which root does a block belong to? For messages.
 #pragma once
 
 #include "alloc/block_allocator.hpp"

@@ -1,4 +1,4 @@
-// Reads the root directory, wherever the heap's memory is. May use: base, format, txn.
+// Reads the root directory, wherever the heap's memory is.
 //
 // It is input (I7): every offset is checked before it is followed.
 #pragma once

@@ -1,5 +1,5 @@
-// What a type consists of, as a table that is stored with a root: so that a program with another version of the type can be
-// told what differs. May use: base.
+// What a type consists of, as a table that is stored with a root: so that a program with another version of the type
+// can be told what differs.
 //
 // The encoding (docs/format.md, "Type descriptions") is input when it comes from a heap: decode() checks all of it (I7).
 #pragma once

@@ -1,4 +1,4 @@
-// What differs between the type that a root was stored as and the one that a program asks for. May use: base.
+// What differs between the type that a root was stored as and the one that a program asks for.
 #pragma once
 
 #include "types/type_description.hpp"

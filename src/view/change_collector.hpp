@@ -1,5 +1,5 @@
-// What a commit is to write: the pages that were written, compared with what is committed, and the chunks that it writes whole.
-// May use: base, change, os, store, track.
+// What a commit is to write: the pages that were written, compared with what is committed, and the chunks that it
+// writes whole.
 //
 // A page that the tracker reports although it did not change costs a comparison, nothing else. What is found and not accepted is
 // found again by the next collect(). Memory is read while nobody changes it; all but make_checksums() is called by who may use

@@ -1,5 +1,4 @@
-// Finds the stored chunks that a commit writes whole, to their other home, instead of into the log. May use: base, change, os, track,
-// store.
+// Finds the stored chunks that a commit writes whole, to their other home, instead of into the log.
 //
 // A chunk moves when it was rewritten so far that the log would take half of it. Whoever moves chunks anyway brings some others
 // back to their first homes, so that many mappings become one. What a moved chunk holds besides must be what is committed: a page

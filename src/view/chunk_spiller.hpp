@@ -1,5 +1,5 @@
-// Spilling: a chunk that was written, and not committed, is written to the file, to the home that it takes with the next commit,
-// and mapped from there, so that its memory goes back to the kernel. May use: base, change, os, store, track.
+// Spilling: a chunk that was written, and not committed, is written to the file, to the home that it takes with the
+// next commit, and mapped from there, so that its memory goes back to the kernel.
 //
 // Nothing durable points to such a home yet (I1), so that a crash leaves bytes there that mean nothing. Of a fresh chunk the pages
 // that hold something are written; of a stored one all, to its other home, for it moves there. What was spilled is part of the

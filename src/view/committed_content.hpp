@@ -1,4 +1,4 @@
-// What is committed, page by page (R1): the one source for comparisons, rollback, folds and checks. May use: base, change, store.
+// What is committed, page by page (R1): the one source for comparisons, rollback, folds and checks.
 //
 // Owns the twins and the frozen twins, and asks the image for all else. A twin is newer than the image once it has a
 // checksum; one without holds what the image has, for a change that nobody has accepted yet.

@@ -1,4 +1,4 @@
-// Which bytes of a page differ. May use: base, format.
+// Which bytes of a page differ.
 #pragma once
 
 #include "format/log_record.hpp"

@@ -1,4 +1,4 @@
-// The ways of comparing two pages, one for each instruction set; all give the same. May use: base.
+// The ways of comparing two pages, one for each instruction set; all give the same.
 #pragma once
 
 #include "base/units.hpp"

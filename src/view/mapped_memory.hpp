@@ -1,4 +1,4 @@
-// The memory of a view: its addresses, and what each chunk is mapped from. May use: base, os, place, store, track.
+// The memory of a view: its addresses, and what each chunk is mapped from.
 //
 // Stored chunks are mapped privately from the file, all else is anonymous memory. A gap between stored chunks may be mapped from
 // a hole of the file; it is anonymous in all else. Knows nothing of what is committed, only where it lies.

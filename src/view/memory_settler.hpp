@@ -1,5 +1,5 @@
-// Gives memory back to the kernel that holds just what the file has: private copies of pages, after a checkpoint has written them,
-// and chunks that were committed first, once they can be mapped. May use: base, change, os, store, track.
+// Gives memory back to the kernel that holds just what the file has: private copies of pages, after a checkpoint has
+// written them, and chunks that were committed first, once they can be mapped.
 //
 // For a checkpoint beside commits: freeze, write, thaw; then settle bit by bit. Precondition of all that maps or drops: whoever calls
 // holds the write lock, or nobody writes (R4).

@@ -1,5 +1,5 @@
-// The view: the memory the program uses. It puts the parts together and does what takes several of them: opening, the end of a
-// commit, rollback. Callers hold the part that they need. Knows nothing of allocation. May use: base, change, os, store, track.
+// The view: the memory the program uses. It puts the parts together and does what takes several of them: opening,
+// the end of a commit, rollback. Callers hold the part that they need. Knows nothing of allocation.
 //
 // | part | owns |
 // |---|---|

@@ -1,4 +1,4 @@
-// Compares pages of memory with what is committed, and notes in a change_set what differs. May use: base, change, os, track.
+// Compares pages of memory with what is committed, and notes in a change_set what differs.
 #pragma once
 
 #include "base/range.hpp"

@@ -1,4 +1,4 @@
-// A question about a page of the heap, as callers answer it who know what lies in memory. May use: nothing.
+// A question about a page of the heap, as callers answer it who know what lies in memory.
 #pragma once
 
 #include <cstdint>

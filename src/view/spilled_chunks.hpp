@@ -1,5 +1,5 @@
-// Chunks whose memory was written to the file before any commit, and what their homes have: the store holds these for them.
-// May use: base, change, store.
+// Chunks whose memory was written to the file before any commit, and what their homes have: the store holds these
+// for them.
 //
 // Written by chunk_spiller alone, and at the end of a round; the collector and the mover read it.
 #pragma once

@@ -1,5 +1,5 @@
-// Memory for twins. What one checkpoint no longer needs, the twins behind the next one use again: the kernel would have to
-// find and clear it page by page, at the expense of commits. May use: base, os.
+// Memory for twins. What one checkpoint no longer needs, the twins behind the next one use again: the kernel would
+// have to find and clear it page by page, at the expense of commits.
 #pragma once
 
 #include <cstddef>

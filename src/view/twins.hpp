@@ -1,5 +1,4 @@
 // Twins: copies of the committed bytes of pages whose newest commit is in the log but not yet in the image (R1).
-// May use: base, store (for the form in which pages are folded).
 #pragma once
 
 #include "base/units.hpp"

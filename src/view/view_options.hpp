@@ -1,4 +1,4 @@
-// How a view is to be opened. May use: track.
+// How a view is to be opened.
 #pragma once
 
 #include "track/page_scan.hpp"

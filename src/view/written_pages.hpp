@@ -1,5 +1,5 @@
-// The tracker of a view, and the pages that it has reported in this round: since everything that was written was last committed
-// or rolled back. May use: base, track.
+// The tracker of a view, and the pages that it has reported in this round: since everything that was written was
+// last committed or rolled back.
 #pragma once
 
 #include "base/range_list.hpp"

@@ -12,6 +12,7 @@ L4  Installed headers include the C++ standard library and each other, nothing e
 L5  What opens a descriptor is called within os::open_above_standard(), so that none of ours is 0, 1 or 2: a program may
     have closed those, and write there all the same.
 L6  Tools include public headers and their own, nothing of src/.
+L7  A rule that comments refer to, such as "PR1", is stated in one file.
 """
 
 import re
@@ -44,6 +45,8 @@ SYSTEM_LAYERS = {"os", "track"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)"|(\S.*))')
 
+
+RULE = re.compile(r"^// {1,3}([A-Z]{1,2}\d)[. ] ?[A-Z]", re.MULTILINE)
 
 OPENS = re.compile(
     r"(?<![\w>])::(?:open|openat2?|creat|memfd_create|fopen|opendir|dup[23]?|socket|socketpair|accept4?|pipe2?|eventfd"
@@ -163,6 +166,11 @@ def faults(repository):
         for number, (_, quoted, _) in includes(path):
             if quoted is not None and "/" in quoted:
                 yield f"{path.relative_to(repository)}:{number}: L6: tools know public headers only ({quoted})"
+    stated = {}
+    for path in [*files, *sorted((repository / "testing").rglob("*.hpp"))]:
+        for match in RULE.finditer(path.read_text(encoding="utf-8")):
+            if stated.setdefault(match[1], path) != path:
+                yield f"{path.relative_to(repository)}: L7: {match[1]} is stated in {stated[match[1]].name}, too"
     for path in sorted(p for p in [*files, *(repository / "tools").rglob("*.cpp")] if p.name != "descriptor.cpp"):
         for number, call in unguarded_opens(path):
             yield f"{path.relative_to(repository)}:{number}: L5: {call} may get descriptor 0, 1 or 2"

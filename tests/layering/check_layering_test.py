@@ -18,6 +18,7 @@ LAYERS = {
     "src/types/CMakeLists.txt": "remanence_add_layer(types USES base txn)",
     "src/api/CMakeLists.txt": "remanence_add_layer(api USES base os txn types)",
     "src/capi/CMakeLists.txt": "remanence_add_layer(capi USES base api)",
+    "src/base/rules.hpp": "//  A1  One.\n//  A2  Two. A1 is kept here.",
 }
 
 ALLOWED = {
@@ -64,6 +65,7 @@ FORBIDDEN = {
     "stream": ("src/store/a.cpp", "std::ifstream in(path);", "L5"),
     "tool": ("tools/rem/a.cpp", "::dup(1);", "L5"),
     "tool_inside": ("tools/rem/a.cpp", '#include "store/heap_file.hpp"', "L6"),
+    "rule_twice": ("src/view/c.cpp", "//  A1  Another.", "L7"),
     "unknown_folder": ("src/misc/a.cpp", "", "not in the folder of a layer"),
 }
 

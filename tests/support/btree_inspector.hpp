@@ -1,4 +1,4 @@
-// Looks into a B-tree and says what is wrong with it: the rules B1 to T2 of include/remanence/detail/btree*.hpp.
+// Looks into a B-tree and says what is wrong with it: the rules BN1 to BT2 of include/remanence/containers/detail/btree*.hpp.
 #pragma once
 
 #include "support/trusting_survey.hpp"

@@ -1,21 +1,21 @@
 // The tree behind the ordered containers: a B-tree with elements in all nodes. Depends on the standard library only.
 //
-//  T1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and only
+//  BT1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and only
 //      while it is taken apart; a tree without elements has no node.
-//  T2  A node that is full gives elements to a neighbour before it is split; one with fewer than half its slots in use is
+//  BT2  A node that is full gives elements to a neighbour before it is split; one with fewer than half its slots in use is
 //      joined with a neighbour when an erasure leaves it so and both fit into one. Insertions at either end leave full
 //      nodes behind, so that what comes sorted is packed.
-//  T3  Whatever throws (comparator, constructor, allocator) does so before elements move: B3. A split that lacks memory
+//  BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that lacks memory
 //      for its next step leaves a tree with other nodes and the same elements.
-//  T4  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
+//  BT4  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
 //      references. Nodes do not know which child they are, so that a split writes to few other nodes.
 #pragma once
 
-#include <remanence/detail/announcer.hpp>
 #include <remanence/containers/detail/btree_iterator.hpp>
 #include <remanence/containers/detail/btree_node.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/text_keys.hpp>
+#include <remanence/detail/announcer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -61,7 +61,7 @@ public:
         std::vector<node*> level;
         if (node* const root = root_.get())
             level.push_back(root);
-        while (!level.empty() && level.front()->height != 0) { // T1
+        while (!level.empty() && level.front()->height != 0) { // BT1
             std::vector<node*> below;
             for (node* const n : level) {
                 for (std::size_t i = 0; i <= n->count; ++i)
@@ -353,7 +353,7 @@ private:
         return {large, at.index};
     }
 
-    /// How many of `room` free slots to fill: all, when the insertion is at the far end (T2).
+    /// How many of `room` free slots to fill: all, when the insertion is at the far end (BT2).
     static std::size_t share(std::size_t room, bool is_far) noexcept {
         return std::max<std::size_t>(is_far ? room : room / 2, 1);
     }
@@ -461,7 +461,7 @@ private:
         if (last_.get() == n)
             last_.set(right);
 
-        // Left keeps so many, the next is the separator. T2; an inner node is never without elements.
+        // Left keeps so many, the next is the separator. BT2; an inner node is never without elements.
         const std::size_t least = n->height == 0 ? 0 : 1;
         const std::size_t kept = at.index == n->count ? n->count - 1 - least : at.index == 0 ? least : n->count / 2U;
         const std::size_t moved = n->count - kept - 1;

@@ -1,11 +1,11 @@
 // The nodes of our B-trees, which are part of the layout of what programs store. Depends on the standard library only.
 //
-//  B1  A node is a header, `capacity` slots of which the first `count` hold elements, and in an inner node, whose height
+//  BN1  A node is a header, `capacity` slots of which the first `count` hold elements, and in an inner node, whose height
 //      is not 0, the places of count + 1 children. Nothing in it depends on the address it lies at: its parent is a
 //      link, a child a distance from the node.
-//  B2  A slot is the element itself where that is_self_contained() and of at most k_btree_inline_bytes; else it is a link
+//  BN2  A slot is the element itself where that is_self_contained() and of at most k_btree_inline_bytes; else it is a link
 //      to a block with the element, which then never moves.
-//  B3  Moving elements from slot to slot never throws and writes nothing outside the slots (element_slot.hpp). So an
+//  BN3  Moving elements from slot to slot never throws and writes nothing outside the slots (element_slot.hpp). So an
 //      insertion that has its memory, and its element made, cannot fail any more.
 #pragma once
 

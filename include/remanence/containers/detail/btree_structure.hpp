@@ -1,4 +1,4 @@
-// What heap::verify() checks of a B-tree: rule T1 of btree.hpp, links and counts, and where keys can be compared without
+// What heap::verify() checks of a B-tree: rule BT1 of btree.hpp, links and counts, and where keys can be compared without
 // harm, their order. Depends on the standard library only.
 #pragma once
 

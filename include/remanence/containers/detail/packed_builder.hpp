@@ -54,7 +54,7 @@ public:
 
     /// A block for so many bytes of records and marks.
     [[nodiscard]] block block_for(std::size_t live_bytes, std::size_t spare_bytes) const {
-        constexpr std::size_t unit = 8; // L2
+        constexpr std::size_t unit = 8; // PL2
         const std::size_t least = packed_leaf::k_header_bytes + live_bytes;
         const std::size_t most = std::max(least, k_packed_leaf_bytes);
         std::size_t bytes = (std::min(least + spare_bytes, most) + unit - 1) / unit * unit;
@@ -102,7 +102,7 @@ public:
         writer.finish();
         return made;
     }
-    /// The shortest that P1 allows between two keys.
+    /// The shortest that PK1 allows between two keys.
     [[nodiscard]] separator between(std::string_view left, std::string_view right) const {
         const auto common = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin();
         return separator_of(right.substr(0, static_cast<std::size_t>(common) + 1));

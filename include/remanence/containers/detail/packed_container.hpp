@@ -4,12 +4,11 @@
 // Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them (packed_tree.hpp).
 //
 // Invariants
-// P1. The first separator is empty. Any other is not before a key in the leaves before its own, and not behind one in its
+// PK1. The first separator is empty. Any other is not before a key in the leaves before its own, and not behind one in its
 //     own; where keys are unique, it is behind those before.
-// P2. There is no leaf without a record (L1).
+// PK2. There is no leaf without a record (PL1).
 #pragma once
 
-#include <remanence/detail/announcer.hpp>
 #include <remanence/containers/detail/between_heaps.hpp>
 #include <remanence/containers/detail/fetch_ahead.hpp>
 #include <remanence/containers/detail/packed_builder.hpp>
@@ -18,6 +17,7 @@
 #include <remanence/containers/detail/packed_tree.hpp>
 #include <remanence/containers/detail/ranges.hpp>
 #include <remanence/containers/detail/read_ahead.hpp>
+#include <remanence/detail/announcer.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -152,7 +152,7 @@ public:
     /// The first with that key.
     [[nodiscard]] iterator find(std::string_view key) const noexcept {
         const std::uint32_t mark = packed_mark_of(key);
-        // P1: the first of several may be at the end of a leaf before the separator that equals the key.
+        // PK1: the first of several may be at the end of a leaf before the separator that equals the key.
         auto at = IsUnique ? tree_.upper_bound(packed_key(key)) : tree_.lower_bound(packed_key(key));
         if (at != tree_.begin()) {
             const auto before = std::prev(at);
@@ -568,7 +568,7 @@ private:
         const place next = std::next(at);
         if (at != tree_.begin() || next == tree_.end())
             return iterator(tree_, tree_.erase(at), 0);
-        at->second = std::move(next->second); // P1
+        at->second = std::move(next->second); // PK1
         tree_.erase(next);
         return begin();
     }

@@ -8,9 +8,9 @@
 //   end - 4 * count   marks, that of the first key last: u16 place of the record behind the header, u16 of the key's hash
 //
 // Invariants
-// L1. A leaf has a record at least. One with several has none that is_large(), and is no larger than k_packed_leaf_bytes:
+// PL1. A leaf has a record at least. One with several has none that is_large(), and is no larger than k_packed_leaf_bytes:
 //     so 16 bits suffice for each place.
-// L2. A block has a multiple of 8 bytes, and the upper half of a mark is not 0, nor is a count: so none of its words but those
+// PL2. A block has a multiple of 8 bytes, and the upper half of a mark is not 0, nor is a count: so none of its words but those
 //     of the program's own bytes looks like an address.
 #pragma once
 
@@ -81,7 +81,7 @@ private:
 
 /// The upper half of the mark of a key.
 [[nodiscard]] inline std::uint32_t packed_mark_of(std::string_view key) noexcept {
-    return static_cast<std::uint32_t>(hash_bytes(key.data(), key.size(), 0) | 1) << 16; // L2
+    return static_cast<std::uint32_t>(hash_bytes(key.data(), key.size(), 0) | 1) << 16; // PL2
 }
 
 /// A leaf, for reading.

@@ -1,4 +1,4 @@
-// The tree above the leaves of packed maps, whose keys separate them (P1 in packed_container.hpp). Depends on the standard library
+// The tree above the leaves of packed maps, whose keys separate them (PK1 in packed_container.hpp). Depends on the standard library
 // only.
 #pragma once
 
