@@ -20,16 +20,16 @@
 
 namespace changed_types_test {
 
-struct place {
+struct spot {
     double lat, lon;
 };
-struct swapped_place {
+struct swapped_spot {
     double lon, lat;
 };
-struct renamed_place {
+struct renamed_spot {
     double latitude, lon;
 };
-struct wider_place {
+struct wider_spot {
     double lat;
     float lon;
     float height;
@@ -123,78 +123,76 @@ protected:
 };
 
 TEST_F(changed_types, with_members_that_changed_places_are_refused_and_named) {
-    store<place>(as_if<swapped_place, place>());
+    store<spot>(as_if<swapped_spot, spot>());
     for (const bool accept_renamed : {false, true}) {
         heap h = open(accept_renamed);
-        expect_mismatch<place>(h,
-                               "member 1 of changed_types_test::place was \"double lon\", is \"double lat\": members "
-                               "changed places. Ask for the stored type");
+        expect_mismatch<spot>(h, "member 1 of changed_types_test::spot was \"double lon\", is \"double lat\": members "
+                                 "changed places. Ask for the stored type");
     }
 }
 
 TEST_F(changed_types, with_a_member_of_another_type_are_refused_whatever_the_options) {
-    store<place>(as_if<wider_place, place>());
+    store<spot>(as_if<wider_spot, spot>());
     for (const bool accept_renamed : {false, true}) {
         heap h = open(accept_renamed);
-        expect_mismatch<place>(h,
-                               "member 2 of changed_types_test::place was \"float lon\", is \"double lon\". Ask for");
+        expect_mismatch<spot>(h, "member 2 of changed_types_test::spot was \"float lon\", is \"double lon\". Ask for");
     }
 }
 
 TEST_F(changed_types, with_a_renamed_member_are_refused_with_the_remedy) {
-    store<place>(as_if<renamed_place, place>());
+    store<spot>(as_if<renamed_spot, spot>());
     heap h = open();
-    expect_mismatch<place>(
-        h, "member 1 of changed_types_test::place was \"double latitude\", is \"double lat\". If it was only "
+    expect_mismatch<spot>(
+        h, "member 1 of changed_types_test::spot was \"double latitude\", is \"double lat\". If it was only "
            "renamed, open the heap with heap_options::accept_renamed_members");
 }
 
 TEST_F(changed_types, with_a_renamed_member_are_found_on_demand_and_the_next_commit_records_it) {
-    store<place>(as_if<renamed_place, place>());
+    store<spot>(as_if<renamed_spot, spot>());
     const auto was = [this] {
         heap h = open();
         return stored(h);
     }();
     {
         heap h = open(true);
-        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        EXPECT_NE(h.find_root<spot>("home"), nullptr);
         EXPECT_EQ(stored(h), was) << "before a commit";
         h.commit();
-        EXPECT_EQ(stored(h), present<place>());
+        EXPECT_EQ(stored(h), present<spot>());
         EXPECT_TRUE(h.verify().clean());
     }
     heap h = open();
-    EXPECT_NE(h.find_root<place>("home"), nullptr);
-    EXPECT_EQ(stored(h), present<place>());
+    EXPECT_NE(h.find_root<spot>("home"), nullptr);
+    EXPECT_EQ(stored(h), present<spot>());
 }
 
 TEST_F(changed_types, with_a_renamed_member_are_found_in_a_heap_that_is_only_read) {
-    store<place>(as_if<renamed_place, place>());
+    store<spot>(as_if<renamed_spot, spot>());
     const auto before = read_file(file_);
     {
         heap h = open(true, true);
-        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        EXPECT_NE(h.find_root<spot>("home"), nullptr);
     }
     EXPECT_EQ(read_file(file_), before);
 }
 
 TEST_F(changed_types, known_by_algorithm_1_are_found_and_the_next_commit_renews_them) {
-    store<place>(by_algorithm_1<place>());
+    store<spot>(by_algorithm_1<spot>());
     store<numbers>(by_algorithm_1<numbers>(), "numbers");
     store<numbers>(by_algorithm_1<numbers>(), "others");
     {
         heap h = open();
-        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        EXPECT_NE(h.find_root<spot>("home"), nullptr);
         h.root<numbers>("numbers");
         EXPECT_EQ(stored(h).algorithm, 1U);
         h.write([&] { h.root<numbers>("numbers").push_back(7); });
-        EXPECT_EQ(stored(h), present<place>());
+        EXPECT_EQ(stored(h), present<spot>());
         EXPECT_EQ(stored(h, "numbers"), present<numbers>());
         EXPECT_EQ(stored(h, "others").algorithm, 1U) << "nobody said of which type it is";
         EXPECT_TRUE(h.verify().clean());
     }
     heap h = open();
-    EXPECT_EQ(stored(h), present<place>());
+    EXPECT_EQ(stored(h), present<spot>());
     EXPECT_EQ(h.find_root<numbers>("numbers")->back(), 7U);
     EXPECT_TRUE(h.verify().clean());
 }
@@ -204,32 +202,32 @@ TEST_F(changed_types, are_renewed_in_declared_sections_and_with_every_tracker) {
         GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker; this test chooses its own";
     for (const tracking how : {tracking::automatic, tracking::trap, tracking::fallback}) {
         const std::string name = "home" + std::to_string(static_cast<int>(how));
-        store<place>(by_algorithm_1<place>(), name);
+        store<spot>(by_algorithm_1<spot>(), name);
         heap_options options = small_heap();
         options.tracker = how;
         options.catch_stray_writes = how == tracking::trap;
         heap h = heap::open(file_, options);
-        (void)h.find_root<place>(name);
+        (void)h.find_root<spot>(name);
         h.write(declared, [&] { h.root<numbers>("declared"); });
-        EXPECT_EQ(stored(h, name), present<place>());
+        EXPECT_EQ(stored(h, name), present<spot>());
         h.close();
         h = heap::open(file_, options);
-        EXPECT_EQ(stored(h, name), present<place>());
+        EXPECT_EQ(stored(h, name), present<spot>());
     }
 }
 
 TEST_F(changed_types, are_not_renewed_by_opening_reading_and_closing) {
-    store<place>(by_algorithm_1<place>());
+    store<spot>(by_algorithm_1<spot>());
     const auto before = read_file(file_);
     {
         heap h = open();
-        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        EXPECT_NE(h.find_root<spot>("home"), nullptr);
         h.close();
     }
     EXPECT_EQ(read_file(file_), before);
     {
         heap h = open(false, true);
-        EXPECT_NE(h.find_root<place>("home"), nullptr);
+        EXPECT_NE(h.find_root<spot>("home"), nullptr);
     }
     EXPECT_EQ(read_file(file_), before);
 }
@@ -237,7 +235,7 @@ TEST_F(changed_types, are_not_renewed_by_opening_reading_and_closing) {
 TEST_F(changed_types, are_renewed_by_a_commit_at_close) {
     if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
         GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker; this test chooses its own";
-    store<place>(by_algorithm_1<place>());
+    store<spot>(by_algorithm_1<spot>());
     for (const bool by_destructor : {true, false}) {
         heap_options options = small_heap();
         options.commit_at_close = true;
@@ -245,36 +243,36 @@ TEST_F(changed_types, are_renewed_by_a_commit_at_close) {
         options.catch_stray_writes = true;
         const std::string name = by_destructor ? "home" : "another";
         if (!by_destructor)
-            store<place>(by_algorithm_1<place>(), name);
+            store<spot>(by_algorithm_1<spot>(), name);
         {
             heap h = heap::open(file_, options);
-            (void)h.find_root<place>(name);
+            (void)h.find_root<spot>(name);
             if (!by_destructor)
                 h.close();
         }
         heap h = open();
-        EXPECT_EQ(stored(h, name), present<place>()) << name;
+        EXPECT_EQ(stored(h, name), present<spot>()) << name;
     }
 }
 
 TEST_F(changed_types, that_were_not_committed_are_as_they_were) {
-    store<place>(by_algorithm_1<place>());
+    store<spot>(by_algorithm_1<spot>());
     heap h = open();
-    (void)h.find_root<place>("home");
+    (void)h.find_root<spot>("home");
     h.rollback();
     EXPECT_EQ(stored(h).algorithm, 1U);
     h.commit();
-    EXPECT_EQ(stored(h), present<place>()) << "what was found before the rollback counts";
+    EXPECT_EQ(stored(h), present<spot>()) << "what was found before the rollback counts";
 }
 
 // The renewal is a part of the commit: the log has it, or nothing of the commit.
 TEST_F(changed_types, are_renewed_in_the_heap_that_a_killed_program_leaves) {
-    store<place>(by_algorithm_1<place>());
+    store<spot>(by_algorithm_1<spot>());
     const fs::path before = dir_ / "before";
     const fs::path after = dir_ / "after";
     {
         heap h = open();
-        (void)h.find_root<place>("home");
+        (void)h.find_root<spot>("home");
         h.write([&] { h.root<numbers>("numbers"); }); // renews it
         h.write([&] { h.root<numbers>("numbers").push_back(1); });
         fs::copy_file(file_, after);
@@ -292,7 +290,7 @@ TEST_F(changed_types, are_renewed_in_the_heap_that_a_killed_program_leaves) {
     }
     {
         heap h = heap::open_existing(after, small_heap());
-        EXPECT_EQ(stored(h), present<place>());
+        EXPECT_EQ(stored(h), present<spot>());
         EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1U);
         EXPECT_TRUE(h.verify().clean());
     }
@@ -306,7 +304,7 @@ TEST_F(changed_types, are_renewed_in_the_heap_that_a_killed_program_leaves) {
 TEST_F(changed_types, leave_no_words_in_the_directory_that_look_like_addresses) {
     heap h = open();
     for (int i = 0; i != 8; ++i)
-        h.root<place>(std::string(static_cast<std::size_t>(i) + 1, 'n'));
+        h.root<spot>(std::string(static_cast<std::size_t>(i) + 1, 'n'));
     h.root<numbers>("others");
     h.root<account>("last");
     const std::uint64_t end = h.stats().heap_bytes;
@@ -330,15 +328,15 @@ TEST_F(changed_types, leave_no_words_in_the_directory_that_look_like_addresses) 
 }
 
 TEST_F(changed_types, whose_root_is_gone_or_another_one_by_then_are_left_alone) {
-    store<place>(by_algorithm_1<place>());
-    store<place>(by_algorithm_1<place>(), "gone");
+    store<spot>(by_algorithm_1<spot>());
+    store<spot>(by_algorithm_1<spot>(), "gone");
     heap h = open();
-    (void)h.find_root<place>("home");
-    (void)h.find_root<place>("gone");
+    (void)h.find_root<spot>("home");
+    (void)h.find_root<spot>("gone");
     h.write([&] {
-        h.remove_root<place>("home");
+        h.remove_root<spot>("home");
         h.root<numbers>("home");
-        h.remove_root<place>("gone");
+        h.remove_root<spot>("gone");
     });
     EXPECT_EQ(stored(h), present<numbers>());
     EXPECT_TRUE(h.verify().clean());
@@ -363,19 +361,19 @@ TEST_F(changed_types, with_another_layout_number_are_refused_with_both) {
 }
 
 TEST_F(changed_types, without_a_description_are_refused_by_their_hash) {
-    auto other = as_if<swapped_place, place>();
+    auto other = as_if<swapped_spot, spot>();
     other.description.clear(); // it was too long
-    store<place>(other);
+    store<spot>(other);
     heap h = open(true);
-    expect_mismatch<place>(h, "The names are alike, but members or their types are not.");
+    expect_mismatch<spot>(h, "The names are alike, but members or their types are not.");
 }
 
 TEST_F(changed_types, with_a_damaged_description_are_corrupt) {
-    auto other = as_if<renamed_place, place>();
+    auto other = as_if<renamed_spot, spot>();
     other.description[0] = '\x7f'; // rows
-    store<place>(other);
+    store<spot>(other);
     heap h = open(true);
-    EXPECT_TRUE(is_error(error_of([&] { (void)h.find_root<place>("home"); }), errc::corrupt, file_, "description"));
+    EXPECT_TRUE(is_error(error_of([&] { (void)h.find_root<spot>("home"); }), errc::corrupt, file_, "description"));
     const auto report = h.verify();
     ASSERT_EQ(report.problems.size(), 1U);
     EXPECT_NE(report.problems[0].what.find("description of the type of the root \"home\""), std::string::npos);
