@@ -33,7 +33,7 @@ namespace {
 
 using namespace remanence::crash; // NOLINT(google-build-using-namespace): this is its program
 namespace os = remanence::os;
-using kind = simulation::disk_operation::kind;
+using kind = remanence::simulation::disk_operation::kind;
 
 std::string text_of(const promise& made, os::site what) {
     return std::to_string(made.created ? 1 : 0) + ' ' + std::to_string(made.acknowledged) + ' ' +
@@ -109,7 +109,7 @@ struct simulated_run {
 };
 
 simulated_run simulate(const workload& what, std::uint64_t seed) {
-    simulation::simulated_disk disk;
+    remanence::simulation::simulated_disk disk;
     history past = run_phases(what, seed, [&](history& growing, std::uint64_t seed_of_phase) {
         return session(disk, what.open, growing, seed_of_phase);
     });
@@ -165,7 +165,7 @@ std::vector<std::string> lines_of(const trace& operations, const history& past) 
         case kind::sync_written:
         case kind::reserve:
         case kind::punch:
-            lines.push_back(line_of(simulation::name_of(each.what), name, each.offset, each.bytes));
+            lines.push_back(line_of(remanence::simulation::name_of(each.what), name, each.offset, each.bytes));
             break;
         case kind::resize:
             lines.push_back(line_of("resize", name, each.bytes));

@@ -291,7 +291,7 @@ TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
         auto heap = store::heap_file::open(disk_, k_moved_path, os::access::read_write);
         ASSERT_TRUE(heap);
         const std::byte rotten{77};
-        ASSERT_TRUE((*heap)->file().write("test", (*heap)->home_of(page) + 100, {&rotten, 1}));
+        ASSERT_TRUE((*heap)->file().write("test", (*heap)->homes().home_of(page) + 100, {&rotten, 1}));
     }
     open();
     std::byte* const rotted = block + (page - engine_->memory().offset_of(block));
