@@ -23,7 +23,8 @@ namespace detail {
 [[nodiscard]] heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept;
 /// The same of one that is made by default: its heap is default_heap().
 [[nodiscard]] heap_header* default_owner_at(std::uintptr_t place) noexcept;
-/// The same of a copy of the allocator at `from`.
+inline constexpr std::uintptr_t k_nowhere = 0;
+/// The same of a copy of the allocator at `from`; k_nowhere, when that says nothing of where this owner belongs.
 [[nodiscard]] inline heap_header* owner_of_copy(heap_header* owner, std::uintptr_t from,
                                                 std::uintptr_t place) noexcept {
     const bool is_as_before =
@@ -91,8 +92,7 @@ public:
     allocator() noexcept : owner_(detail::default_owner_at(reinterpret_cast<std::uintptr_t>(this))) {}
     /// Belongs to the heap with this header; null: to none. heap::get_allocator() is the usual way to one.
     explicit allocator(detail::heap_header* heap) noexcept
-        : owner_(detail::owner_of_copy(heap, reinterpret_cast<std::uintptr_t>(heap),
-                                       reinterpret_cast<std::uintptr_t>(this))) {}
+        : owner_(detail::owner_of_copy(heap, detail::k_nowhere, reinterpret_cast<std::uintptr_t>(this))) {}
     allocator(const allocator& other) noexcept
         : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
                                        reinterpret_cast<std::uintptr_t>(this))) {}

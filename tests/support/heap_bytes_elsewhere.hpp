@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace remanence::test {
@@ -18,14 +19,18 @@ public:
     explicit heap_bytes_elsewhere(const heap& of)
         : base_(static_cast<const std::byte*>(of.base())),
           bytes_(of.stats().heap_bytes),
-          copy_(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-        if (copy_ == MAP_FAILED)
+          mapping_(::mmap(nullptr, mapping_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                          -1, 0)) {
+        if (mapping_ == MAP_FAILED)
             throw std::bad_alloc();
+        void* aligned = mapping_;
+        std::size_t bytes = mapping_bytes();
+        copy_ = std::align(k_alignment, bytes_, aligned, bytes);
         std::memcpy(copy_, base_, bytes_);
     }
     heap_bytes_elsewhere(const heap_bytes_elsewhere&) = delete;
     heap_bytes_elsewhere& operator=(const heap_bytes_elsewhere&) = delete;
-    ~heap_bytes_elsewhere() { ::munmap(copy_, bytes_); }
+    ~heap_bytes_elsewhere() { ::munmap(mapping_, mapping_bytes()); }
 
     /// The object that corresponds to one in the heap.
     template <class T>
@@ -35,9 +40,13 @@ public:
     }
 
 private:
+    static constexpr std::size_t k_alignment = std::size_t{1} << 30; // as that of every heap
+    [[nodiscard]] std::size_t mapping_bytes() const { return bytes_ + k_alignment; }
+
     const std::byte* base_;
     std::size_t bytes_;
-    void* copy_;
+    void* mapping_;
+    void* copy_ = nullptr;
 };
 
 } // namespace remanence::test

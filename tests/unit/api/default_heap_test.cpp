@@ -415,6 +415,23 @@ TEST_F(default_heap, is_stored_as_the_address_of_its_header) {
         std::memcpy(&stored, &each, sizeof stored); // the allocator is its first member
         EXPECT_EQ(stored, heap_.base());
     }
+    // Our own containers keep the distance, and make elements at other places first.
+    auto& own = heap_.root<hash_map<int, vector_pi<string_pi>>>("own");
+    own[1].emplace_back(k_long);
+    own.emplace(2, vector_pi<string_pi>(1, string_pi(k_long)));
+    auto& tree = heap_.root<btree_map<int, vector_pi<string_pi>>>("tree");
+    tree[1].emplace_back(k_long);
+    tree.emplace(2, std::move(own[1]));
+    const auto is_header = [&](const auto& object) {
+        std::uintptr_t distance = 0;
+        std::memcpy(&distance, &object, sizeof distance);
+        return reinterpret_cast<std::uintptr_t>(&object) + distance == reinterpret_cast<std::uintptr_t>(heap_.base());
+    };
+    for (const vector_pi<string_pi>* each : {&own[1], &own[2], &tree[1], &tree[2]}) {
+        EXPECT_TRUE(is_header(*each));
+        for (const string_pi& text : *each)
+            EXPECT_TRUE(is_header(text));
+    }
 }
 
 TEST_F(default_heap, applies_to_our_own_containers_and_fragile_elements) {

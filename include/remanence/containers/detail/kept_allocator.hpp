@@ -68,8 +68,7 @@ public:
         return allocator<T>(typename allocator<T>::as_kept_tag(), owner);
     }
     void set(const allocator<T>& alloc) noexcept { // which get() made, perhaps: where that lies says nothing
-        owner_.set(owner_of_copy(alloc.owner_, reinterpret_cast<std::uintptr_t>(alloc.owner_),
-                                 reinterpret_cast<std::uintptr_t>(this)));
+        owner_.set(owner_of_copy(alloc.owner_, k_nowhere, reinterpret_cast<std::uintptr_t>(this)));
     }
 
 private:
