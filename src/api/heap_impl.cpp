@@ -2,8 +2,7 @@
 // failures become exceptions.
 
 #include "api/heap_impl.hpp"
-#include "os/held_across_fork.hpp"
-#include "os/main_thread.hpp"
+#include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
 #include <remanence/detail/announcer.hpp>
@@ -43,29 +42,20 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
       progress(std::make_shared<commit_progress>(path, process)),
       guard(progress->guard),
       lock(this) {
-    begin_new_state();
-    txn::section_lock::watch_end_of_thread();
     engine->let_checkpoints_be_carried_out([this] { return carry_out_checkpoint(); });
 }
 
 heap_impl::~heap_impl() {
     if (guard.same_process()) {
-        end_engine();
+        forget_live_values();
+        end_threads();
+        progress->bring(*engine);
     } else {
         // A child of a fork has not the threads, and cannot end them, nor wait for a lock that one of them held.
         (void)checkpointer.release(); // NOLINT(bugprone-unused-return-value)
         (void)syncer.release();       // NOLINT(bugprone-unused-return-value)
         (void)spiller.release();      // NOLINT(bugprone-unused-return-value)
     }
-}
-
-void heap_impl::end_engine() noexcept {
-    if (!engine)
-        return;
-    forget_live_values();
-    end_threads();
-    progress->bring(*engine);
-    engine.reset();
 }
 
 void heap_impl::end_threads() {
@@ -81,27 +71,6 @@ void heap_impl::check_process() const {
                   " was opened before fork(): the heap belongs to the parent process. Open it in the child itself.",
               path.string());
     }
-}
-
-[[noreturn]] static void raise_ended(const heap_impl& impl) {
-    raise(errc::closed,
-          impl.path.string() +
-              " is closed: its heap was destroyed, perhaps since the process ends. End the threads and "
-              "sections that use a heap before it is destroyed.",
-          impl.path.string());
-}
-
-void heap_impl::check_not_ending() const {
-    if (is_ending)
-        raise_ended(*this);
-}
-
-// Never twice the same, among all heaps: one may be opened where another one was.
-void heap_impl::begin_new_state() noexcept {
-    constexpr std::uintptr_t k_step = k_lies_in_other_heap + 1;
-    constexpr std::uintptr_t k_states = k_owner_note_bits / k_step;
-    static std::atomic<std::uintptr_t> begun = 0;
-    state.store(k_step * (1 + begun.fetch_add(1, std::memory_order_relaxed) % k_states), std::memory_order_relaxed);
 }
 
 [[noreturn]] static void raise_read_only(const heap_impl& impl) {
@@ -124,10 +93,7 @@ void heap_impl::end_declared() {
 
 void heap_impl::enter_write(section_kind kind) {
     check_process();
-    const auto entered = lock.enter_write(true);
-    if (entered == txn::section_lock::outcome::ended)
-        raise_ended(*this);
-    if (entered == txn::section_lock::outcome::conflict) {
+    if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
         raise(errc::section_conflict,
               "a write section of " + path.string() +
                   " was asked for inside a read section of the same thread, which would wait for itself. "
@@ -145,8 +111,6 @@ void heap_impl::enter_write(section_kind kind) {
 
 bool heap_impl::try_enter_write() {
     const auto got = lock.enter_write(false);
-    if (got == txn::section_lock::outcome::ended)
-        raise_ended(*this);
     if (got == txn::section_lock::outcome::outermost)
         engine->memory().allow_writes(true);
     if (got == txn::section_lock::outcome::nested)
@@ -164,27 +128,19 @@ void heap_impl::leave_write() noexcept {
 
 void heap_impl::enter_read() {
     check_process();
-    if (lock.enter_read(true) == txn::section_lock::outcome::ended)
-        raise_ended(*this);
-}
-
-bool heap_impl::try_enter_read() {
-    const auto got = lock.enter_read(false);
-    if (got == txn::section_lock::outcome::ended)
-        raise_ended(*this);
-    return got != txn::section_lock::outcome::busy;
+    lock.enter_read(true);
 }
 
 void heap_impl::forget_live_values() const noexcept {
     detail::forget_live_values(engine->memory().base(), engine->memory().reserved_bytes());
 }
 
-result<void> heap_impl::refuse_memory_of_no_heap(types::refusal_of what) {
+result<void> heap_impl::refuse_memory_of_no_heap() {
     const std::vector<const void*> places = strangers.all();
     if (places.empty())
         return {};
     return engine->memory().with_allocator([&](const alloc::block_allocator& blocks) {
-        return types::refuse_strange_memory(engine->memory(), places, blocks, registry::path_at, what);
+        return types::refuse_memory_of_no_heap(engine->memory(), places, blocks);
     });
 }
 
@@ -192,7 +148,6 @@ void heap_impl::roll_back() {
     const whole_call rolling_back(*this);
     if (!options.read_only) {
         forget_live_values();
-        begin_new_state();
         check(engine->rollback());
         strangers.forget();
     }
@@ -212,7 +167,6 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
         try {
             if (!options.read_only) {
                 forget_live_values();
-                begin_new_state();
                 (void)engine->rollback(lost); // a failure poisons, so the next commit reports it
                 strangers.forget();
             }
@@ -368,12 +322,8 @@ static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
 // in a call, or while it allocated.
 heap_impl::ending heap_impl::begin_to_end() noexcept {
     const bool is_in_section = lock.write_depth() + lock.read_depth() != 0;
-    is_ending = true;
-    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 ||
-        !is_allocator_quiet(engine->memory())) {
-        is_ending = false;
+    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 || !is_allocator_quiet(engine->memory()))
         return ending::as_by_crash;
-    }
     return is_in_section || std::uncaught_exceptions() > exceptions ? ending::discarding : ending::as_asked;
 }
 
@@ -384,56 +334,8 @@ static void leave_as_by_crash(heap_impl& impl) noexcept {
     impl.engine->stop_reporting();
 }
 
-namespace {
-
-std::mutex keeping; // guards those that live on
-const os::held_across_fork<keeping> k_keeping_held;
-
-/// Reached from here, they are no leaks.
-std::vector<const heap_impl*>& kept() {
-    static auto* const all = new std::vector<const heap_impl*>;
-    return *all;
-}
-
-void keep(const heap_impl* impl) noexcept {
-    try {
-        const std::scoped_lock alone(keeping);
-        kept().push_back(impl);
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): it lives on all the same
-    }
-}
-
-} // namespace
-
-void heap_impl::leave_to_sections(std::size_t count) noexcept {
-    sections_left = count;
-    keep(this); // for good, if one was entered by lock(), and nobody leaves it
-    if (guard.same_process())
-        end_engine();
-    lock.end();
-}
-
-void heap_impl::end_section_left() noexcept {
-    if (--sections_left != 0)
-        return;
-    {
-        const std::scoped_lock alone(keeping);
-        std::erase(kept(), this);
-    }
-    delete this;
-}
-
-// An ending thread may also destroy a heap of its own, thread_local, and another one may open that again: there, too.
-void heap_impl::leave_to_threads() noexcept {
-    keep(this);
-    if (!os::is_main_thread())
-        end_engine();
-    lock.end();
-}
-
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     const os::no_cancellation whole;
-    const std::size_t sections = impl->lock.write_depth() + impl->lock.read_depth();
     const bool is_of_this_process = impl->guard.same_process();
     const auto how = is_of_this_process ? impl->begin_to_end() : heap_impl::ending::discarding;
     if (how == heap_impl::ending::as_by_crash)
@@ -446,8 +348,8 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
             if (!impl->options.commit_at_close || how == heap_impl::ending::discarding) {
                 impl->tell_of_loss(discarded_changes::by::destructor);
             } else if (!impl->options.read_only) {
-                if (const auto refused = impl->refuse_memory_of_no_heap(types::refusal_of::destructor); !refused) {
-                    std::fprintf(stderr, "remanence: %s\n", refused.why().message.c_str());
+                if (const auto refused = impl->refuse_memory_of_no_heap(); !refused) {
+                    std::fprintf(stderr, "remanence: closing discards changes: %s\n", refused.why().message.c_str());
                     impl->tell_of_loss(discarded_changes::by::destructor);
                 } else {
                     impl->outdated.renew(impl->engine->memory());
@@ -459,12 +361,7 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }
     }
-    if (sections != 0)
-        impl->leave_to_sections(sections);
-    else if (is_of_this_process && txn::section_lock::is_thread_ending())
-        impl->leave_to_threads();
-    else
-        delete impl;
+    delete impl;
 }
 
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
@@ -490,26 +387,11 @@ write_section::write_section(heap_impl* impl, section_kind kind, std::optional<d
 }
 
 write_section::~write_section() {
-    if (impl_ == nullptr)
-        return;
-    if (impl_->is_left_to_sections())
-        impl_->end_section_left();
-    else
+    if (impl_ != nullptr)
         impl_->abandon_write();
 }
 
-/// `f` may have destroyed the heap, or assigned another one to its handle.
-static void refuse_to_commit_without_heap(const heap_impl& impl) {
-    if (impl.is_left_to_sections())
-        raise(errc::closed,
-              "the heap " + impl.path.string() +
-                  " was destroyed within its own write section, which is rolled back. Destroy a heap, or assign to it, "
-                  "outside of its sections.",
-              impl.path.string());
-}
-
 void write_section::commit() {
-    refuse_to_commit_without_heap(*impl_);
     {
         const os::no_cancellation whole;
         const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
@@ -522,7 +404,6 @@ void write_section::commit() {
 }
 
 commit_ticket write_section::commit_async() {
-    refuse_to_commit_without_heap(*impl_);
     impl_->check_process();
     const os::no_cancellation whole;
     const auto commit =
@@ -533,12 +414,7 @@ commit_ticket write_section::commit_async() {
 }
 
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
-read_section::~read_section() {
-    if (impl_->is_left_to_sections())
-        impl_->end_section_left();
-    else
-        impl_->leave_read();
-}
+read_section::~read_section() { impl_->leave_read(); }
 
 /// Of a heap that is mapped elsewhere: what may hold addresses would mean nothing here, or at the next open.
 [[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
@@ -593,8 +469,8 @@ heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
     return header_of(impl);
 }
 
-void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
-    heap_impl* impl = registry::find(owner);
+void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
+    heap_impl* impl = registry::find(where);
     if (impl == nullptr)
         raise(errc::closed, "memory was asked for in a heap that is closed.");
     impl->check_process();
@@ -617,12 +493,10 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     return block;
 }
 
-void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept {
-    heap_impl* impl = registry::find(owner);
+void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    heap_impl* impl = registry::find(where);
     if (impl == nullptr || !impl->guard.same_process())
         return; // an object outlived its heap's mapping
-    if (!impl->is_of_this_state(owner)) [[unlikely]]
-        return; // or what a rollback took away, and perhaps gave back to another one
     impl->engine->memory().deallocate(block, bytes, alignment);
 }
 

@@ -55,24 +55,21 @@ public:
     explicit kept_allocator(const allocator<T>& alloc) noexcept { set(alloc); }
     kept_allocator(const kept_allocator&) = delete;
     kept_allocator& operator=(const kept_allocator&) = delete;
-    ~kept_allocator() {
-        if (is_strange(owner_.get()))
-            forget_allocator_at(this);
-    }
+    ~kept_allocator() = default;
 
     [[nodiscard]] allocator<T> get() const noexcept {
-        heap_header* const owner = owner_.get();
-        if (is_strange(owner))
-            (void)owner_at(owner,
-                           reinterpret_cast<std::uintptr_t>(this)); // it may have been stored by an earlier process
-        return allocator<T>(typename allocator<T>::as_kept_tag(), owner);
+        if (heap_.get() == nullptr)
+            note_allocator_of_no_heap(this); // it may have been stored by an earlier process
+        return allocator<T>(heap_.get());
     }
-    void set(const allocator<T>& alloc) noexcept { // which get() made, perhaps: where that lies says nothing
-        owner_.set(owner_of_copy(alloc.owner_, k_nowhere, reinterpret_cast<std::uintptr_t>(this)));
+    void set(const allocator<T>& alloc) noexcept {
+        heap_.set(alloc.heap());
+        if (alloc.heap() == nullptr)
+            note_allocator_of_no_heap(this);
     }
 
 private:
-    link<heap_header> owner_; // null: none
+    link<heap_header> heap_; // null: none
 };
 
 } // namespace remanence::detail
