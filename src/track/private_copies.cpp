@@ -22,7 +22,7 @@ constexpr std::uint64_t k_swapped_bit = std::uint64_t{1} << 62;
 constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
 
 constexpr std::size_t k_entries = 4096; // read at a time
-constexpr std::size_t k_regions = 512;  // reported by one system call
+constexpr std::size_t k_regions_reported = 512;  // reported by one system call
 
 std::mutex opening; // a process_descriptor
 const os::held_across_fork<opening> k_opening_held;
@@ -121,7 +121,7 @@ result<void> private_copies::append_sparse(page_run where, std::vector<page_run>
     if (!scans_ || where.bytes == 0)
         return append(where, runs);
     const auto base = reinterpret_cast<std::uint64_t>(base_);
-    std::vector<kernel::page_region> regions(k_regions);
+    std::vector<kernel::page_region> regions(k_regions_reported);
     kernel::pm_scan_arg arguments{};
     arguments.size = sizeof arguments;
     arguments.end = base + where.end();
