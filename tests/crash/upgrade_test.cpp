@@ -4,8 +4,8 @@
 #include "compat/golden.hpp"
 #include "crash_states.hpp"
 #include "options.hpp"
-#include "support/sample_heap.hpp"
 #include "recover/upgrade.hpp"
+#include "support/sample_heap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -68,7 +68,8 @@ TEST_P(upgrade_cut_short, by_a_power_loss_leaves_a_whole_heap_of_one_format) {
     const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     counts count;
     simulation::crash_walk walk(disk_, operations);
-    for (const crash_state& each : states.sample(std::min<std::uint64_t>(options().states / 4, 500), options().seed)) {
+    for (const crash_state& each :
+         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
         SCOPED_TRACE(each.name());
         walk.advance_to(each.position);
         const bool is_done = each.position == operations.size();
