@@ -1,5 +1,7 @@
 #include "testing/block_set.hpp"
 
+#include "base/range.hpp"
+
 #include <iterator>
 
 namespace remanence::simulation {

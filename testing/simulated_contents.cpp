@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "os/descriptor.hpp"
 
 #include <sys/mman.h>

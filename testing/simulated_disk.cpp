@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "testing/simulated_contents.hpp"
 #include "testing/simulated_file.hpp"
 #include "testing/simulated_inode.hpp"

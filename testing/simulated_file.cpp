@@ -1,6 +1,7 @@
 #include "testing/simulated_file.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 #include "testing/simulated_inode.hpp"
 
 #include <sys/mman.h>

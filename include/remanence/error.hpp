@@ -44,6 +44,11 @@ enum class errc : int {
     wrong_application = 31, ///< the heap is another application's (heap_options::application), or does not say whose
 };
 
+/// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.
+constexpr bool is_damage(errc code) noexcept {
+    return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
+}
+
 /// The category of `errc`; its messages are one general sentence per code.
 const std::error_category& error_category() noexcept;
 std::error_code make_error_code(errc code) noexcept;

@@ -5,11 +5,11 @@
 #include <remanence/allocator.hpp>
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
+#include <remanence/error.hpp>
+#include <remanence/latency_histogram.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/structure.hpp>
-#include <remanence/error.hpp>
-#include <remanence/latency_histogram.hpp>
 #include <remanence/types/persistable.hpp>
 
 #include <chrono>
@@ -327,6 +327,8 @@ public:
     /// (std::uncaught_exceptions()). While another thread is in a section, or waits for one or for the device, or when
     /// exit() was called in a section of this thread, it does nothing at all: memory stays where it is, and the files as a
     /// crash leaves them, locked until the process ends. The next open recovers the last commit.
+    ///
+    /// A section that still has to end must not be one of this heap: who destroys it in write(f) or read(f) ends the process.
     ~heap() = default;
 
     /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
@@ -380,7 +382,8 @@ public:
     void checkpoint();
 
     /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. What `f` makes by
-    /// default belongs to the heap; strings and containers in the result are made anew where the caller's belong. A nested
+    /// default belongs to the heap; strings and containers that the result's type shows are made anew where the caller's
+    /// belong (docs/containers.md, "Whose memory it is"). A nested
     /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
     /// back, and throws errc::rolled_back when the exception was caught on the way. Waits for the other threads' sections.
     /// Durable once the outermost one returns, as after commit(). Throws what `f` throws and what commit() throws (memory is

@@ -2,6 +2,7 @@
 
 #include "alloc/bits.hpp"
 #include "alloc/checker.hpp"
+#include "base/range.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -155,14 +155,7 @@ heap::heap(const std::filesystem::path& path, const heap_options& options, how m
         detail::raise(guard.why());
     detail::registry::watch_faults();
     os::file_system& files = files_for_tests != nullptr ? *files_for_tests : os::posix_file_system();
-    // Absolute and without symbolic links, since the log is created by name, later: the program may have changed its
-    // directory by then, and whoever recovers the heap may use its real name.
-    std::error_code unknown;
-    std::filesystem::path place = std::filesystem::absolute(path, unknown);
-    if (!unknown)
-        place = std::filesystem::weakly_canonical(place, unknown);
-    if (unknown)
-        place = path;
+    const std::filesystem::path place = detail::real_path(path);
     auto engine = txn::engine::open(files, place.string(), engine_mode, internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
     if (is_place_taken && detail::registry::holds(place)) // two readers share its lock

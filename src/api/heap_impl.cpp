@@ -25,6 +25,14 @@ void raise(const failure& why) {
     throw error(why.code, why.message, why.path, why.os_error, why.offset);
 }
 
+std::filesystem::path real_path(const std::filesystem::path& path) {
+    std::error_code unknown;
+    std::filesystem::path place = std::filesystem::absolute(path, unknown);
+    if (!unknown)
+        place = std::filesystem::weakly_canonical(place, unknown);
+    return unknown ? path : place;
+}
+
 namespace {
 
 [[noreturn]] void raise(errc code, const std::string& message, const std::string& path = {}) {

@@ -156,6 +156,10 @@ inline void check(result<void> done) {
         raise(done.why());
 }
 
+/// Absolute and without symbolic links, as far as the system tells: the log is made by name, later. The program may have changed
+/// its directory by then, and whoever recovers the heap may use its real name.
+std::filesystem::path real_path(const std::filesystem::path& path);
+
 /// Says on standard error where a write outside any write section went to and came from. Called in a handler of a signal
 /// of which the process dies.
 void report_stray_write(const void* address);

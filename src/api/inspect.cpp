@@ -11,9 +11,7 @@
 #include "store/heap_creation.hpp"
 #include "store/superblocks.hpp"
 
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace remanence::inspect {
@@ -31,14 +29,7 @@ T checked(result<T> done) {
         return std::move(*done);
 }
 
-/// As the library does it: the log lies beside the real file.
-std::string real_path(const std::string& path) {
-    std::error_code unknown;
-    std::filesystem::path place = std::filesystem::absolute(path, unknown);
-    if (!unknown)
-        place = std::filesystem::weakly_canonical(place, unknown);
-    return (unknown ? std::filesystem::path(path) : place).string();
-}
+std::string real_path_of(const std::string& path) { return detail::real_path(path).string(); }
 
 inspection_progress of_step(const progress_callback& on_progress, step what) {
     return [&on_progress, what](std::uint64_t done, std::uint64_t total) {
@@ -50,8 +41,8 @@ inspection_progress of_step(const progress_callback& on_progress, step what) {
 result<std::unique_ptr<inspection>> last_commit_of(const std::string& path, std::uint64_t attempts,
                                                    const progress_callback& on_progress,
                                                    const std::function<result<void>(inspection&)>& use) {
-    return with_last_commit(os::posix_file_system(), real_path(path), attempts, of_step(on_progress, step::reading_log),
-                            use);
+    return with_last_commit(os::posix_file_system(), real_path_of(path), attempts,
+                            of_step(on_progress, step::reading_log), use);
 }
 
 damage as_damage(const failure& why, std::uint64_t bytes = 0) {
@@ -247,7 +238,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
         if (!is_damage(heap.why().code))
             detail::raise(heap.why());
         found = {}; // not even a superblock is left
-        found.path = real_path(path);
+        found.path = real_path_of(path);
         found.problems.push_back(as_damage(heap.why()));
         found.is_all_checked = false;
         return found;
@@ -261,7 +252,7 @@ void copy(const std::string& path, const std::string& to, existing there, const 
     if (to.ends_with('/'))
         detail::raise({errc::not_a_heap, to + " names a directory. Name a file.", to});
     os::file_system& files = os::posix_file_system();
-    const std::string target = real_path(to);
+    const std::string target = real_path_of(to);
     std::unique_ptr<os::file> old;
     std::unique_ptr<store::copy_in_progress> copy;
     // In as many steps as it takes: once more when the heap moved on; then what has changed is copied.
@@ -319,7 +310,7 @@ void copy(const std::string& path, const std::function<void(std::span<const std:
 }
 
 upgraded upgrade(const std::string& path, std::string_view application) {
-    const auto done = checked(recover::upgrade(os::posix_file_system(), real_path(path), std::string(application)));
+    const auto done = checked(recover::upgrade(os::posix_file_system(), real_path_of(path), std::string(application)));
     return {done.format_before, format::k_format_version, done.recovered_commits, done.changed};
 }
 

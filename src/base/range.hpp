@@ -43,8 +43,7 @@ constexpr heap_range to_bytes(page_range pages) { return {pages.first * k_page_b
 constexpr heap_range to_bytes(chunk_range chunks, std::uint64_t chunk_bytes) {
     return {chunks.first * chunk_bytes, chunks.count * chunk_bytes};
 }
-/// Precondition: whole pages, whole chunks.
-constexpr page_range to_pages(heap_range bytes) { return {bytes.offset / k_page_bytes, bytes.bytes / k_page_bytes}; }
+/// Precondition: whole chunks.
 constexpr chunk_range to_chunks(heap_range bytes, std::uint64_t chunk_bytes) {
     return {bytes.offset / chunk_bytes, bytes.bytes / chunk_bytes};
 }

@@ -1,5 +1,7 @@
 #include "base/range_list.hpp"
 
+#include "base/range.hpp"
+
 #include <algorithm>
 
 namespace remanence {

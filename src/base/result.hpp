@@ -36,11 +36,6 @@ private:
 [[gnu::cold]] unexpected fail(errc code, std::string message, std::string path = {}, int os_error = 0,
                               std::uint64_t offset = error::k_no_offset);
 
-/// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.
-constexpr bool is_damage(errc code) {
-    return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
-}
-
 template <class T>
 class [[nodiscard]] result {
 public:

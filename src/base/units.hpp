@@ -27,5 +27,3 @@ constexpr bool is_power_of_two(std::uint64_t n) { return n != 0 && (n & (n - 1))
 constexpr std::uint64_t divide_up(std::uint64_t n, std::uint64_t by) { return (n + by - 1) / by; }
 
 } // namespace remanence
-
-#include "base/range.hpp" // for files that do not include it themselves yet

@@ -1,5 +1,7 @@
 #include "change/announced_pages.hpp"
 
+#include "base/range.hpp"
+
 #include <algorithm>
 #include <new>
 

@@ -4,6 +4,7 @@
 // as the pages make it. Nothing here depends on the size of the heap.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/range_list.hpp"
 #include "base/units.hpp"
 

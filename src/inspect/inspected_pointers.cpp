@@ -1,5 +1,6 @@
 #include "inspect/inspected_pointers.hpp"
 
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "inspect/root_walk.hpp"
 

@@ -1,6 +1,7 @@
 #include "inspect/inspection.hpp"
 
 #include "alloc/sections.hpp"
+#include "base/range.hpp"
 #include "recover/salvage.hpp"
 #include "store/heap_verification.hpp"
 #include "store/superblocks.hpp"

@@ -1,5 +1,7 @@
 #include "inspect/root_walk.hpp"
 
+#include "base/range.hpp"
+
 #include <cstring>
 #include <span>
 

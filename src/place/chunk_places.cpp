@@ -1,6 +1,7 @@
 #include "place/chunk_places.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 
 #include <algorithm>
 #include <iterator>

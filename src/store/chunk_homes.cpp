@@ -1,6 +1,7 @@
 #include "store/chunk_homes.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 #include "store/superblocks.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "store/commit_room.hpp"
 
+#include "base/range.hpp"
 #include "store/superblocks.hpp"
 
 #include <algorithm>

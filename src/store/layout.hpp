@@ -23,9 +23,6 @@ public:
 
     [[nodiscard]] std::uint64_t chunk_bytes() const { return super_.chunk_bytes; }
     [[nodiscard]] std::uint64_t chunk_pages() const { return super_.chunk_bytes / k_page_bytes; }
-    [[nodiscard]] heap_range bytes_of_chunk(std::uint64_t chunk) const {
-        return to_bytes(chunk_range{chunk, 1}, super_.chunk_bytes);
-    }
     [[nodiscard]] page_range pages_of_chunk(std::uint64_t chunk) const {
         return {chunk * chunk_pages(), chunk_pages()};
     }

@@ -1,6 +1,7 @@
 #include "store/page_checksums.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 
 #include <utility>
 

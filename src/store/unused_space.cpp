@@ -1,5 +1,7 @@
 #include "store/unused_space.hpp"
 
+#include "base/range.hpp"
+
 #include <algorithm>
 
 namespace remanence::store {

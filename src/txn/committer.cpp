@@ -1,5 +1,6 @@
 #include "txn/committer.hpp"
 
+#include "base/range.hpp"
 #include "os/beside.hpp"
 #include "txn/file_runs.hpp"
 

@@ -138,7 +138,6 @@ public:
     result<bool> step_checkpoint(std::uint64_t bytes_max = store::publication::k_step_bytes) {
         return checkpoints_.step(bytes_max);
     }
-    [[nodiscard]] checkpoint_progress checkpoint_under_way() const { return checkpoints_.under_way(); }
     /// As checkpointer::is_ahead(). From any thread.
     [[nodiscard]] bool is_checkpoint_ahead() const { return checkpoints_.is_ahead(); }
 

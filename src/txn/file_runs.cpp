@@ -1,5 +1,7 @@
 #include "txn/file_runs.hpp"
 
+#include "base/range.hpp"
+
 namespace remanence::txn {
 
 namespace {

@@ -1,5 +1,7 @@
 #include "txn/reclaimer.hpp"
 
+#include "base/range.hpp"
+
 #include <algorithm>
 #include <utility>
 

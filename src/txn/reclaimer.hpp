@@ -5,6 +5,7 @@
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "store/heap_file.hpp"

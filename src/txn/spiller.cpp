@@ -1,5 +1,6 @@
 #include "txn/spiller.hpp"
 
+#include "base/range.hpp"
 #include "os/blocked_signals.hpp"
 #include "os/cancellation.hpp"
 

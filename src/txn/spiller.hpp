@@ -2,6 +2,7 @@
 // early to the homes that they take with the next commit, and mapped from there.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "store/commit_room.hpp"

@@ -49,7 +49,7 @@ result<void> check_pointers(txn::heap_memory& memory, const change::change_set& 
 /// Refuses as check_pointers() does, in any build and without a guess. `places` in the heap are those where an allocator of no
 /// heap was made, or asked for memory: P5. It is one if the word there is null and a word near it, an address or a distance
 /// from its own place (detail::link), leads to a block that has the mark of what such an allocator took
-/// (remanence/detail/outside_block.hpp). To be called with the allocation lock held, while memory does not change.
+/// (remanence/types/detail/outside_block.hpp). To be called with the allocation lock held, while memory does not change.
 /// Complexity: O(places), and that of check_pointers() on a find.
 result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vector<const void*>& places,
                                       const alloc::block_allocator& blocks);

@@ -1,6 +1,7 @@
 #include "view/chunk_mover.hpp"
 
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "base/range_list.hpp"
 #include "base/units.hpp"
 #include "os/memory.hpp"

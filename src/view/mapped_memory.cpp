@@ -1,6 +1,7 @@
 #include "view/mapped_memory.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 #include "base/units.hpp"
 
 #include <algorithm>

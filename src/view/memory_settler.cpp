@@ -1,5 +1,6 @@
 #include "view/memory_settler.hpp"
 
+#include "base/range.hpp"
 #include "base/range_list.hpp"
 #include "base/units.hpp"
 #include "os/memory.hpp"

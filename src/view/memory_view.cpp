@@ -1,6 +1,7 @@
 #include "view/memory_view.hpp"
 
 #include "base/assert.hpp"
+#include "base/range.hpp"
 #include "base/range_list.hpp"
 #include "base/units.hpp"
 

@@ -1,6 +1,7 @@
 #include "view/page_comparer.hpp"
 
 #include "base/checksum.hpp"
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "view/diff.hpp"
 

@@ -2,6 +2,7 @@
 // last committed or rolled back.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/range_list.hpp"
 #include "base/result.hpp"
 #include "track/page_scan.hpp"

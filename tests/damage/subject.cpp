@@ -1,6 +1,7 @@
 #include "subject.hpp"
 
 #include "api/heap_impl.hpp"
+#include "base/range.hpp"
 #include "format/log_record.hpp"
 #include "log/record.hpp"
 

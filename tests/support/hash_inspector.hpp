@@ -1,5 +1,5 @@
 // Looks into a hash container and says what is wrong with it: the rules H1 to H3 of
-// include/remanence/detail/hash_table.hpp.
+// include/remanence/containers/detail/hash_table.hpp.
 #pragma once
 
 #include "support/trusting_survey.hpp"

@@ -24,11 +24,6 @@ int exit_code_of(const std::string& file, const inspect::report& found) {
 
 namespace {
 
-/// Whether an error says that a heap's files are not whole, rather than that the system or the call failed.
-bool is_damage(errc code) {
-    return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
-}
-
 std::string real_path(const std::string& path) {
     std::error_code unknown;
     const std::filesystem::path place =

@@ -1,3 +1,4 @@
+#include "base/range.hpp"
 #include "base/range_list.hpp"
 
 #include <gtest/gtest.h>

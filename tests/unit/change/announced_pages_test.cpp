@@ -1,3 +1,4 @@
+#include "base/range.hpp"
 #include "change/announced_pages.hpp"
 
 #include <gtest/gtest.h>

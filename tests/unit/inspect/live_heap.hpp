@@ -50,7 +50,7 @@ public:
     }
     /// Of a checkpoint beside commits: a page, or all of them.
     void step(std::uint64_t bytes = k_page_bytes) { EXPECT_TRUE(engine_->step_checkpoint(bytes)); }
-    [[nodiscard]] bool is_in_checkpoint() const { return engine_->checkpoint_under_way().total_bytes != 0; }
+    [[nodiscard]] bool is_in_checkpoint() const { return engine_->stats().checkpoint.total_bytes != 0; }
     /// A page of the first block gets a value.
     void set(std::uint64_t page, unsigned value) { put(blocks_[0] + page * k_page_bytes, value); }
     /// All of the first block changes, so that its chunks move.

@@ -65,7 +65,7 @@ protected:
         for (std::uint64_t page = 0; page < 30; ++page)
             ASSERT_EQ(get(page), (last_ + page) % 256);
     }
-    bool is_under_way() { return engine_->checkpoint_under_way().total_bytes != 0; }
+    bool is_under_way() { return engine_->stats().checkpoint.total_bytes != 0; }
     void begin() {
         while (!is_under_way())
             ASSERT_TRUE(change_and_commit());
@@ -91,7 +91,7 @@ TEST_F(checkpoint_beside_commits, leaves_them_alone_up_to_twice_the_limit_and_is
     const auto before = engine_->stats().checkpoints;
     while (engine_->stats().log_used_bytes < 2 * k_limit - 4 * KiB) {
         ASSERT_TRUE(change_and_commit());
-        EXPECT_EQ(engine_->checkpoint_under_way().done_bytes, 0U); // nobody has waited
+        EXPECT_EQ(engine_->stats().checkpoint.done_bytes, 0U); // nobody has waited
     }
     EXPECT_EQ(engine_->stats().checkpoints, before);
     std::uint64_t steps = 0;
@@ -114,12 +114,12 @@ TEST_F(checkpoint_beside_commits, may_rest_while_less_of_the_log_fills_up_than_h
     const std::uint64_t begun = engine_->stats().log_used_bytes;
     ASSERT_TRUE(change_and_commit());
     EXPECT_FALSE(engine_->is_checkpoint_ahead());
-    const auto [done, total] = engine_->checkpoint_under_way();
+    const auto [done, total] = engine_->stats().checkpoint;
     ASSERT_EQ(done, 0U);
     while (!engine_->is_checkpoint_ahead())
         ASSERT_TRUE(*engine_->step_checkpoint(k_page_bytes));
     const double filled = static_cast<double>(engine_->stats().log_used_bytes - begun) / k_limit;
-    const double written = static_cast<double>(engine_->checkpoint_under_way().done_bytes) / static_cast<double>(total);
+    const double written = static_cast<double>(engine_->stats().checkpoint.done_bytes) / static_cast<double>(total);
     EXPECT_GT(written, 1.5 * filled);
     EXPECT_LT(written, 1);
     while (engine_->stats().log_used_bytes - begun < k_limit * 2 / 3)

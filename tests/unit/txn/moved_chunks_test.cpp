@@ -258,11 +258,11 @@ TEST_P(moved_chunks, room_that_the_checkpoint_under_way_gives_back_is_waited_for
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         std::memset(logged + at, 2, k_page_bytes / 3);
     commit(); // begins a checkpoint
-    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     disk_.limit_space(disk_.space_used() + k_block_bytes / 4);
     std::byte* const fresh = allocate(k_block_bytes / 2, 3);
     commit();
-    EXPECT_EQ(engine_->checkpoint_under_way().total_bytes, 0U);
+    EXPECT_EQ(engine_->stats().checkpoint.total_bytes, 0U);
     std::byte* const more = allocate(2 * k_block_bytes, 4);
     auto done = engine_->commit();
     ASSERT_FALSE(done);
@@ -400,11 +400,11 @@ TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         block[at] = std::byte{2};
     commit(); // begins a checkpoint
-    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
     std::memset(block, 3, 6 * k_moved_chunk_bytes); // so few that it is not waited for
     commit();
-    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     std::memset(block, 1, k_block_bytes);
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         block[at] = std::byte{2}; // all as the checkpoint has it
@@ -509,7 +509,7 @@ TEST_P(moved_chunks, while_memory_is_still_settled_after_a_checkpoint) {
     for (std::uint64_t at = 0; at < k_block_bytes; at += 16 * k_page_bytes)
         std::memset(block + at, 1, 8 * k_page_bytes); // half of each chunk: in the log
     commit();                                         // begins a checkpoint
-    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     while (*engine_->step_checkpoint()) {
     }
     std::memset(block, 3, k_block_bytes);

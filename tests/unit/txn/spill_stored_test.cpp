@@ -188,7 +188,7 @@ TEST_P(spilling_stored_chunks, are_spilled_while_a_checkpoint_is_under_way) {
         open();
         blocks[7][5000] = std::byte(round);
         commit();
-        ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+        ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
         rewrite(blocks, round);
         EXPECT_GT(engine_->stats().spilled_bytes, 3 * MiB);
         ASSERT_TRUE(round % 2 == 0 ? engine_->commit() : engine_->rollback());

@@ -23,13 +23,13 @@ TEST_P(spilling, who_finishes_a_checkpoint_while_others_are_paused_reports_no_pr
     open();
     blocks[7][5000] = std::byte{100};
     commit();
-    ASSERT_NE(engine_->checkpoint_under_way().total_bytes, 0U);
+    ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     for (std::byte* block : blocks)
         std::memset(block, 101, k_block_bytes);
     reports_ = 0;
     EXPECT_FALSE(engine_->spill_excess());
     EXPECT_GT(engine_->stats().spilled_bytes, 5 * MiB);
-    const auto run = engine_->checkpoint_under_way(); // it stood in the way of the second homes
+    const auto run = engine_->stats().checkpoint; // it stood in the way of the second homes
     EXPECT_EQ(run.done_bytes, run.total_bytes);
     EXPECT_EQ(reports_, 0);
     commit();
