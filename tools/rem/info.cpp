@@ -21,7 +21,7 @@ std::string exact(std::uint64_t bytes) {
     return text.ends_with('s') ? text : fmt::format("{} ({} bytes)", text, grouped(bytes)); // "800 bytes" is exact
 }
 
-std::string as_text(const inspect::report& heap) {
+std::string info_text(const inspect::report& heap) {
     std::string text = fmt::format("{}\n", coloured(colour::bold, visible(heap.path)));
     const auto line = [&](std::string_view key, std::string_view value) {
         text += fmt::format("  {:<14} {}\n", key, value);
@@ -49,7 +49,7 @@ std::string as_text(const inspect::report& heap) {
     return text;
 }
 
-json_object as_object(const inspect::report& heap) {
+json_object info_object(const inspect::report& heap) {
     const inspect::log_contents& log = heap.log;
     json_object log_object;
     log_object.add("present", log.present)
@@ -85,7 +85,7 @@ json_object as_object(const inspect::report& heap) {
 int info(const std::string& file, bool as_json) {
     const auto found =
         with_progress([&](const inspect::progress_callback& shown) { return inspect::look(file, shown); });
-    put(as_json ? as_object(found).text() + "\n" : as_text(found));
+    put(as_json ? info_object(found).text() + "\n" : info_text(found));
     return exit_code_of(file, found);
 }
 

@@ -10,7 +10,7 @@ namespace remanence::tool {
 
 namespace {
 
-std::string as_text(const std::vector<inspect::surveyed_root>& roots) {
+std::string roots_text(const std::vector<inspect::surveyed_root>& roots) {
     std::string text;
     std::size_t name_width = 4;
     std::size_t size_width = 5;
@@ -27,7 +27,7 @@ std::string as_text(const std::vector<inspect::surveyed_root>& roots) {
     return text;
 }
 
-json_object as_object(const inspect::report& heap) {
+json_object roots_object(const inspect::report& heap) {
     std::vector<json_object> list;
     for (const inspect::surveyed_root& root : heap.roots) {
         list.emplace_back()
@@ -51,7 +51,7 @@ json_object as_object(const inspect::report& heap) {
 int ls(const std::string& file, bool as_json) {
     const auto found =
         with_progress([&](const inspect::progress_callback& shown) { return inspect::look(file, shown); });
-    put(as_json ? as_object(found).text() + "\n" : as_text(found.roots));
+    put(as_json ? roots_object(found).text() + "\n" : roots_text(found.roots));
     return exit_code_of(file, found);
 }
 

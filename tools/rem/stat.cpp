@@ -52,7 +52,7 @@ void add_memory(std::string& text, const inspect::memory_use& memory) {
                             size_text(each.bytes));
 }
 
-std::string as_text(const inspect::report& heap) {
+std::string statistics_text(const inspect::report& heap) {
     std::string text =
         fmt::format("{}, commit {}\n", coloured(colour::bold, visible(heap.path)), grouped(heap.version));
     text += "\nRedo log\n";
@@ -100,7 +100,7 @@ json_object memory_object(const inspect::memory_use& memory) {
     return all;
 }
 
-json_object as_object(const inspect::report& heap) {
+json_object statistics_object(const inspect::report& heap) {
     json_object all;
     all.add("path", heap.path)
         .add("version", heap.version)
@@ -119,7 +119,7 @@ json_object as_object(const inspect::report& heap) {
 int stat(const std::string& file, bool as_json) {
     const auto found =
         with_progress([&](const inspect::progress_callback& shown) { return inspect::survey_memory(file, shown); });
-    put(as_json ? as_object(found).text() + "\n" : as_text(found));
+    put(as_json ? statistics_object(found).text() + "\n" : statistics_text(found));
     return exit_code_of(file, found);
 }
 
