@@ -128,7 +128,8 @@ int run(int count, char* words[], std::string_view name, std::string_view purpos
     try {
         const options chosen = parse_options(count, words, purpose);
         if (chosen.child.empty()) {
-            std::printf("%s", machine_facts(chosen.dir).c_str());
+            for (const auto& [what, fact] : machine_facts(chosen.dir))
+                std::printf("%-10s%s\n", what.c_str(), fact.c_str());
             std::fflush(stdout);
             stop_when_asked();
             parent(chosen);

@@ -117,15 +117,18 @@ void drop_from_page_cache(const std::filesystem::path& file);
 /// "ext4 (/dev/vda)": what the directory lies on.
 std::string file_system_of(const std::filesystem::path& directory);
 
-/// Lines about cores, memory, kernel, file system and compiler.
-std::string machine_facts(const std::filesystem::path& directory);
+/// Cores and memory, kernel, file system and compiler, each by its name.
+std::vector<std::pair<std::string, std::string>> machine_facts(const std::filesystem::path& directory);
 
 /// All measurements, by system, workload and operation, in the order of their first appearance.
 class report {
 public:
     /// `reference`: the system that others are compared with; empty: none.
     report(std::string benchmark, const options& chosen, std::string reference)
-        : benchmark_(std::move(benchmark)), reference_(std::move(reference)), json_(chosen.json) {}
+        : benchmark_(std::move(benchmark)),
+          reference_(std::move(reference)),
+          json_(chosen.json),
+          directory_(chosen.dir) {}
     report(const report&) = delete;
     report& operator=(const report&) = delete;
     /// An unfinished one (the benchmark was stopped, or failed) prints and writes what it has.
@@ -155,7 +158,8 @@ private:
 
     std::string benchmark_;
     std::string reference_;
-    std::string json_; ///< a file; empty: none
+    std::string json_;                ///< a file; empty: none
+    std::filesystem::path directory_; ///< where the files are that it measures
     std::string remarks_;
     bool is_finished_ = false;
     std::vector<row> rows_;

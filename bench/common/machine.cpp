@@ -55,20 +55,20 @@ std::string file_system_of(const fs::path& directory) {
     return best;
 }
 
-std::string machine_facts(const fs::path& directory) {
+std::vector<std::pair<std::string, std::string>> machine_facts(const fs::path& directory) {
     utsname kernel{};
     ::uname(&kernel);
-    std::ostringstream text;
-    text << "machine   " << std::thread::hardware_concurrency() << " cores, "
-         << proc_value("/proc/cpuinfo", "model name") << ", memory " << proc_value("/proc/meminfo", "MemTotal") << '\n'
-         << "kernel    " << kernel.sysname << ' ' << kernel.release << '\n'
-         << "disk      " << file_system_of(directory) << ", " << directory.string() << '\n'
 #ifdef __clang__
-         << "compiler  clang " << __clang_version__ << '\n';
+    const std::string compiler = "clang " __clang_version__;
 #else
-         << "compiler  g++ " << __VERSION__ << '\n';
+    const std::string compiler = "g++ " __VERSION__;
 #endif
-    return text.str();
+    return {{"machine", std::to_string(std::thread::hardware_concurrency()) + " cores, " +
+                            proc_value("/proc/cpuinfo", "model name") + ", memory " +
+                            proc_value("/proc/meminfo", "MemTotal")},
+            {"kernel", std::string(kernel.sysname) + ' ' + kernel.release},
+            {"disk", file_system_of(directory)},
+            {"compiler", compiler}};
 }
 
 } // namespace bench

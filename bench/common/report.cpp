@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <stdexcept>
 
@@ -177,7 +178,15 @@ void report::write_json() const {
     if (json_.empty())
         return;
     std::ofstream file(json_);
-    file << "{\"benchmark\": " << quoted(benchmark_) << ", \"rows\": [";
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    std::array<char, sizeof "2026-12-31"> date{};
+    std::strftime(date.data(), date.size(), "%Y-%m-%d", &parts);
+    file << "{\"benchmark\": " << quoted(benchmark_) << ", \"date\": " << quoted(date.data());
+    for (const auto& [name, fact] : machine_facts(directory_))
+        file << ", " << quoted(name) << ": " << quoted(fact);
+    file << ",\n\"rows\": [";
     const char* separator = "\n";
     for (const row& one : rows_) {
         const std::vector<double> seconds = one.seconds();

@@ -16,7 +16,7 @@ def plain(text):
 class Quotes(unittest.TestCase):
     def test_are_in_their_sources(self):
         found = 0
-        for page in sorted((ROOT / "docs").glob("*.md")):
+        for page in sorted((ROOT / "docs").rglob("*.md")):
             text = page.read_text()
             quotes = QUOTE.findall(text)
             self.assertEqual(len(quotes), text.count("<!-- from "), f"{page.name}: a mark without a block behind it")
