@@ -1,17 +1,23 @@
-# Install rules: headers, library, and what find_package and pkg-config need.
+# Install rules: headers, both libraries, documents, and what find_package and pkg-config need.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/remanence")
 
-install(TARGETS remanence EXPORT remanence-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS remanence remanence_checked EXPORT remanence-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/remanence" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
 )
 install(EXPORT remanence-targets NAMESPACE remanence:: DESTINATION "${package_dir}")
 
+# Laid out as in the repository, so that their links lead somewhere.
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/remanence-config.cmake.in" "${PROJECT_BINARY_DIR}/remanence-config.cmake"
-    INSTALL_DESTINATION "${package_dir}"
+    INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_LIBDIR
 )
 # Before 1.0 a minor release may change the interface.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/remanence-config-version.cmake" COMPATIBILITY SameMinorVersion)
@@ -24,5 +30,8 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTA
 cmake_path(SET pkgconfig_dir NORMALIZE "/${libdir}/pkgconfig")
 string(REGEX REPLACE "/[^/]+" "/.." up "${pkgconfig_dir}")
 set(prefix_from_pc "\${pcfiledir}${up}")
-configure_file("${CMAKE_CURRENT_LIST_DIR}/remanence.pc.in" "${PROJECT_BINARY_DIR}/remanence.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/remanence.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(package IN ITEMS remanence remanence-checked)
+    string(REPLACE - _ library ${package})
+    configure_file("${CMAKE_CURRENT_LIST_DIR}/remanence.pc.in" "${PROJECT_BINARY_DIR}/${package}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${package}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

@@ -138,9 +138,8 @@ struct heap_options {
     std::function<void(const progress&)> on_progress = {};
     /// Called when close(), the destructor or unlock() discards changes that were not committed, before it does, on that thread.
     /// Not for rollback(), nor for a section or a lock that an exception ends: that is their purpose. Must not throw or use the
-    /// heap; may be called while statics are destroyed, if the heap is one. With it, and in builds of the library without NDEBUG
-    /// or with REMANENCE_CHECK_POINTERS, which say the first such loss of a heap on standard error, the end of a heap costs a
-    /// look for changes, as a commit does.
+    /// heap; may be called while statics are destroyed, if the heap is one. With it, and with the checking library (remanence::checked),
+    /// which says the first such loss of a heap on standard error, the end of a heap costs a look for changes, as a commit does.
     std::function<void(const discarded_changes&)> on_discard = {};
 };
 
@@ -405,8 +404,8 @@ public:
     ///
     /// Pages of 4 KiB are committed whole. A change that is not announced, or was made outside sections before and never
     /// committed, stays in memory and is not committed: the next commit that is not declared finds it, and a crash before
-    /// loses it, alone. Builds of the library without NDEBUG, or with REMANENCE_CHECK_POINTERS, look for such changes,
-    /// and throw errc::undeclared_change; everything is rolled back then. When `f` throws, everything is rolled back,
+    /// loses it, alone. The checking library (remanence::checked) looks for such changes, and
+    /// throws errc::undeclared_change; everything is rolled back then. When `f` throws, everything is rolled back,
     /// whether announced or not.
     ///
     /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
@@ -555,8 +554,8 @@ public:
     /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
     /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types
     /// that have plain pointers, or are vouched for. A word is taken for a pointer by its value, if it is aligned; so a
-    /// number may be, and bytes that were copied from a stack without ever being set; and, with NDEBUG and without
-    /// REMANENCE_CHECK_POINTERS, bytes that an earlier block left in one that does not set all of its own. In a read section;
+    /// number may be, and bytes that were copied from a stack without ever being set; and, without
+    /// the checking library (remanence::checked), bytes that an earlier block left in one that does not set all of its own. In a read section;
     /// nobody may change memory outside of sections meanwhile. O(heap).
     [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().

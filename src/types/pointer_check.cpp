@@ -242,14 +242,6 @@ result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vecto
         memory.path());
 }
 
-bool checks_pointers() {
-#if defined(REMANENCE_CHECK_POINTERS) || !defined(NDEBUG)
-    return true;
-#else
-    return false;
-#endif
-}
-
 result<void> check_pointers(txn::heap_memory& memory, const change::change_set& changes,
                             const alloc::block_allocator& blocks, const heap_finder& heap_at) {
     return checker(memory, blocks, heap_at).run(changes);

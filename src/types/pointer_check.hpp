@@ -1,7 +1,7 @@
 // The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a heap
 // would be broken for every later process, and often is only noticed there.
 //
-// Of commits, in builds without NDEBUG and with REMANENCE_CHECK_POINTERS; of a whole heap, when somebody asks. It guesses: a
+// Of commits, in builds without NDEBUG and in remanence::checked; of a whole heap, when somebody asks. It guesses: a
 // pointer is a word whose value is an address. What it looks at is chosen so that it hardly ever takes something else for one:
 //
 //  P1  Only aligned words within live blocks. Of a commit those that it changes; the engine zeroes blocks as they are freed, so
@@ -34,7 +34,7 @@
 
 namespace remanence::types {
 
-/// Whether this build checks commits.
+/// Whether this library checks commits.
 [[nodiscard]] bool checks_pointers();
 
 /// The path of the open heap that an address lies in; empty when it lies in none. O(1), any thread.

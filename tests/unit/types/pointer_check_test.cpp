@@ -106,7 +106,7 @@ class pointer_check : public testing::Test {
 protected:
     void SetUp() override {
         if (!rem::types::checks_pointers())
-            GTEST_SKIP() << "this build does not check: it has NDEBUG, and not REMANENCE_CHECK_POINTERS";
+            GTEST_SKIP() << "this library does not check: it was built with NDEBUG";
         heap_.emplace(rem::heap::create(dir_ / "checked.rem"));
     }
 
