@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage soak bench lint format clean
+.PHONY: help demo check test coverage soak bench amalgamation lint format clean
 
 CLANG_FORMAT := clang-format-19
 # Tracked and new files alike, but nothing that git ignores.
@@ -71,6 +71,9 @@ bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target bench_$(NAME)
 	@build/release/bench/$(NAME) $(if $(JSON),--json "$(JSON)")
+
+amalgamation: ## write the library as two files, remanence.hpp and remanence.cpp, to build/amalgamation
+	@scripts/amalgamate build/amalgamation
 
 lint: ## check the formatting and run clang-tidy; warnings are errors
 	@scripts/setup build tests bench lint

@@ -7,7 +7,7 @@ A block is a program, a file or a session if a comment before it says so:
     <!-- session -->             each line that begins with "$ " is run by the shell; what it prints must be as shown
 
 In what is shown, … stands for any text, and a line of … alone for any number of lines. The blocks of a page run in their order, in a
-directory of their own that looks like this repository after `cmake --preset release`: include/, build/release/libremanence.a.
+directory of their own that looks like this repository after `cmake --preset library`: include/, build/library/libremanence.a.
 """
 
 import os
@@ -53,8 +53,8 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             where = pathlib.Path(name)
             (where / "include").symlink_to(self.precompiled)
-            (where / "build" / "release").mkdir(parents=True)
-            (where / "build" / "release" / "libremanence.a").symlink_to(LIBRARY)
+            (where / "build" / "library").mkdir(parents=True)
+            (where / "build" / "library" / "libremanence.a").symlink_to(LIBRARY)
             (where / "bin").mkdir()
             (where / "bin" / "g++").symlink_to(COMPILER)
             (where / "bin" / "rem").symlink_to(REM)
@@ -65,7 +65,7 @@ class Programs(unittest.TestCase):
                 (where / name).write_text(text)
                 if kind == "program":
                     program = name.removesuffix(".cpp")
-                    command = f"g++ -std=c++20 -Wall -Wextra -I include {name} build/release/libremanence.a -o {program}"
+                    command = f"g++ -std=c++20 -Wall -Wextra -I include {name} build/library/libremanence.a -o {program}"
                     with self.subTest(program=name):
                         self.assertEqual(self.shell(where, command), "", name)
 

@@ -3,9 +3,9 @@
 
 usage: package_test.py WAY DIRECTORY CMAKE_ARGUMENT...
 
-WAY is find_package, pkg_config (both see an installed copy only, whose prefix is in CMAKE_PREFIX_PATH or PKG_CONFIG_PATH) or
-from_source (FetchContent and add_subdirectory in turn, in one build directory, so that the library is compiled once). Everything
-is made in DIRECTORY, which is kept. The environment variable RELEASE_IS says what a library that was installed for Release
+WAY is find_package, pkg_config (both see an installed copy only, whose prefix is in CMAKE_PREFIX_PATH or PKG_CONFIG_PATH),
+from_source (FetchContent and add_subdirectory in turn, in one build directory, so that the library is compiled once) or
+two_files (what scripts/amalgamate makes). Everything is made in DIRECTORY, which is kept. The environment variable RELEASE_IS says what a library that was installed for Release
 configurations does: "checked" when the build under test has no NDEBUG, else "unchecked".
 """
 
@@ -55,6 +55,11 @@ def configure(folder, cmake_lists, *arguments):
     run("cmake", "-S", folder, "-B", folder / "build", *arguments)
 
 
+def compile_as_shown(heading, folder):
+    compiler = f"{os.environ['CXX']} {os.environ['CXXFLAGS']} "
+    run("sh", "-euc", block(heading).replace("g++ ", compiler), cwd=folder)
+
+
 def find_package(folder, arguments):
     configure(folder, block("find_package") + WHICH_LIBRARY, "-G", "Ninja Multi-Config", *arguments)
     for configuration in "Debug", "Release", "RelWithDebInfo":
@@ -68,8 +73,7 @@ def find_package(folder, arguments):
 
 def pkg_config(folder, _):
     shutil.copy(HERE / "consumer.cpp", folder / "main.cpp")
-    compiler = f"{os.environ['CXX']} {os.environ['CXXFLAGS']} "
-    run("sh", "-euc", block("pkg-config").replace("g++ ", compiler), cwd=folder)
+    compile_as_shown("pkg-config", folder)
     run(folder / "program", os.environ["RELEASE_IS"], cwd=folder)
 
 
@@ -92,10 +96,21 @@ def from_source(folder, arguments):
     run(folder / "build/program", "checked", cwd=folder)
 
 
+def two_files(folder, _):
+    run(ROOT / "scripts/amalgamate", folder)
+    program = (HERE / "consumer.cpp").read_text(encoding="utf-8")
+    (folder / "main.cpp").write_text(program.replace("<remanence/remanence.hpp>", '"remanence.hpp"'), encoding="utf-8")
+    compile_as_shown("Two files", folder)
+    run(folder / "program", "checked", cwd=folder) # for it was compiled without NDEBUG
+    other = shutil.which("clang++-19")
+    if other and "clang" not in os.environ["CXX"]:
+        run(other, "-std=c++20", "-fsyntax-only", "-Wall", "-Wno-deprecated-declarations", "-Werror", folder / "remanence.cpp")
+
+
 def main():
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    ways = {"find_package": find_package, "pkg_config": pkg_config, "from_source": from_source}
+    ways = {"find_package": find_package, "pkg_config": pkg_config, "from_source": from_source, "two_files": two_files}
     ways[sys.argv[1]](folder, sys.argv[3:])
 
 
