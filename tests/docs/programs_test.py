@@ -1,4 +1,4 @@
-"""Runs the programs and sessions of the README and the guide: programs_test.py COMPILER LIBRARY REM [unittest options].
+"""Runs the programs and sessions of the README and the guide: programs_test.py COMPILER LIBRARY CHECKED REM [unittest options].
 
 A block is a program, a file or a session if a comment before it says so:
 
@@ -7,7 +7,8 @@ A block is a program, a file or a session if a comment before it says so:
     <!-- session -->             each line that begins with "$ " is run by the shell; what it prints must be as shown
 
 In what is shown, … stands for any text, and a line of … alone for any number of lines. The blocks of a page run in their order, in a
-directory of their own that looks like this repository after `cmake --preset library`: include/, build/library/libremanence.a.
+directory of their own that looks like this repository after `cmake --preset library`: include/, and in
+build/library/ both libraries.
 """
 
 import os
@@ -22,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^<!-- (program|file|session)(?: (\S+))? -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- (?:program|file|session)\b", re.MULTILINE)
-COMPILER = LIBRARY = REM = ""
+COMPILER = LIBRARY = CHECKED = REM = ""
 
 
 def pattern_of(shown):
@@ -55,6 +56,7 @@ class Programs(unittest.TestCase):
             (where / "include").symlink_to(self.precompiled)
             (where / "build" / "library").mkdir(parents=True)
             (where / "build" / "library" / "libremanence.a").symlink_to(LIBRARY)
+            (where / "build" / "library" / "libremanence_checked.a").symlink_to(CHECKED)
             (where / "bin").mkdir()
             (where / "bin" / "g++").symlink_to(COMPILER)
             (where / "bin" / "rem").symlink_to(REM)
@@ -94,5 +96,5 @@ for each in (page for page in PAGES if MARK.search(page.read_text())):
     add_test(each)
 
 if __name__ == "__main__":
-    COMPILER, LIBRARY, REM = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+    COMPILER, LIBRARY, CHECKED, REM = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
     unittest.main()
