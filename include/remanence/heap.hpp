@@ -541,7 +541,8 @@ public:
     /// outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
 
-    /// Number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable one.
+    /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable
+    /// one. checkpoint() and close() add one when they give space back: that is a commit that changes no object.
     [[nodiscard]] std::uint64_t version() const;
     /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;

@@ -63,11 +63,13 @@ struct log_header_without_session {
 static_assert(sizeof(log_header_without_session) == 56 && offsetof(log_header_without_session, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header_without_session>);
 
-/// Of record_header::features: there are fresh chunks of which the log has what they hold.
-inline constexpr std::uint64_t k_feature_contents_in_log = 1;
-inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_log;
+// Bits of record_header::features. A release that does not know one of them refuses the log.
+inline constexpr std::uint64_t k_feature_contents_in_log = 1; // of fresh chunks the log has what they hold
+inline constexpr std::uint64_t k_feature_given_back = 2;      // the payload begins with chunks that are given back
+inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_log | k_feature_given_back;
 
-/// One commit. After it: `chunk_count` chunks, then `page_count` page changes.
+/// One commit. After it: with k_feature_given_back, the number of runs as u64 and that many given_back_chunks; then
+/// `chunk_count` chunks, then `page_count` page changes.
 struct record_header {
     std::uint64_t magic;
     session_number session;
@@ -85,6 +87,14 @@ struct record_header {
 static_assert(sizeof(record_header) == 96 && offsetof(record_header, session) == 8);
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
 static_assert(std::is_trivially_copyable_v<record_header>);
+
+/// Chunks that hold nothing from this record on. What earlier records of the log change in them is not applied (R3). Their homes
+/// keep their bytes, and no record stores them again, until a superblock covers this one.
+struct given_back_chunks {
+    std::uint64_t first; // index of the first one: heap offset / chunk size
+    std::uint64_t count; // not 0; runs are sorted, and lie apart
+};
+static_assert(sizeof(given_back_chunks) == 16 && std::is_trivially_copyable_v<given_back_chunks>);
 
 /// A chunk that was written whole before this record: a fresh one to its first home, any other to the home in which it was
 /// not, and has moved there. After it: one u32 checksum for each of its pages, 0 for a page of zeros, which was not written

@@ -54,6 +54,23 @@ change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
     return range;
 }
 
+/// The part that comes first, if there is one; false when it is out of bounds.
+bool read_given_back(reader& rest, const std::function<void(chunk_range)>& given_back) {
+    const auto count = rest.take<std::uint64_t>();
+    std::uint64_t next = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const auto entry = rest.take<format::given_back_chunks>();
+        if (rest.failed() || entry.count == 0 || entry.first < next ||
+            entry.first >= format::whole_chunk::k_at_second_home ||
+            entry.count >= format::whole_chunk::k_at_second_home - entry.first)
+            return false;
+        next = entry.first + entry.count + 1; // they lie apart
+        if (given_back)
+            given_back({entry.first, entry.count});
+    }
+    return count != 0;
+}
+
 } // namespace
 
 void record_builder::clear() {
@@ -72,6 +89,22 @@ std::uint64_t record_builder::reserve(std::size_t chunks, std::size_t chunk_page
     bytes = align_up(bytes, format::k_record_alignment);
     bytes_.reserve(bytes);
     return bytes;
+}
+
+std::uint64_t record_builder::bytes_to_give_back(std::size_t runs) {
+    return align_up(sizeof(record_header) + sizeof(std::uint64_t) + runs * sizeof(format::given_back_chunks),
+                    format::k_record_alignment);
+}
+
+void record_builder::give_back(std::span<const chunk_range> chunks) {
+    REM_CHECK(bytes_.size() == sizeof(record_header) && !chunks.empty());
+    const std::uint64_t count = chunks.size();
+    append(&count, sizeof count);
+    for (const chunk_range& run : chunks) {
+        const format::given_back_chunks entry{run.first, run.count};
+        append(&entry, sizeof entry);
+    }
+    features_ |= format::k_feature_given_back;
 }
 
 void record_builder::append(const void* from, std::size_t bytes) {
@@ -160,12 +193,15 @@ void apply_ranges(const page_entry& entry, std::byte* page) {
 }
 
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
-                   const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page) {
+                   const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page,
+                   const std::function<void(chunk_range)>& given_back) {
     record_header header{};
     if (!looks_like_record(record, header) || (header.features & ~format::k_known_record_features) != 0)
         return false;
     const std::uint64_t image_pages = header.image_bytes / k_page_bytes;
     reader rest(record.subspan(sizeof header));
+    if ((header.features & format::k_feature_given_back) != 0 && !read_given_back(rest, given_back))
+        return false;
     for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
         auto entry = rest.take<format::whole_chunk>();
         auto sums = rest.take(chunk_pages * sizeof(std::uint32_t));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/page_aligned.hpp"
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "format/log_record.hpp"
 
@@ -40,8 +41,12 @@ public:
     /// takes no memory. Returns what record_bytes() is then.
     std::uint64_t reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
                           std::span<const format::change_range> ranges);
-    [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0; }
+    [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0 && features_ == 0; }
 
+    /// These chunks are given back: sorted, not empty, apart from each other. Before all else.
+    void give_back(std::span<const chunk_range> chunks);
+    /// What record_bytes() is of a record that only gives back so many runs.
+    static std::uint64_t bytes_to_give_back(std::size_t runs);
     void add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums);
     /// `ranges` lie within `page`, the page's bytes after the change.
     void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges,
@@ -104,8 +109,10 @@ struct placed_chunk {
 };
 
 /// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so
-/// every count and offset is checked; false when one is out of bounds.
+/// every count and offset is checked; false when one is out of bounds. Runs of chunks given back are sorted and lie apart;
+/// they may be beyond the image.
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
-                   const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page);
+                   const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page,
+                   const std::function<void(chunk_range)>& given_back = {});
 
 } // namespace remanence::log

@@ -66,7 +66,12 @@ result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& s
     const std::uint64_t version = records.empty() ? store.image().pinned().version : records.back().version;
     const std::uint64_t chain = records.empty() ? store.super().chain : records.back().checksum;
     // R2: clean, so that the next commit begins a new epoch.
+    const bool has_given_back = !store.homes().not_yet_free().empty();
     REM_TRY(store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes}));
+    if (has_given_back) { // the superblock before named them
+        if (auto discarded = store.unused().discard_unstored(); !discarded && discarded.why().code != errc::no_space)
+            return discarded.error();
+    }
     recovery_outcome outcome{records.size(), 0};
     for (const scanned_record& record : records)
         outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);

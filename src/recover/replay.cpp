@@ -24,19 +24,28 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
     if (record.image_bytes > homes_.where().region_bytes() ||
         !is_aligned(record.image_bytes, homes_.where().chunk_bytes()))
         return unfit();
+    std::vector<chunk_range> given_back;
     std::vector<log::placed_chunk> chunks;
     std::vector<log::page_entry> changes;
     const auto place = [&](log::placed_chunk chunk) { chunks.push_back(std::move(chunk)); };
     const auto note = [&](const log::page_entry& entry) { changes.push_back(entry); };
-    if (!log::for_each_part(record.bytes, homes_.where().chunk_pages(), place, note))
+    const auto leave = [&](chunk_range run) { given_back.push_back(run); };
+    if (!log::for_each_part(record.bytes, homes_.where().chunk_pages(), place, note, leave))
         return unfit();
-    std::uint64_t image_bytes = homes_.image_bytes();
+    const auto rest = given_back.empty() ? homes_.image_bytes() : homes_.image_bytes_without(given_back);
+    if (!rest)
+        return unfit();
+    std::uint64_t image_bytes = *rest;
     std::unordered_set<std::uint64_t> placed;
+    for (const chunk_range& run : given_back) { // R3: they are placed again after the next checkpoint
+        for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
+            placed.insert(chunk);
+    }
     std::vector<log::placed_chunk*> moved;
     std::vector<std::uint64_t> moved_chunks;
     std::vector<log::placed_chunk*> fresh;
     for (log::placed_chunk& each : chunks) {
-        if (!placed.insert(each.chunk).second)
+        if (!placed.insert(each.chunk).second || homes_.not_yet_free().contains(each.chunk))
             return unfit();
         const auto to = each.at_second_home ? store::chunk_place::second_home : store::chunk_place::first_home;
         if (homes_.can_move(each.chunk, to)) {
@@ -54,31 +63,45 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
     }
     if (image_bytes != record.image_bytes || !homes_.may_all_move(moved_chunks))
         return unfit();
+    for (const chunk_range& run : given_back) {
+        for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
+            births_[chunk] = record.version;
+    }
     for (const log::placed_chunk* each : moved)
         births_[each->chunk] = record.version;
     for (const log::placed_chunk* each : fresh) {
         if (each->has_contents()) // else they are in the log, from this record on
             births_[each->chunk] = record.version;
     }
-    for (log::placed_chunk* each :
-         moved) // first, as when they were committed: fresh ones take room in the chunk map, too
+    // In the order in which they were committed: each takes room in the chunk map.
+    if (!given_back.empty())
+        chunks_.accept_given_back(given_back, record.version);
+    for (log::placed_chunk* each : moved)
         chunks_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
     for (log::placed_chunk* each : fresh)
         chunks_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
     for (const log::page_entry& change : changes) {
         const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
         if (is_new)
-            pages_.push_back({change.page, 0});
-        ++pages_[place_of_page->second].changes;
+            pages_.push_back({change.page, 0, 0});
+        touched_page& touched = pages_[place_of_page->second];
+        ++touched.changes;
+        touched.last_version = record.version;
         changes_.push_back({{record.version, change.at}, place_of_page->second});
     }
     return {};
 }
 
 result<void> replay::leave_out_what_has_no_place() {
-    for (touched_page& each : pages_)
-        each.has_place = homes_.is_stored(each.index / homes_.where().chunk_pages());
-    if (std::all_of(pages_.begin(), pages_.end(), [](const touched_page& each) { return each.has_place; }))
+    bool is_all = true;
+    for (touched_page& each : pages_) {
+        const std::uint64_t chunk = each.index / homes_.where().chunk_pages();
+        each.has_place = homes_.is_stored(chunk);
+        const auto birth = births_.find(chunk);
+        const bool was_given_back = birth != births_.end() && each.last_version <= birth->second;
+        is_all = is_all && (each.has_place || was_given_back);
+    }
+    if (is_all)
         return {};
     return damaged_log(log_path_, 0, "it changes a page that does not exist");
 }

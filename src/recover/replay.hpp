@@ -37,7 +37,7 @@ struct page_reference {
 struct replayed_page {
     std::uint64_t index;
     std::span<const page_reference> changes;
-    std::optional<std::uint64_t> birth; // version of the record that placed its chunk
+    std::optional<std::uint64_t> birth; // version of the record that placed its chunk, or gave it back
 
     /// Applies what is younger than the chunk (R3). Returns the checksum that the page must have then: that of the last
     /// change, or `before` when there is none.
@@ -52,12 +52,12 @@ public:
         : homes_(homes), chunks_(chunks), log_path_(std::move(log_path)) {}
 
     using contents_query = std::function<result<bool>(std::uint64_t chunk)>;
-    /// Gives the record's chunks their place and takes up its page changes. When it does not fit the heap, nothing
-    /// of it: errc::corrupt at its offset in the log. It must stay as long as this.
+    /// Gives back the record's chunks, gives others their place, and takes up its page changes. When it does not fit the heap,
+    /// nothing of it: errc::corrupt at its offset in the log. It must stay as long as this.
     result<void> add(const scanned_record& record, const contents_query& has_contents);
 
-    /// After the last record, since any may place a chunk (R3): leaves out the changes of pages that have no place;
-    /// errc::corrupt when there are such.
+    /// After the last record, since any may place a chunk, or give it back (R3): leaves out the changes of pages that have no
+    /// place; errc::corrupt when there are such that a later record did not give back.
     result<void> leave_out_what_has_no_place();
 
     /// Makes the bytes of a page, given as zeros, what its records say, and returns the checksum it is to have.
@@ -67,7 +67,7 @@ public:
     /// those that were written whole with their chunk after their last change (R3).
     result<void> fold(const page_maker& make, const page_sink& sink, const progress_callback& progress);
 
-    /// Which chunks were placed, and by which version.
+    /// Which chunks were placed or given back, and by which version.
     [[nodiscard]] const chunk_births& births() const { return births_; }
 
 private:
@@ -78,6 +78,7 @@ private:
     struct touched_page {
         std::uint64_t index;
         std::size_t changes; // how many
+        std::uint64_t last_version;
         bool has_place = true;
     };
     struct noted_change {

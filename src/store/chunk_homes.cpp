@@ -11,8 +11,8 @@ namespace remanence::store {
 
 namespace {
 
-constexpr std::size_t k_exceptions_to_move = 8192;   // two mappings each at worst; a process has 65,530
-constexpr std::size_t k_exceptions_to_forget = 4096; // likewise
+constexpr std::size_t k_exceptions_to_move = 8192;      // two mappings each at worst; a process has 65,530
+constexpr std::size_t k_exceptions_to_give_back = 4096; // likewise
 
 } // namespace
 
@@ -126,6 +126,8 @@ const chunk_map& chunk_homes::map_with_early() const {
 }
 
 bool chunk_homes::may_hold_early(std::uint64_t chunk) const {
+    if (given_back_.contains(chunk))
+        return false; // R3
     const std::size_t limit = std::max(k_exceptions_to_move, map_.exceptions().size());
     return !is_stored(chunk) || early_.contains(chunk) || map_with_early().exceptions().size() + 2 <= limit;
 }
@@ -157,6 +159,7 @@ void chunk_homes::move_in(chunk_map& map, std::uint64_t chunk, std::uint64_t ver
 }
 
 void chunk_homes::place_fresh(std::uint64_t chunk, std::uint64_t version) {
+    REM_CHECK(!given_back_.contains(chunk)); // R3
     const std::uint64_t image_chunks = image_bytes_ / layout_.chunk_bytes();
     if (chunk < image_chunks) {
         map_.erase(chunk);
@@ -173,15 +176,41 @@ void chunk_homes::move(std::uint64_t chunk, std::uint64_t version, bool maps_for
     release_early(chunk);
 }
 
-bool chunk_homes::forget(chunk_range chunks, std::uint64_t version) {
-    if (map_.exceptions().size() >= k_exceptions_to_forget || !map_.add_zero_run(chunks.first, chunks.count, version))
-        return false;
-    for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
-        retired_.erase(chunk); // both its homes are given back
-    return true;
+std::size_t chunk_homes::room_to_give_back(std::span<const chunk_range> chunks) const {
+    chunk_map after = map_;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        if (after.exceptions().size() >= k_exceptions_to_give_back ||
+            !after.add_zero_run(chunks[i].first, chunks[i].count, 0))
+            return i;
+    }
+    return chunks.size();
 }
 
-void chunk_homes::cut_off_zeros() {
+// I7: also for records.
+std::optional<std::uint64_t> chunk_homes::image_bytes_without(std::span<const chunk_range> chunks) const {
+    const std::uint64_t image_chunks = image_bytes_ / layout_.chunk_bytes();
+    chunk_map after = map_;
+    for (const chunk_range& run : chunks) {
+        if (run.first >= image_chunks || run.count > image_chunks - run.first)
+            return {};
+        for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk) {
+            if (!is_stored(chunk))
+                return {};
+        }
+        if (!after.add_zero_run(run.first, run.count, 0))
+            return {};
+    }
+    return after.without_zeros_at_end(image_chunks) * layout_.chunk_bytes();
+}
+
+void chunk_homes::give_back(std::span<const chunk_range> chunks, std::uint64_t version) {
+    for (const chunk_range& run : chunks) {
+        const bool is_done = map_.add_zero_run(run.first, run.count, version);
+        REM_CHECK(is_done);
+        given_back_.add(run, version);
+        for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
+            retired_.erase(chunk); // given_back_ has both its homes
+    }
     image_bytes_ = map_.without_zeros_at_end(image_bytes_ / layout_.chunk_bytes()) * layout_.chunk_bytes();
     map_with_early_.reset();
 }
@@ -191,6 +220,7 @@ void chunk_homes::note_checkpoint() {
     if (next_map_area_.area_offset == ruling_.map.area_offset)
         next_map_area_ = ruling_.map;
     retired_.note_checkpoint(ruling_.checkpoint_version);
+    given_back_.note_checkpoint(ruling_.checkpoint_version);
 }
 
 } // namespace remanence::store

@@ -5,7 +5,7 @@
 // to the home that it takes with the next commit: it is *held early*.
 //
 // Kept here: what is accepted has room in the chunk map, whose exceptions each cost two mappings at worst (a process has
-// 65,530); R3, with retired_homes. Under the lock of the store.
+// 65,530); R3, with retired_homes and given_back. Under the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -13,6 +13,7 @@
 #include "format/superblock.hpp"
 #include "os/file.hpp"
 #include "store/chunk_map.hpp"
+#include "store/given_back.hpp"
 #include "store/layout.hpp"
 #include "store/retired_homes.hpp"
 
@@ -75,13 +76,18 @@ public:
     /// Whether the chunk map can be written once all of these have moved: for records, in which they are in another order, and
     /// which may come from who allows himself more.
     [[nodiscard]] bool may_all_move(std::span<const std::uint64_t> chunks) const;
+    /// How many of these runs, from the first one on, the chunk map has room to give back.
+    [[nodiscard]] std::size_t room_to_give_back(std::span<const chunk_range> chunks) const;
+    /// What image_bytes() is once these runs, which are sorted, are given back; nothing when that cannot be: one is not stored,
+    /// or the chunk map has no room.
+    [[nodiscard]] std::optional<std::uint64_t> image_bytes_without(std::span<const chunk_range> chunks) const;
     /// Chunks of which each makes the chunk map, and the mappings, more than they need be: the shortest runs at second homes,
     /// about so many chunks, if the map has more than `exceptions`. O(exceptions).
     [[nodiscard]] std::vector<std::uint64_t> scattered(std::size_t exceptions, std::uint64_t chunks) const;
 
     /// Pages of this chunk are in the home that it takes with the next commit before that, its other one, if it is stored:
-    /// unused_space leaves them there until it is accepted, or until release_early(). False, for want of room in the chunk map:
-    /// it cannot be.
+    /// unused_space leaves them there until it is accepted, or until release_early(). False, for want of room in the chunk map, or
+    /// while something durable may name that home: it cannot be.
     bool hold_early(std::uint64_t chunk);
     /// Whether hold_early() would.
     [[nodiscard]] bool may_hold_early(std::uint64_t chunk) const;
@@ -99,11 +105,11 @@ public:
     /// The chunk is in its other home; the map has room for all that the record names, by room_to_move(), hold_early() or
     /// may_all_move(). `maps_former_home`: as retired_homes::add().
     void move(std::uint64_t chunk, std::uint64_t version, bool maps_former_home);
-    /// The chunks, which are stored, hold nothing any more. False, and nothing changed, without room in the chunk map.
-    bool forget(chunk_range chunks, std::uint64_t version);
-    /// The image ends with a chunk that is stored.
-    void cut_off_zeros();
+    /// The chunks, for which image_bytes_without() has an answer, hold nothing any more.
+    void give_back(std::span<const chunk_range> chunks, std::uint64_t version);
 
+    /// Those that no superblock covers yet.
+    [[nodiscard]] const given_back& not_yet_free() const { return given_back_; }
     [[nodiscard]] retired_homes& retired() { return retired_; }
     [[nodiscard]] const retired_homes& retired() const { return retired_; }
     /// Bytes of homes that were left since the last checkpoint, which cannot be moved to before the next one.
@@ -131,6 +137,7 @@ private:
     format::map_reference next_map_area_;
     std::uint64_t image_bytes_;
     retired_homes retired_;
+    given_back given_back_;
     std::set<std::uint64_t> early_;
     mutable std::optional<chunk_map>
         map_with_early_; // as if those of early_ that are stored had moved; once it was asked for

@@ -108,8 +108,8 @@ result<void> commit_room::reserve_move(std::uint64_t first_chunk, std::uint64_t 
     return {};
 }
 
-result<void> commit_room::reserve_to_forget(chunk_range chunks) {
-    REM_TRY(reserve_map(2)); // in the middle of a run one becomes three
+result<void> commit_room::reserve_to_give_back(chunk_range chunks, std::uint64_t runs) {
+    REM_TRY(reserve_map(2 * runs)); // in the middle of a run one becomes three
     for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
         REM_TRY(checksums_.reserve(chunk * homes_.where().chunk_pages())); // one node has those of all its pages
     return {};

@@ -44,8 +44,8 @@ public:
     result<void> reserve_map(std::uint64_t more);
     /// For chunks at their other homes, which must follow each other, and for their checksums.
     result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
-    /// For what says that nothing is stored in these chunks any more.
-    result<void> reserve_to_forget(chunk_range chunks);
+    /// For what says that nothing is stored in these chunks any more; `runs`: so many, with those before.
+    result<void> reserve_to_give_back(chunk_range chunks, std::uint64_t runs);
 
 private:
     [[nodiscard]] unexpected exhausted() const;

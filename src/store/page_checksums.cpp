@@ -56,21 +56,6 @@ void page_checksums::replace(std::uint64_t chunk, std::vector<std::uint32_t> che
     unpublished_.insert_or_assign(chunk, std::move(checksums));
 }
 
-result<void> page_checksums::clear(std::uint64_t chunk) {
-    unpublished_.erase(chunk);
-    const page_range pages = layout_.pages_of_chunk(chunk);
-    const std::size_t region = layout_.region_index(pages.first * k_page_bytes);
-    const std::uint64_t first = layout_.page_in_region(pages.first, region);
-    for (std::uint64_t page = first; page < first + pages.count; ++page) {
-        auto checksum = tables_[region].get(page);
-        if (!checksum)
-            return checksum.error();
-        if (*checksum != 0)
-            REM_TRY(tables_[region].set(page, 0));
-    }
-    return {};
-}
-
 result<void> page_checksums::reserve(std::uint64_t page) {
     const std::size_t region = layout_.region_index(page * k_page_bytes);
     return tables_[region].reserve(layout_.page_in_region(page, region));

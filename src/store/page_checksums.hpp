@@ -36,8 +36,6 @@ public:
 
     void add_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
     void replace(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
-    /// The chunk is not stored any more: the table must know nothing of its pages, which are zeros when it is stored again.
-    result<void> clear(std::uint64_t chunk);
     using of_chunks = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
     [[nodiscard]] const of_chunks& unpublished() const { return unpublished_; }
 

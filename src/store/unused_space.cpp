@@ -6,29 +6,29 @@
 
 namespace remanence::store {
 
-result<std::vector<heap_range>> unused_space::forget(heap_range chunks, std::uint64_t version) {
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
-    const std::uint64_t end = chunks.end() / chunk_bytes;
-    std::vector<heap_range> forgotten;
-    for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < end;) {
-        if (!homes_.is_stored(chunk)) {
-            ++chunk;
-            continue;
+result<std::vector<chunk_range>> unused_space::reserve_to_give_back(std::span<const heap_range> unused) {
+    std::vector<chunk_range> runs;
+    for (const heap_range& each : unused) {
+        const chunk_range chunks = to_chunks(each, homes_.where().chunk_bytes());
+        for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
+            if (!homes_.is_stored(chunk))
+                continue;
+            if (!runs.empty() && runs.back().end() == chunk)
+                ++runs.back().count;
+            else
+                runs.push_back({chunk, 1});
         }
-        chunk_range run{chunk, 0};
-        for (; chunk < end && homes_.is_stored(chunk); ++chunk)
-            ++run.count;
-        auto reserved = room_.reserve_to_forget(run);
-        if (!reserved && reserved.why().code == errc::io)
-            return reserved.error();
-        if (!reserved || !homes_.forget(run, version))
-            break; // I8
-        for (std::uint64_t each = run.first; each < run.end(); ++each)
-            REM_TRY(checksums_.clear(each));
-        forgotten.push_back(to_bytes(run, chunk_bytes));
     }
-    homes_.cut_off_zeros();
-    return forgotten;
+    runs.resize(homes_.room_to_give_back(runs));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        auto reserved = room_.reserve_to_give_back(runs[i], i + 1);
+        if (reserved)
+            continue;
+        if (reserved.why().code == errc::io)
+            return reserved.error();
+        runs.resize(i); // I8
+    }
+    return runs;
 }
 
 std::uint64_t unused_space::needed_end() const {
@@ -42,7 +42,37 @@ std::uint64_t unused_space::needed_end() const {
         [&](std::uint64_t chunk) { end = std::max(end, homes_.other_home_of(chunk) + chunk_bytes); });
     for (const std::uint64_t chunk : homes_.held_early())
         end = std::max(end, homes_.early_home_of(chunk) + chunk_bytes);
+    homes_.not_yet_free().for_each([&](chunk_range chunks) {
+        for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
+            end = std::max(end, end_of_homes(chunk));
+    });
     return end;
+}
+
+std::uint64_t unused_space::end_of_homes(std::uint64_t chunk) const {
+    const layout& where = homes_.where();
+    const std::uint64_t at = chunk * where.chunk_bytes();
+    const std::uint64_t first = where.home_in(chunk_place::first_home, at);
+    const std::uint64_t second = where.has_second_home(chunk) ? where.home_in(chunk_place::second_home, at) : 0;
+    return std::max(first, second) + where.chunk_bytes();
+}
+
+std::vector<heap_range> unused_space::without_held(heap_range heap) const {
+    std::vector<heap_range> found = without_early(heap);
+    if (homes_.not_yet_free().empty())
+        return found;
+    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
+    std::vector<heap_range> rest;
+    for (const heap_range& each : found) {
+        const chunk_range chunks = to_chunks(each, chunk_bytes);
+        for (std::uint64_t from = chunks.first; from < chunks.end();) {
+            const auto [held, behind] = homes_.not_yet_free().first_within(from, chunks.end());
+            if (from < held)
+                rest.push_back(to_bytes(chunk_range{from, held - from}, chunk_bytes));
+            from = behind;
+        }
+    }
+    return rest;
 }
 
 std::vector<heap_range> unused_space::without_early(heap_range heap) const {
@@ -79,7 +109,7 @@ result<void> unused_space::discard_unstored() {
 }
 
 result<void> unused_space::discard_first_homes(heap_range heap) {
-    for (const heap_range& unused : without_early(heap)) {
+    for (const heap_range& unused : without_held(heap)) {
         REM_TRY(homes_.where().for_each_in_region(unused, [&](heap_range part) {
             return file_.punch("store: punch unstored",
                                {homes_.where().home_in(chunk_place::first_home, part.offset), part.bytes},
@@ -102,7 +132,7 @@ result<void> unused_space::discard_dead_homes() {
 }
 
 result<void> unused_space::discard_homes(chunk_place place, heap_range heap) {
-    for (const heap_range& unused : without_early(heap)) {
+    for (const heap_range& unused : without_held(heap)) {
         REM_TRY(homes_.where().for_each_in_region(
             unused, [&](heap_range part) { return discard_homes_but_retired(place, part); }));
     }

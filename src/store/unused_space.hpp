@@ -13,6 +13,7 @@
 #include "store/sized_file.hpp"
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,11 +25,12 @@ public:
                  commit_room& room)
         : file_(file), ruling_(ruling), homes_(homes), checksums_(checksums), room_(room) {}
 
-    /// In the chunks of this range lies nothing any more; those that were stored are returned, in runs. They are fewer, or
-    /// none, without room in the chunk map, or on the disk for what says so. After a failure the heap is to be poisoned. Their
-    /// space is given back by a checkpoint that comes after this, and discard_unstored() after that.
-    result<std::vector<heap_range>> forget(heap_range chunks, std::uint64_t version);
-    /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there.
+    /// Returns the chunks of these ranges that are stored, in runs as a record may give them back, once there is room for the
+    /// checkpoint after that. They are fewer, or none, without room in the chunk map, or on the disk. After a failure the heap
+    /// is to be poisoned.
+    result<std::vector<chunk_range>> reserve_to_give_back(std::span<const heap_range> unused);
+    /// Makes everything that is not stored read as zeros, whatever an interrupted commit, or anybody else, left there; but not
+    /// the homes of chunks that were given back since the last checkpoint.
     result<void> discard_unstored();
     /// Gives back the space of homes that were left, as far as nothing durable names them and nobody maps them.
     result<void> discard_retired();
@@ -39,7 +41,9 @@ public:
 private:
     /// Where the last part of the file ends that is in use.
     [[nodiscard]] std::uint64_t needed_end() const;
-    /// The parts of chunks that are not held early.
+    [[nodiscard]] std::uint64_t end_of_homes(std::uint64_t chunk) const;
+    /// The parts in which chunks are neither held early nor given back since the last checkpoint.
+    [[nodiscard]] std::vector<heap_range> without_held(heap_range heap) const;
     [[nodiscard]] std::vector<heap_range> without_early(heap_range heap) const;
     result<void> discard_first_homes(heap_range heap);
     result<void> discard_dead_homes();

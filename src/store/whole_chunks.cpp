@@ -47,4 +47,14 @@ void whole_chunks::accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> 
     checksums_.replace(chunk, std::move(checksums));
 }
 
+// The tables must know nothing of their pages, which are zeros when the chunks are stored again.
+void whole_chunks::accept_given_back(std::span<const chunk_range> chunks, std::uint64_t version) {
+    homes_.give_back(chunks, version);
+    const std::vector<std::uint32_t> zeros(static_cast<std::size_t>(homes_.where().chunk_pages()));
+    for (const chunk_range& run : chunks) {
+        for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
+            checksums_.replace(chunk, zeros);
+    }
+}
+
 } // namespace remanence::store

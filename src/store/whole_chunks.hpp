@@ -1,5 +1,5 @@
 // The chunks that a commit, or a spill before it, writes whole: a fresh one to its first home, one that was
-// rewritten to the home where it is not.
+// rewritten to the home where it is not; and the chunks that a commit gives back as a whole.
 //
 // In order: commit_room makes room, these write, sync() makes it durable, the log gets the record that names the chunks (I2),
 // and they are accepted. Nothing that a durable superblock names, or a record after it, is where they are written (R3). Under
@@ -40,6 +40,10 @@ public:
     /// that its space is not to be given back before chunk_homes::retired() hears otherwise.
     void accept_moved(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
                       bool maps_former_home);
+
+    /// The log has the record that says so: these runs, for which chunk_homes::image_bytes_without() has an answer, hold nothing
+    /// any more. unused_space gives their space back after the checkpoint that covers the record.
+    void accept_given_back(std::span<const chunk_range> chunks, std::uint64_t version);
 
 private:
     result<void> write_pages(os::site where, std::uint64_t offset, std::span<const std::byte> pages);

@@ -145,7 +145,7 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            REM_TRY(space_.forget_unused_if_committed(memory_.allocator(), session_.version()));
+            REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
         if (session_.log().used_bytes() == 0 && !space_.owes_discard())
             return {};
@@ -187,7 +187,7 @@ result<void> engine::close_session() {
     if (has_unused) {
         REM_TRY(rollback()); // what is not committed may use some of them, or have freed others
         const std::lock_guard allocation(locks_.allocation);
-        REM_TRY(space_.forget_unused(memory_.allocator(), session_.version()));
+        REM_TRY(space_.give_back_unused(memory_.allocator(), session_));
     }
     REM_TRY(checkpoints_.fold_at_close());
     REM_TRY(health_.poison_if_failed(names_.remove_log()));

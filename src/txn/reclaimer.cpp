@@ -27,16 +27,16 @@ std::vector<heap_range> reclaimer::unused_chunks(alloc::block_allocator& allocat
 
 // I8: it is left for another time when something uncommitted lies in memory, whose structures of the allocator say what is
 // unused.
-result<void> reclaimer::forget_unused_if_committed(alloc::block_allocator& allocator, std::uint64_t version) {
+result<void> reclaimer::give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits) {
     if (unused_chunks(allocator).empty())
         return {};
     auto changed = view_.collector().holds_changes([&](std::uint64_t page) { return allocator.is_free_page(page); });
     if (!changed)
         return changed.error();
-    return *changed ? result<void>() : forget_unused(allocator, version);
+    return *changed ? result<void>() : give_back_unused(allocator, commits);
 }
 
-result<void> reclaimer::forget_unused(alloc::block_allocator& allocator, std::uint64_t version) {
+result<void> reclaimer::give_back_unused(alloc::block_allocator& allocator, session& commits) {
     REM_TRY(health_.poison_if_failed(view_.settler().settle_rest()));
     std::vector<heap_range> unused = unused_chunks(allocator);
     std::erase_if(unused, [&](const heap_range& each) { // I7: not on the word of one descriptor
@@ -49,15 +49,27 @@ result<void> reclaimer::forget_unused(alloc::block_allocator& allocator, std::ui
         }
         return false;
     });
-    for (const heap_range& stretch : unused) {
-        auto forgotten = store_.unused().forget(stretch, version);
-        if (!forgotten)
-            return health_.poison(forgotten.error());
-        for (const heap_range& chunks : *forgotten) {
-            REM_TRY(health_.poison_if_failed(view_.forget(chunks)));
-            owes_discard_ = true;
-        }
-    }
+    auto chunks = store_.unused().reserve_to_give_back(unused);
+    if (!chunks)
+        return health_.poison(chunks.error());
+    return chunks->empty() ? result<void>() : give_back(*chunks, commits);
+}
+
+// A commit of its own that changes nothing, so that everybody who reads the log sees it in order. Without room for the record the
+// chunks are left for another time (I8): the log is empty after the fold that follows.
+result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& commits) {
+    const std::uint64_t bytes = log::record_builder::bytes_to_give_back(chunks.size());
+    if (!commits.log().has_room(bytes))
+        return {};
+    if (auto reserved = commits.log().reserve(bytes); !reserved)
+        return reserved.why().code == errc::no_space ? result<void>() : health_.poison(reserved.error());
+    log::record_builder record(commits.log().take_memory());
+    record.give_back(chunks);
+    (void)commits.append(record, store_.homes().image_bytes_without(chunks).value(), {});
+    store_.whole_chunks().accept_given_back(chunks, commits.version());
+    owes_discard_ = true;
+    for (const chunk_range& run : chunks)
+        REM_TRY(health_.poison_if_failed(view_.forget(to_bytes(run, store_.image().chunk_bytes()))));
     return {};
 }
 

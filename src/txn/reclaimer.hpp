@@ -10,9 +10,11 @@
 #include "base/units.hpp"
 #include "store/heap_file.hpp"
 #include "txn/health.hpp"
+#include "txn/session.hpp"
 #include "view/memory_view.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace remanence::txn {
@@ -46,11 +48,11 @@ public:
 
     /// Whole chunks in which no block lies, but something is stored; of memory as it is, committed or not.
     [[nodiscard]] std::vector<heap_range> unused_chunks(alloc::block_allocator& allocator) const;
-    /// Lets the next fold, and discard_owed() after it, give their space back. Precondition: memory holds just the commit of this
-    /// version. A failure poisons.
-    result<void> forget_unused(alloc::block_allocator& allocator, std::uint64_t version);
+    /// Commits that they are given back. The fold that is to follow at once, and discard_owed() after it, let their space go.
+    /// Precondition: memory holds just the last commit, and a session has begun. A failure poisons.
+    result<void> give_back_unused(alloc::block_allocator& allocator, session& commits);
     /// The same, unless memory holds anything else.
-    result<void> forget_unused_if_committed(alloc::block_allocator& allocator, std::uint64_t version);
+    result<void> give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits);
 
     // Homes that chunks moved out of.
 
@@ -60,6 +62,8 @@ public:
     void discard_former_homes();
 
 private:
+    result<void> give_back(std::span<const chunk_range> chunks, session& commits);
+
     store::heap_file& store_;
     view::memory_view& view_;
     health& health_;

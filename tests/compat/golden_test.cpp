@@ -1,10 +1,13 @@
 // Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more; those of
 // an older format once they are upgraded, and not before.
 #include "api/heap_impl.hpp"
+#include "format/log_record.hpp"
 #include "format/superblock.hpp"
 #include "golden.hpp"
 #include "os/memory.hpp"
+#include "recover/scan.hpp"
 #include "recover/upgrade.hpp"
+#include "store/heap_file.hpp"
 #include "support/sample_heap.hpp"
 #include "support/temp_dir.hpp"
 #include "types/root_directory.hpp"
@@ -14,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -76,6 +80,17 @@ protected:
         }));
         return count;
     }
+    static format::record_header last_record_of(const std::string& path) {
+        auto store = store::heap_file::open(os::posix_file_system(), path, os::access::read_only);
+        EXPECT_TRUE(store) << store.why().message;
+        auto log = recover::open_log(os::posix_file_system(), (*store)->supers(), os::access::read_only);
+        EXPECT_TRUE(log) << log.why().message;
+        const auto records = recover::scan(**log, (*store)->supers());
+        EXPECT_TRUE(records) << records.why().message;
+        format::record_header header{};
+        std::memcpy(&header, records->back().bytes.data(), sizeof header);
+        return header;
+    }
     static void expect_it_works_on(const std::string& path) {
         {
             heap opened = heap::open_existing(path);
@@ -121,6 +136,22 @@ TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
         EXPECT_EQ(recovered, 3U);
         expect_sample(opened);
     }
+    expect_it_works_on(path);
+}
+
+TEST_P(golden_files, of_a_program_killed_while_it_gave_chunks_back_hold_every_commit_and_take_more) {
+    if (is_older())
+        GTEST_SKIP() << "no record of an older format gives chunks back";
+    const std::string path = unpack("giving_back.rem");
+    unpack("giving_back.rem-log");
+    ASSERT_EQ(last_record_of(path).features, format::k_feature_given_back);
+    const std::uintmax_t bytes = fs::file_size(path);
+    {
+        heap opened = heap::open_existing(path);
+        EXPECT_EQ(opened.stats().recovered_commits, 6U);
+        expect_sample(opened);
+    }
+    EXPECT_LT(fs::file_size(path), bytes);
     expect_it_works_on(path);
 }
 

@@ -15,6 +15,7 @@ namespace {
 namespace compat = remanence::compat;
 namespace os = remanence::os;
 namespace sample = remanence::sample;
+namespace simulation = remanence::simulation;
 
 void keep(simulation::simulated_disk& disk, const char* path, const std::string& as) {
     auto file = std::move(*disk.open(path, os::access::read_only));
@@ -23,6 +24,13 @@ void keep(simulation::simulated_disk& disk, const char* path, const std::string&
         throw std::runtime_error("cannot read the simulated file");
     compat::write_compressed(as, bytes);
     std::cout << as << ": " << std::filesystem::file_size(as) << " bytes for " << bytes.size() << '\n';
+}
+
+void keep_killed(sample::ending how, const std::string& as) {
+    simulation::simulated_disk disk;
+    sample::make(disk, how);
+    keep(disk, sample::k_path, as + ".rem.gz");
+    keep(disk, sample::k_log_path, as + ".rem-log.gz");
 }
 
 } // namespace
@@ -38,10 +46,8 @@ int main(int argc, char** argv) {
         simulation::simulated_disk closed;
         sample::make(closed, sample::ending::closed);
         keep(closed, sample::k_path, directory + "/closed.rem.gz");
-        simulation::simulated_disk unfolded;
-        sample::make(unfolded, sample::ending::unfolded);
-        keep(unfolded, sample::k_path, directory + "/unfolded.rem.gz");
-        keep(unfolded, sample::k_log_path, directory + "/unfolded.rem-log.gz");
+        keep_killed(sample::ending::unfolded, directory + "/unfolded");
+        keep_killed(sample::ending::giving_back, directory + "/giving_back");
     } catch (const std::exception& e) {
         std::cerr << "make_golden: " << e.what() << '\n';
         return 1;

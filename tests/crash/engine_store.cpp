@@ -98,6 +98,7 @@ public:
         else if (kind_ != sections::ordinary && !engine_->memory().announce(first, bytes))
             std::abort();
     }
+    [[nodiscard]] bool gives_back() const override { return true; }
     result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {

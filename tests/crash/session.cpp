@@ -167,9 +167,26 @@ void session::commit(log::durability how) { require(do_commit(how), "commit"); }
 
 result<void> session::do_sync() { return all_is_durable(store_->sync(), "sync acknowledged"); }
 
-result<void> session::do_checkpoint() { return all_is_durable(store_->checkpoint(), "checkpoint acknowledged"); }
+// What is given back, a commit says that changes nothing else. When it was not made, its version is the next one's.
+result<void> session::giving_back(const std::function<result<void>()>& step) {
+    if (!store_->gives_back())
+        return step();
+    const promise before = past_.back();
+    const std::uint64_t version = store_->version();
+    promised(before.with(committed_), "may give chunks back");
+    auto done = step();
+    if (!done && store_->health() && store_->version() == version)
+        promised(before, "nothing was given back");
+    return done;
+}
 
-result<void> session::do_close() { return all_is_durable(store_->close(), "close acknowledged"); }
+result<void> session::do_checkpoint() {
+    return all_is_durable(giving_back([&] { return store_->checkpoint(); }), "checkpoint acknowledged");
+}
+
+result<void> session::do_close() {
+    return all_is_durable(giving_back([&] { return store_->close(); }), "close acknowledged");
+}
 
 std::uint64_t session::commit_async() {
     require(do_commit_async(), "asynchronous commit");

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "content.hpp"
-#include "testing/simulated_disk.hpp"
 #include "store.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -158,6 +158,7 @@ private:
     result<void> do_commit_async();
     result<void> do_wait(std::uint64_t version);
     result<void> do_sync();
+    result<void> giving_back(const std::function<result<void>()>& step);
     result<void> do_checkpoint();
     result<void> do_close();
     result<void> all_is_durable(result<void> done, os::site what);

@@ -30,6 +30,8 @@ public:
     /// Everything committed becomes durable.
     virtual result<void> sync() = 0;
     virtual result<void> rollback() = 0;
+    /// Whether checkpoint() and close() may make a commit that changes nothing, to say what they give back.
+    [[nodiscard]] virtual bool gives_back() const { return false; }
     virtual result<void> checkpoint() = 0;
     virtual result<void> close() = 0;
     virtual void* allocate(std::uint64_t bytes) = 0;

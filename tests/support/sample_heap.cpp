@@ -3,14 +3,18 @@
 #include "api/heap_impl.hpp"
 #include "base/units.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace remanence::sample {
 
 namespace {
 
+constexpr std::uint64_t k_chunk_bytes = 64 * KiB;
 constexpr int k_words = 60;
 constexpr std::uint64_t k_numbers = 1500;
 constexpr std::uint64_t k_more_numbers = 2500;
@@ -19,7 +23,7 @@ constexpr std::uint64_t k_field_words = k_field_bytes / sizeof(std::uint64_t);
 heap_options small() {
     heap_options options;
     options.reserve_bytes = 64 * MiB;
-    options.chunk_bytes = 64 * KiB;
+    options.chunk_bytes = k_chunk_bytes;
 #ifdef REMANENCE_TSAN_BASES
     options.base = 0x5840'0000'0000;
 #else
@@ -53,6 +57,7 @@ struct maker {
     }
     void first_session();
     void second_session();
+    void store_and_free();
 };
 
 void maker::first_session() {
@@ -99,30 +104,58 @@ void maker::second_session() {
     commit();
 }
 
+/// Leaves chunks that are stored, and in which no block lies.
+void maker::store_and_free() {
+    constexpr std::uint64_t k_bytes = 4 * k_chunk_bytes;
+    auto place = opened.get_allocator<std::byte>();
+    std::byte* const block = place.allocate(k_bytes);
+    std::fill_n(block, k_bytes, std::byte{1});
+    commit();
+    place.deallocate(block, k_bytes);
+    commit();
+}
+
+/// Performs on a disk without files what was recorded before the last superblock was written.
+void repeat_up_to_last_superblock(const std::vector<simulation::disk_operation>& trace,
+                                  simulation::simulated_disk& on) {
+    const auto last = std::find_if(trace.rbegin(), trace.rend(), [](const simulation::disk_operation& each) {
+        return each.where.name() == std::string_view("store: superblock");
+    });
+    std::for_each(trace.begin(), std::prev(last.base()), [&](const auto& each) { on.apply(each); });
+}
+
 } // namespace
 
 void make(simulation::simulated_disk& disk, ending how, const std::function<void(heap&)>& committed,
           std::uint64_t field_bytes) {
     const std::uint64_t field_words = field_bytes / sizeof(std::uint64_t);
-    const detail::file_system_for_tests files(disk);
     const std::function<void(heap&)> observe = [&](heap& opened) {
         if (committed)
             committed(opened);
     };
+    simulation::simulated_disk undisturbed;
+    simulation::simulated_disk& worked_on = how == ending::giving_back ? undisturbed : disk;
+    const detail::file_system_for_tests files(worked_on);
     {
         heap opened = heap::create(k_path, small());
         maker{opened, observe, field_words}.first_session();
         opened.close();
     }
     heap opened = heap::open_existing(k_path, small());
-    maker{opened, observe, field_words}.second_session();
+    maker second{opened, observe, field_words};
+    second.second_session();
     if (how == ending::closed)
         return opened.close();
-    disk.die_at(0); // so that the destructor cannot close the files
+    if (how == ending::giving_back) {
+        second.store_and_free();
+        opened.checkpoint();
+        repeat_up_to_last_superblock(undisturbed.trace(), disk);
+    }
+    worked_on.die_at(0); // so that the destructor cannot close the files
     {
         const heap killed = std::move(opened);
     }
-    disk.work_again();
+    worked_on.work_again();
 }
 
 std::optional<std::string> difference(heap& opened) {

@@ -84,6 +84,7 @@ std::vector<layout> all_layouts() {
                FIELD(record_header, payload_bytes), FIELD(record_header, image_bytes),
                FIELD(record_header, chunk_count), FIELD(record_header, page_count), FIELD(record_header, features),
                FIELD(record_header, checksum)),
+        LAYOUT(given_back_chunks, FIELD(given_back_chunks, first), FIELD(given_back_chunks, count)),
         LAYOUT(whole_chunk, FIELD(whole_chunk, chunk_and_home)),
         LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high),
                FIELD(page_change, range_count), FIELD(page_change, checksum)),
@@ -168,6 +169,7 @@ std::string printed_constants() {
     line("k_feature_history", k_feature_history);
     line("k_feature_versions", k_feature_versions);
     line("k_feature_contents_in_log", k_feature_contents_in_log);
+    line("k_feature_given_back", k_feature_given_back);
     line("k_page_bytes", k_page_bytes);
     line("k_sector_bytes", k_sector_bytes);
     line("k_superblock_bytes", k_superblock_bytes);

@@ -79,9 +79,14 @@ public:
         EXPECT_EQ(acknowledged_ + 1, states_.size());
         return true;
     }
-    bool checkpoint() { return static_cast<bool>(engine_->checkpoint()); }
+    bool checkpoint() {
+        const bool is_made = static_cast<bool>(engine_->checkpoint());
+        note_what_was_given_back();
+        return is_made;
+    }
     bool close() {
         const bool closed = static_cast<bool>(engine_->close());
+        note_what_was_given_back();
         engine_.reset();
         return closed;
     }
@@ -100,6 +105,14 @@ public:
     [[nodiscard]] std::uint64_t block() const { return blocks_[0]; }
 
 private:
+    /// By a commit that changes nothing else.
+    void note_what_was_given_back() {
+        if (engine_->version() < states_.size())
+            return;
+        states_.push_back(states_.back());
+        acknowledged_ = engine_->version();
+        EXPECT_EQ(acknowledged_ + 1, states_.size());
+    }
     std::uint64_t allocate(std::uint64_t bytes) {
         std::optional<unexpected> why;
         auto* block = static_cast<std::byte*>(engine_->memory().allocate(bytes, 16, why));

@@ -17,6 +17,7 @@ constexpr std::uint64_t k_image_bytes = 64 * k_pages_of_chunk * k_page_bytes;
 record_identity identity() { return {{1, 2, 3}, 4, 5, 6, 4}; }
 
 struct parts {
+    std::vector<chunk_range> given_back;
     std::vector<std::pair<std::uint64_t, std::vector<std::uint32_t>>> fresh;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> pages; // the page after the change
     friend bool operator==(const parts&, const parts&) = default;
@@ -25,6 +26,12 @@ struct parts {
 /// A random record, and what reading it back must give when every page was `before`.
 parts build(record_builder& builder, std::mt19937_64& random, const std::vector<std::byte>& before) {
     parts wanted;
+    for (std::uint64_t chunk = random() % 9; random() % 2 == 0; chunk += 1 + random() % 9) {
+        wanted.given_back.push_back({chunk, 1 + random() % 5});
+        chunk = wanted.given_back.back().end();
+    }
+    if (!wanted.given_back.empty())
+        builder.give_back(wanted.given_back);
     for (std::uint64_t i = 0; i < random() % 3; ++i) {
         std::vector<std::uint32_t> sums(k_pages_of_chunk);
         for (auto& sum : sums)
@@ -58,7 +65,8 @@ std::optional<parts> read_back(std::span<const std::byte> record, const std::vec
             apply_ranges(entry, page.data());
             EXPECT_EQ(page_checksum(page), entry.checksum);
             got.pages.emplace_back(entry.page, page);
-        });
+        },
+        [&](chunk_range given_back) { got.given_back.push_back(given_back); });
     return sound ? std::optional(got) : std::nullopt;
 }
 
@@ -141,8 +149,39 @@ TEST(record, hostile_contents_stay_within_bounds) {
             [&](const page_entry& entry) {
                 std::vector<std::byte> page(k_page_bytes);
                 apply_ranges(entry, page.data());
+            },
+            [&](chunk_range given_back) {
+                EXPECT_GT(given_back.count, 0U);
+                EXPECT_GT(given_back.end(), given_back.first);
             });
     }
+}
+
+TEST(record, chunks_given_back_that_are_none_or_not_sorted_or_not_apart_are_not_taken) {
+    const auto is_taken = [](std::span<const chunk_range> runs, std::uint64_t count) {
+        record_builder builder;
+        builder.give_back(runs);
+        EXPECT_FALSE(builder.empty());
+        EXPECT_EQ(builder.record_bytes(), record_builder::bytes_to_give_back(runs.size()));
+        const auto bytes = without_padding(builder.finish(identity(), k_image_bytes));
+        std::vector<std::byte> record(bytes.begin(), bytes.end());
+        std::memcpy(record.data() + sizeof(format::record_header), &count, sizeof count);
+        return for_each_part(
+            record, k_pages_of_chunk, [](const placed_chunk&) { FAIL(); }, [](const page_entry&) { FAIL(); });
+    };
+    const std::vector<chunk_range> sound{{3, 4}, {8, 1}};
+    EXPECT_TRUE(is_taken(sound, 2));
+    for (const std::uint64_t wrong : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}})
+        EXPECT_FALSE(is_taken(sound, wrong)) << wrong;
+    const std::vector<std::vector<chunk_range>> wrong{
+        {{3, 0}, {8, 1}},
+        {{3, 5}, {8, 1}},
+        {{8, 1}, {3, 4}},
+        {{3, 4}, {8, ~std::uint64_t{0}}},
+        {{3, ~std::uint64_t{0} - 2}, {8, 1}},
+    };
+    for (const auto& each : wrong)
+        EXPECT_FALSE(is_taken(each, 2)) << each[0].count;
 }
 
 TEST(record, what_is_none_or_has_unknown_features_is_not_taken_apart) {
@@ -159,7 +198,7 @@ TEST(record, what_is_none_or_has_unknown_features_is_not_taken_apart) {
     EXPECT_EQ(parts_of(), std::pair(true, std::size_t{1}));
     std::byte& features = record[offsetof(format::record_header, features)];
     EXPECT_EQ(features, std::byte{format::k_feature_contents_in_log}) << "the chunk has none of its own";
-    features = std::byte{2};
+    features = std::byte{4};
     EXPECT_EQ(parts_of(), std::pair(false, std::size_t{0}));
     features = std::byte{1};
     EXPECT_EQ(parts_of(), std::pair(true, std::size_t{1}));

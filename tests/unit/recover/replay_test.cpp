@@ -30,6 +30,97 @@ TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_appli
     EXPECT_TRUE(std::equal(got.begin(), got.end(), page.span().begin()));
 }
 
+class log_replay_of_chunks_given_back : public log_replay {
+protected:
+    void give_back(const std::vector<chunk_range>& chunks, std::uint64_t image_bytes) {
+        log::record_builder builder;
+        builder.give_back(chunks);
+        append(builder, image_bytes);
+        store_->whole_chunks().accept_given_back(chunks, version_);
+    }
+    static void add_whole_page(log::record_builder& builder, std::uint64_t page) {
+        const format::change_range range{0, k_page_bytes};
+        const store::page_bytes bytes(9);
+        builder.add_page(page, bytes.checksum(), {&range, 1}, bytes.span().data());
+    }
+    std::vector<std::byte> page_at(std::uint64_t page) {
+        std::vector<std::byte> got(k_page_bytes);
+        EXPECT_TRUE(store_->image().read_pages(page, got));
+        return got;
+    }
+};
+
+// R3. Some of it is in the image already, some only in the log, some in chunks that the log places.
+TEST_F(log_replay_of_chunks_given_back, leaves_out_what_earlier_records_changed_in_them) {
+    for (std::uint64_t chunk = 0; chunk < 4; ++chunk)
+        commit(chunk, {}, chunk + 1);
+    end_checkpoint(begin_checkpoint());
+    commit(4, {store::k_chunk_pages, 2 * store::k_chunk_pages + 3, 3 * store::k_chunk_pages}, 77);
+    commit({}, {store::k_chunk_pages + 1, 4 * store::k_chunk_pages + 5}, 78);
+    give_back({{1, 1}, {3, 2}}, 3 * store::k_chunk);
+    commit({}, {0, 2 * store::k_chunk_pages}, 79);
+    const auto wanted = memory_;
+    const std::uint64_t bytes = *store_->file().size();
+    crash();
+    auto recovered = recover();
+    ASSERT_TRUE(recovered) << recovered.why().message;
+    EXPECT_EQ(store_->image().bytes(), 3 * store::k_chunk);
+    EXPECT_FALSE(store_->image().is_stored(1));
+    for (std::uint64_t page = 0; page < 3 * store::k_chunk_pages; ++page) {
+        const auto found = wanted.find(page);
+        const bool is_there = found != wanted.end() && page / store::k_chunk_pages != 1;
+        EXPECT_EQ(page_at(page), is_there ? found->second : std::vector<std::byte>(k_page_bytes)) << page;
+    }
+    EXPECT_LT(*store_->file().size(), bytes) << "their space is given back";
+    ASSERT_TRUE(reopen());
+    std::uint64_t problems = 0;
+    ASSERT_TRUE(store::verify(*store_, [&](const store::damage&) { ++problems; }, [](std::uint64_t, std::uint64_t) {}));
+    EXPECT_EQ(problems, 0U);
+}
+
+TEST_F(log_replay_of_chunks_given_back, stores_them_again_behind_the_checkpoint_that_covers_that_and_not_before) {
+    for (std::uint64_t chunk = 0; chunk < 3; ++chunk)
+        commit(chunk, {}, chunk + 1);
+    const auto begun = begin_checkpoint();
+    end_checkpoint(begun);
+    give_back({{1, 1}}, 3 * store::k_chunk);
+    const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
+    store_.reset();
+    log_.reset();
+    const auto start = disk_.now();
+    for (const bool is_covered : {false, true}) {
+        SCOPED_TRACE(is_covered);
+        disk_.rewind(start);
+        ASSERT_TRUE(reopen());
+        if (is_covered) {
+            ASSERT_TRUE(recover());
+            ASSERT_NO_FATAL_FAILURE(begin());
+            log::record_builder builder;
+            builder.add_chunk(1, false, zeros);
+            add_whole_page(builder, store::k_chunk_pages + 2);
+            append(builder, 3 * store::k_chunk);
+            crash();
+            auto recovered = recover();
+            ASSERT_TRUE(recovered) << recovered.why().message;
+            EXPECT_TRUE(std::ranges::equal(page_at(store::k_chunk_pages + 2), store::page_bytes(9).span()));
+            EXPECT_TRUE(is_all_zeros(page_at(store::k_chunk_pages)));
+            continue;
+        }
+        log::record_builder builder;
+        builder.add_chunk(1, false, zeros);
+        add_whole_page(builder, store::k_chunk_pages + 2);
+        const std::uint64_t at = offsets_.back() + k_sector_bytes;
+        const auto record = builder.finish(
+            {store_->super().session, store_->super().epoch, version_ + 1, chain_, version_}, 3 * store::k_chunk);
+        edit_log([&](os::file& file) { ASSERT_TRUE(file.write("test", at, record)); });
+        auto refused = recover();
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.why().code, errc::corrupt);
+        EXPECT_EQ(refused.why().offset, at);
+        store_.reset();
+    }
+}
+
 class log_replay_of_contents : public log_replay {
 protected:
     /// One page of a chunk behind all others is in the log; nothing is written where the chunk lies.
@@ -265,6 +356,24 @@ TEST_F(forged_record, that_does_not_fit_the_heap_is_corrupt_at_its_place) {
          [&](log::record_builder& b) {
              b.add_chunk(1, false, sums);
              b.add_chunk(1, false, sums);
+         },
+         true},
+        {"a chunk given back that is not stored", image, [&](log::record_builder& b) { b.give_back({{{1, 1}}}); },
+         true},
+        {"a chunk given back, and one beyond the image", 3 * store::k_chunk,
+         [&](log::record_builder& b) { b.give_back({{{3, 2}}}); }, true},
+        {"a chunk given back, and an image that does not show it", image,
+         [&](log::record_builder& b) { b.give_back({{{3, 1}}}); }, true},
+        {"a chunk given back and placed", image,
+         [&](log::record_builder& b) {
+             b.give_back({{{0, 1}}});
+             b.add_chunk(0, false, sums);
+         },
+         true},
+        {"a chunk given back, and a change in it from later on", store::k_chunk,
+         [&](log::record_builder& b) {
+             b.give_back({{{3, 1}}});
+             add_change(b, store::k_chunk_pages);
          },
          true},
         {"a page beyond the image", image, [&](log::record_builder& b) { add_change(b, 4 * store::k_chunk_pages); },

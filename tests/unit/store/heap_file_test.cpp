@@ -109,17 +109,16 @@ TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_f
     EXPECT_TRUE(reopen());
 }
 
-TEST_F(heap_file_contents, chunks_are_forgotten_as_long_as_there_are_mappings_for_the_gaps) {
+TEST_F(heap_file_contents, chunks_are_given_back_as_long_as_there_are_mappings_for_the_gaps) {
     constexpr std::uint64_t k_gaps = 4096;
     ASSERT_TRUE(store_->room().add_regions((2 * k_gaps + 10) * k_chunk));
     for (std::uint64_t chunk = 0; chunk < 2 * k_gaps + 10; ++chunk)
         store_->whole_chunks().accept_fresh(chunk, std::vector<std::uint32_t>(k_chunk_pages), ++version_);
     std::uint64_t gaps = 0;
     for (std::uint64_t chunk = 1; chunk < 2 * k_gaps + 9; chunk += 2) {
-        auto forgotten = store_->unused().forget({chunk * k_chunk, k_chunk}, version_);
-        ASSERT_TRUE(forgotten) << forgotten.why().message;
-        gaps += forgotten->size();
-        EXPECT_EQ(store_->image().is_stored(chunk), forgotten->empty());
+        const auto runs = give_back({chunk, 1});
+        gaps += runs.size();
+        EXPECT_EQ(store_->image().is_stored(chunk), runs.empty());
     }
     EXPECT_EQ(gaps, k_gaps);
     publish();
@@ -231,7 +230,7 @@ TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_have_room_for_
     expect_model();
 }
 
-TEST_F(heap_file_contents, chunks_are_forgotten_in_the_middle_of_runs_that_moved_until_the_chunk_map_is_full) {
+TEST_F(heap_file_contents, chunks_are_given_back_in_the_middle_of_runs_that_moved_until_the_chunk_map_is_full) {
     constexpr std::uint64_t k_chunks = 300;
     ASSERT_TRUE(store_->room().add_regions(k_chunks * k_chunk));
     for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
@@ -241,12 +240,51 @@ TEST_F(heap_file_contents, chunks_are_forgotten_in_the_middle_of_runs_that_moved
         ASSERT_NO_FATAL_FAILURE(move(chunk, chunk));
     publish();
     for (std::uint64_t chunk = 1; chunk + 1 < k_chunks; chunk += 2) { // each makes two exceptions more of one run
-        ASSERT_TRUE(store_->unused().forget({chunk * k_chunk, k_chunk}, ++version_));
+        ASSERT_EQ(give_back({chunk, 1}).size(), 1U);
         ASSERT_NO_FATAL_FAILURE(publish());
     }
     ASSERT_TRUE(reopen());
     EXPECT_TRUE(store_->image().is_stored(k_chunks - 2));
     EXPECT_FALSE(store_->image().is_stored(k_chunks - 3));
+}
+
+// R3: the superblock that rules names one of the two, and may rule again after a crash.
+TEST_F(heap_file_contents, both_homes_of_chunks_given_back_keep_their_bytes_until_a_checkpoint_covers_that) {
+    for (std::uint64_t chunk = 0; chunk < 4; ++chunk)
+        commit_fresh(chunk, chunk + 1);
+    publish();
+    const std::uint64_t first_home = store_->image().home_of(2 * k_chunk);
+    move(2, 9);
+    const std::uint64_t second_home = store_->image().home_of(2 * k_chunk);
+    const auto bytes_at = [&](std::uint64_t home) {
+        std::vector<std::byte> bytes(k_page_bytes);
+        EXPECT_TRUE(store_->file().read(home, bytes));
+        return bytes;
+    };
+    const auto has = [&](std::uint64_t home, std::uint64_t seed) {
+        return std::ranges::equal(bytes_at(home), page_bytes(seed).span());
+    };
+    EXPECT_EQ(give_back({1, 9}), (std::vector<chunk_range>{{1, 3}}));
+    EXPECT_EQ(store_->image().bytes(), k_chunk);
+    const std::uint64_t before = *store_->file().size();
+    ASSERT_TRUE(store_->unused().discard_unstored());
+    EXPECT_EQ(*store_->file().size(), before);
+    EXPECT_TRUE(has(first_home, 3) && has(second_home, 9) && has(store_->image().home_of(k_chunk), 2));
+    for (std::uint64_t chunk = 1; chunk < 4; ++chunk) {
+        EXPECT_FALSE(store_->image().is_stored(chunk));
+        EXPECT_FALSE(store_->homes().hold_early(chunk));
+    }
+    EXPECT_TRUE(store_->homes().hold_early(4));
+    store_->homes().release_early(4);
+    publish();
+    EXPECT_TRUE(store_->homes().not_yet_free().empty());
+    ASSERT_TRUE(store_->unused().discard_unstored());
+    EXPECT_EQ(*store_->file().size(), store_->image().home_of(k_chunk));
+    commit_fresh(2, 7); // whose other pages rely on zeros
+    publish();
+    expect_model();
+    ASSERT_TRUE(reopen());
+    expect_model();
 }
 
 TEST_F(heap_file_contents, the_file_ends_before_homes_that_chunks_have_left) {

@@ -3,9 +3,9 @@
 
 #include "base/checksum.hpp"
 #include "base/page_aligned.hpp"
-#include "testing/simulated_disk.hpp"
 #include "store/heap_file.hpp"
 #include "store/heap_verification.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -96,6 +96,18 @@ protected:
         ASSERT_TRUE(store_->whole_chunks().sync());
         store_->whole_chunks().accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()),
                                             ++version_, false);
+    }
+    /// Gives back what is stored of these chunks, as a commit does for which there is room. Returns the runs.
+    std::vector<chunk_range> give_back(chunk_range chunks) {
+        const heap_range unused = to_bytes(chunks, k_chunk);
+        auto runs = store_->unused().reserve_to_give_back({&unused, 1});
+        EXPECT_TRUE(runs);
+        if (!runs || runs->empty())
+            return {};
+        store_->whole_chunks().accept_given_back(*runs, ++version_);
+        for (const chunk_range& run : *runs)
+            model_.erase(model_.lower_bound(run.first * k_chunk_pages), model_.lower_bound(run.end() * k_chunk_pages));
+        return *runs;
     }
     void fold(std::uint64_t page, std::uint64_t seed) {
         page_bytes bytes(seed);

@@ -1,0 +1,58 @@
+// Chunks that a record has given back, and whose homes the superblock that rules may still name.
+//
+// R3 is kept here, with retired_homes: both homes of such a chunk keep their bytes, and nothing is written to them, until a
+// superblock rules that covers the record. Under the lock of the store.
+#pragma once
+
+#include "base/range.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace remanence::store {
+
+class given_back {
+public:
+    /// The chunks, none of which is here, hold nothing since this commit.
+    void add(chunk_range chunks, std::uint64_t version) {
+        const auto behind = std::ranges::upper_bound(runs_, chunks.first, {}, first_of);
+        runs_.insert(behind, {chunks, version});
+    }
+    [[nodiscard]] bool contains(std::uint64_t chunk) const {
+        const auto behind = std::ranges::upper_bound(runs_, chunk, {}, first_of);
+        return behind != runs_.begin() && std::prev(behind)->chunks.contains(chunk);
+    }
+    [[nodiscard]] bool empty() const { return runs_.empty(); }
+    /// A superblock of this version rules.
+    void note_checkpoint(std::uint64_t version) {
+        std::erase_if(runs_, [&](const run& each) { return each.version <= version; });
+    }
+
+    /// Calls `f(chunks)` for each run, in order.
+    template <class F>
+    void for_each(const F& f) const {
+        for (const run& each : runs_)
+            f(each.chunks);
+    }
+    /// Of [first, end): the first chunk that is here, and the first one after it that is not; `end`, both: none is.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> first_within(std::uint64_t first, std::uint64_t end) const {
+        auto found = std::ranges::upper_bound(runs_, first, {}, end_of);
+        if (found == runs_.end() || found->chunks.first >= end)
+            return {end, end};
+        return {std::max(first, found->chunks.first), std::min(end, found->chunks.end())};
+    }
+
+private:
+    struct run {
+        chunk_range chunks;
+        std::uint64_t version;
+    };
+    static std::uint64_t first_of(const run& each) { return each.chunks.first; }
+    static std::uint64_t end_of(const run& each) { return each.chunks.end(); }
+
+    std::vector<run> runs_; // sorted, not overlapping
+};
+
+} // namespace remanence::store
