@@ -130,7 +130,7 @@ private:
         if (how.reserve_bytes == 0)
             how.reserve_bytes = detail::k_file_backed_reserve_bytes;
         constexpr auto mode =
-            is_position_independent_v<Container> ? heap::how::open_anywhere : heap::how::open_or_create;
+            is_position_independent_v<Container> ? detail::opening::open_anywhere : detail::opening::open_or_create;
         return heap(path, how, mode, detail::k_abi);
     }
     // Nothing but a container may be in a heap that is mapped elsewhere.

@@ -208,9 +208,20 @@ struct pointer_report {
 
 template <class Container>
 class file_backed; // file_backed.hpp
+class heap;
 class in;
 
+namespace os {
+class file_system; // src/os/file.hpp
+}
+
 namespace detail {
+
+/// open_anywhere: as open_or_create; where the base address is taken, a heap that is there is mapped elsewhere. Only for heaps
+/// that hold position-independent objects and nothing else.
+enum class opening { open_or_create, create, open_existing, open_anywhere };
+heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
+          opening mode); // for tests: src/api/heap_impl.hpp
 
 class heap_impl; // src/api/heap_impl.hpp
 
@@ -304,15 +315,15 @@ public:
     /// mapped elsewhere, and takes nothing else until it is closed. Any other one is errc::base_taken.
     /// Complexity: independent of the heap's size; recovery is bounded by the log limit.
     static heap open(const std::filesystem::path& path, const heap_options& options = {}) {
-        return heap(path, options, how::open_or_create, detail::k_abi);
+        return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
     static heap create(const std::filesystem::path& path, const heap_options& options = {}) {
-        return heap(path, options, how::create, detail::k_abi);
+        return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
     static heap open_existing(const std::filesystem::path& path, const heap_options& options = {}) {
-        return heap(path, options, how::open_existing, detail::k_abi);
+        return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 
     heap(heap&& other) noexcept;
@@ -570,10 +581,11 @@ private:
     template <class Container>
     friend class file_backed;
     friend class in;
-    /// open_anywhere: as open_or_create; where the base address is taken, a heap that is there is mapped elsewhere. Only
-    /// for heaps that hold position-independent objects and nothing else.
-    enum class how { open_or_create, create, open_existing, open_anywhere };
-    heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi);
+    friend heap detail::open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
+                             detail::opening mode);
+    heap(const std::filesystem::path& path, const heap_options& options, detail::opening mode, std::string_view abi);
+    heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, detail::opening mode,
+         std::string_view abi);
 
     template <class F>
     decltype(auto) write_in(detail::section_kind kind, std::optional<durability> until, F&& f) {

@@ -16,21 +16,9 @@
 
 namespace remanence {
 
-namespace {
-
-thread_local os::file_system* files_for_tests = nullptr;
-
-} // namespace
-
-namespace detail {
-
-file_system_for_tests::file_system_for_tests(os::file_system& files) noexcept { files_for_tests = &files; }
-file_system_for_tests::~file_system_for_tests() { files_for_tests = nullptr; }
-
-} // namespace detail
-
 using detail::check;
 using detail::checked;
+using detail::opening;
 
 namespace {
 
@@ -142,19 +130,27 @@ bool may_hold_addresses(txn::heap_memory& memory) {
 
 } // namespace
 
-heap::heap(const std::filesystem::path& path, const heap_options& options, how mode, std::string_view abi) {
+heap detail::open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
+                  opening mode) {
+    return heap(files, path, options, mode, k_abi);
+}
+
+heap::heap(const std::filesystem::path& path, const heap_options& options, opening mode, std::string_view abi)
+    : heap(os::posix_file_system(), path, options, mode, abi) {}
+
+heap::heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, opening mode,
+           std::string_view abi) {
     const os::no_cancellation whole;
     txn::engine_options internal = engine_options_of(path, options);
     internal.when_taken =
-        mode == how::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;
-    auto engine_mode = mode == how::create          ? txn::open_mode::create
-                       : mode == how::open_existing ? txn::open_mode::open_existing
-                                                    : txn::open_mode::open_or_create;
+        mode == opening::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;
+    auto engine_mode = mode == opening::create          ? txn::open_mode::create
+                       : mode == opening::open_existing ? txn::open_mode::open_existing
+                                                        : txn::open_mode::open_or_create;
     auto guard = os::fork_guard::create();
     if (!guard)
         detail::raise(guard.why());
     detail::registry::watch_faults();
-    os::file_system& files = files_for_tests != nullptr ? *files_for_tests : os::posix_file_system();
     const std::filesystem::path place = detail::real_path(path);
     auto engine = txn::engine::open(files, place.string(), engine_mode, internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;

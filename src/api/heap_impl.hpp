@@ -167,15 +167,10 @@ void report_stray_write(const void* address);
 /// Says on standard error what a fault in memory of a heap that is read-only, or closed, is about. Async-signal-safe.
 void report_fault(const void* address, bool is_write);
 
-/// While it lives, heaps that this thread opens are opened on other files than the real ones: for tests that watch or
-/// fail the operations of a heap with real containers in it. `files` must outlive those heaps.
-class file_system_for_tests {
-public:
-    explicit file_system_for_tests(os::file_system& files) noexcept;
-    file_system_for_tests(const file_system_for_tests&) = delete;
-    file_system_for_tests& operator=(const file_system_for_tests&) = delete;
-    ~file_system_for_tests();
-};
+/// Opens a heap as heap::open() and its like do, on other files than the real ones: for tests that watch or fail the operations
+/// of a heap with real containers in it. `files` must outlive the heap.
+heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options = {},
+          opening mode = opening::open_or_create);
 
 /// Finds open heaps by address: the one process-wide table besides the fault handler, since an allocator in the heap
 /// can only tell where it lies (I6).

@@ -2,7 +2,6 @@
 
 #include "operations.hpp"
 
-#include "api/heap_impl.hpp"
 #include "os/file.hpp"
 #include "process/observed_files.hpp"
 
@@ -99,13 +98,12 @@ private:
     std::atomic<unsigned> edges_left_{0}; // 0: it lives on
 };
 
-[[noreturn]] void live(shared_memory& memory, const std::function<void(condemned&)>& work) {
+[[noreturn]] void live(shared_memory& memory, const condemned_work& work) {
     try {
         const time_limit its_life(60); // alarms of the parent are not the child's
         observed_child child(memory);
         observed_file_system files(os::posix_file_system(), child);
-        const detail::file_system_for_tests use(files);
-        work(child);
+        work(child, files);
         std::cerr << "the child was not killed\n";
     } catch (const std::exception& failure) {
         std::cerr << "in the child: " << failure.what() << '\n';
@@ -122,7 +120,7 @@ void condemned::die_now() {
         ::pause();
 }
 
-last_words run_until_killed(const std::function<void(condemned&)>& work) {
+last_words run_until_killed(const condemned_work& work) {
     shared_memory memory;
     const pid_t child = ::fork();
     require(child >= 0, "fork");

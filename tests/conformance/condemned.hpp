@@ -1,6 +1,8 @@
 // A child process that works on a heap until it is killed, by itself, where it was told to be; so a kill can be repeated.
 #pragma once
 
+#include "os/file.hpp"
+
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -32,8 +34,11 @@ protected:
     condemned& operator=(const condemned&) = default;
 };
 
+/// The heaps of the child are on `files`, whose operations die_after() counts.
+using condemned_work = std::function<void(condemned& child, os::file_system& files)>;
+
 /// Forks; the child does `work`, which must end by its death. Throws `mismatch` when it ended otherwise, having said why on
 /// standard error. No heap may be open.
-last_words run_until_killed(const std::function<void(condemned&)>& work);
+last_words run_until_killed(const condemned_work& work);
 
 } // namespace remanence::test

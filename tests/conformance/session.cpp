@@ -2,6 +2,8 @@
 
 #include "elements.hpp"
 
+#include "api/heap_impl.hpp"
+#include "os/file.hpp"
 #include "support/temp_dir.hpp"
 #include "types/pointer_check.hpp"
 
@@ -88,7 +90,7 @@ private:
         book_->checkpoint(); // verify() reads the log, which would have all sequences' commits in the end
     }
 
-    void open() { book_.emplace(heap::open(place_->directory / "book.rem")); }
+    void open() { book_.emplace(detail::open(*files_, place_->directory / "book.rem")); }
     void step(const operation& o) {
         switch (o.what) {
         case operation::kind::change:
@@ -188,8 +190,9 @@ private:
     void kill_at(steps from, steps to) {
         book_->close();
         book_.reset();
-        const last_words words = run_until_killed([&](condemned& child) {
+        const last_words words = run_until_killed([&](condemned& child, os::file_system& files) {
             tally_ = {};
+            files_ = &files;
             open();
             of_.find(*book_);
             for (; from != to; ++from)
@@ -249,6 +252,7 @@ private:
 
     specimen& of_;
     tally& tally_;
+    os::file_system* files_ = &os::posix_file_system(); // observed ones, in a child
     std::optional<place> place_;
     std::optional<heap> book_;
     std::uint64_t allocated_bytes_empty_ = 0;

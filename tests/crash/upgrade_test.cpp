@@ -37,8 +37,7 @@ void expect_whole(simulation::simulated_disk& disk, counts& count) {
     const auto upgraded = recover::upgrade(disk, sample::k_path, {});
     ASSERT_TRUE(upgraded) << upgraded.why().message;
     ++(upgraded->changed ? count.older : count.upgraded);
-    const detail::file_system_for_tests files(disk);
-    heap opened = heap::open_existing(sample::k_path);
+    heap opened = detail::open(disk, sample::k_path, {}, detail::opening::open_existing);
     const auto different = sample::difference(opened);
     EXPECT_FALSE(different) << *different;
     const auto report = opened.verify();

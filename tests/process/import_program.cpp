@@ -64,8 +64,7 @@ bool import(const arguments& with, progress_page& page) {
     phase_recorder recorder(page);
     remanence::test::observed_file_system files(remanence::os::posix_file_system(), recorder);
     recorder.enter(std::filesystem::exists(remanence::store::log_path(with.path)) ? phase::recovery : phase::opening);
-    const remanence::detail::file_system_for_tests use(files);
-    rem::heap heap = rem::heap::open(with.path, options());
+    rem::heap heap = remanence::detail::open(files, with.path, options());
     recorder.enter(phase::opening);
     auto& book = heap.root<address_book>("book");
     auto& where = heap.root<position>("position");

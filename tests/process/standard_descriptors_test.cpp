@@ -54,8 +54,7 @@ protected:
             };
             failing_files files(os::posix_file_system());
             files.before_each([&](std::string_view call) { note(written_to_standard(), call); });
-            const detail::file_system_for_tests here(files);
-            steps([&](std::string_view step) {
+            steps(files, [&](std::string_view step) {
                 note(written_to_standard(), step);
                 if (quiet_)
                     note(open_ones(), step);
@@ -70,12 +69,12 @@ protected:
 };
 
 template <class Look>
-void whole_session(const fs::path& path, tracking tracker, Look&& look) {
+void whole_session(os::file_system& files, const fs::path& path, tracking tracker, Look&& look) {
     heap_options options = small_heap();
     options.tracker = tracker;
     options.log_limit_bytes = 1 * MiB;
     {
-        heap h = heap::create(path, options);
+        heap h = detail::open(files, path, options, detail::opening::create);
         look("create");
         put_contents(h);
         look("a commit");
@@ -100,7 +99,7 @@ void whole_session(const fs::path& path, tracking tracker, Look&& look) {
         look("close");
     }
     {
-        heap h = heap::open_existing(path, options);
+        heap h = detail::open(files, path, options);
         look("reopened");
         h.touch(h.find_root<numbers>("numbers"), sizeof(numbers));
         h.write([&] { h.root<int>("again") = 1; });
@@ -108,7 +107,7 @@ void whole_session(const fs::path& path, tracking tracker, Look&& look) {
     }
     look("end without close");
     options.read_only = true;
-    heap h = heap::open_existing(path, options);
+    heap h = detail::open(files, path, options, detail::opening::open_existing);
     (void)h.verify();
     look("read-only");
 }
@@ -116,7 +115,8 @@ void whole_session(const fs::path& path, tracking tracker, Look&& look) {
 class each_tracker : public without_standard_descriptors, public testing::WithParamInterface<tracking> {};
 
 TEST_P(each_tracker, no_message_goes_into_a_heap_in_a_whole_session) {
-    EXPECT_EQ(session([&](auto look) { whole_session(dir_ / "h", GetParam(), look); }), "");
+    EXPECT_EQ(session([&](os::file_system& files, auto look) { whole_session(files, dir_ / "h", GetParam(), look); }),
+              "");
     EXPECT_TRUE(heap::open_existing(dir_ / "h", small_heap()).verify().clean());
 }
 
@@ -125,11 +125,11 @@ INSTANTIATE_TEST_SUITE_P(sessions, each_tracker,
 
 TEST_F(without_standard_descriptors, nor_in_one_with_threads_that_sync_and_spill) {
     quiet_ = false; // they open files of /proc
-    EXPECT_EQ(session([&](auto look) {
+    EXPECT_EQ(session([&](os::file_system& files, auto look) {
                   heap_options options = small_heap();
                   options.dirty_limit_bytes = 8 * MiB;
                   options.lazy_interval = std::chrono::milliseconds(1);
-                  heap h = heap::create(dir_ / "h", options);
+                  heap h = detail::open(files, dir_ / "h", options, detail::opening::create);
                   auto& list = h.root<numbers>("numbers");
                   for (int i = 0; i < 20; ++i) {
                       h.write(durability::lazy, [&] { list.push_back(1); });
@@ -150,9 +150,9 @@ TEST_F(without_standard_descriptors, nor_in_one_with_threads_that_sync_and_spill
 
 TEST_F(without_standard_descriptors, nor_in_a_recovery_nor_a_file_backed_object) {
     const fs::path crashed = make_crashed_heap(dir_ / "crashed", 5);
-    EXPECT_EQ(session([&](auto look) {
+    EXPECT_EQ(session([&](os::file_system& files, auto look) {
                   {
-                      heap h = heap::open_existing(crashed, small_heap());
+                      heap h = detail::open(files, crashed, small_heap());
                       look("recovery");
                   }
                   file_backed<numbers> list(dir_ / "list");

@@ -135,13 +135,12 @@ void make(simulation::simulated_disk& disk, ending how, const std::function<void
     };
     simulation::simulated_disk undisturbed;
     simulation::simulated_disk& worked_on = how == ending::giving_back ? undisturbed : disk;
-    const detail::file_system_for_tests files(worked_on);
     {
-        heap opened = heap::create(k_path, small());
+        heap opened = detail::open(worked_on, k_path, small(), detail::opening::create);
         maker{opened, observe, field_words}.first_session();
         opened.close();
     }
-    heap opened = heap::open_existing(k_path, small());
+    heap opened = detail::open(worked_on, k_path, small(), detail::opening::open_existing);
     maker second{opened, observe, field_words};
     second.second_session();
     if (how == ending::closed)

@@ -2,9 +2,9 @@
 // under the thread sanitizer, too.
 
 #include "api/heap_impl.hpp"
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <atomic>
@@ -37,7 +37,6 @@ protected:
         heap_->checkpoint();
     }
     heap open(os::file_system& files) {
-        const detail::file_system_for_tests use(files);
         heap_options options = small_heap();
         options.log_limit_bytes = k_limit;
         options.on_progress = [this](const progress& now) {
@@ -45,7 +44,7 @@ protected:
             reports_.push_back(now);
             reporters_.push_back(std::this_thread::get_id());
         };
-        return heap::open("/disk/h", options);
+        return detail::open(files, "/disk/h", options);
     }
     /// The next number, to all over the place.
     void commit() {
@@ -122,7 +121,6 @@ TEST_F(background_checkpoint_threads, a_commit_that_finds_twice_the_limit_takes_
     gate held;
     held.shut();
     heap_.reset();
-    const detail::file_system_for_tests use(files_);
     heap_options options = small_heap();
     options.log_limit_bytes = k_limit;
     options.on_progress = [&](const progress&) { // between two steps
@@ -131,7 +129,7 @@ TEST_F(background_checkpoint_threads, a_commit_that_finds_twice_the_limit_takes_
             held.pass();
         }
     };
-    heap_ = heap::open("/disk/h", options);
+    heap_ = detail::open(files_, "/disk/h", options);
     values_ = heap_->find_root<numbers>("values");
     std::uint64_t record_bytes = 0;
     while (!is_held) {

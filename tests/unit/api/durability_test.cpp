@@ -1,8 +1,8 @@
 // What a commit waits for: durable, lazy, none, chosen for the heap or for the commit; and what a dead process leaves.
 
 #include "api/heap_impl.hpp"
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <atomic>
@@ -123,10 +123,7 @@ protected:
             changed_.notify_all();
         });
     }
-    heap open(const heap_options& options) {
-        const detail::file_system_for_tests use(files_);
-        return heap::open("/disk/h", options);
-    }
+    heap open(const heap_options& options) { return detail::open(files_, "/disk/h", options); }
     int syncs() {
         const std::lock_guard guard(mutex_);
         return syncs_;
@@ -235,8 +232,7 @@ TEST_F(durability_on_disk, a_failed_sync_of_lazy_commits_poisons) {
 TEST(durability_of_commits, lazy_ones_wait_for_the_disk_where_no_thread_can_be_started) {
     EXPECT_EQ(as_nobody([&]() -> std::string {
                   simulation::simulated_disk disk;
-                  const detail::file_system_for_tests use(disk);
-                  heap h = heap::open("/disk/h", committing(durability::lazy));
+                  heap h = detail::open(disk, "/disk/h", committing(durability::lazy));
                   refuse_threads();
                   h.root<std::uint64_t>("value") = 1;
                   disk.take_trace();

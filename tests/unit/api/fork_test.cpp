@@ -302,13 +302,9 @@ TEST(fork_in_a_checkpoint, leaves_it_to_the_parent) {
         if (call == "write" && std::this_thread::get_id() != parents)
             held.pass();
     });
-    std::optional<heap> h;
-    {
-        const detail::file_system_for_tests use(files);
-        heap_options options = small_heap();
-        options.log_limit_bytes = 16 * KiB;
-        h = heap::create(path, options);
-    }
+    heap_options options = small_heap();
+    options.log_limit_bytes = 16 * KiB;
+    std::optional<heap> h = detail::open(files, path, options, detail::opening::create);
     auto& list = h->root<numbers>("numbers", 50'000U, std::uint64_t{0});
     held.shut();
     std::uint64_t last = 0;

@@ -2,9 +2,9 @@
 // sanitizer, too.
 
 #include "api/heap_impl.hpp"
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <array>
@@ -27,10 +27,7 @@ protected:
         heap_ = open(files_);
         values_ = &heap_->root<numbers>("values", k_threads, std::uint64_t{0});
     }
-    heap open(os::file_system& files) {
-        const detail::file_system_for_tests use(files);
-        return heap::open("/disk/h", small_heap());
-    }
+    heap open(os::file_system& files) { return detail::open(files, "/disk/h", small_heap()); }
     /// Thread `t` commits its value.
     void commit(std::size_t t, std::uint64_t value) {
         heap_->write([&] { (*values_)[t] = value; });

@@ -93,12 +93,11 @@ protected:
     void SetUp() override { ::alarm(k_seconds_max); }
     void TearDown() override { ::alarm(0); }
     void open(std::optional<heap>& h, const fs::path& path) {
-        const detail::file_system_for_tests here(files_);
-        h.emplace(heap::create(path, small_log()));
+        h.emplace(detail::open(files_, path, small_log(), detail::opening::create));
         put_contents(*h);
         h->write([&] { number_in(*h) = 1; });
         h->close();
-        h.emplace(heap::open_existing(path, small_log())); // so that the next commit is the first of a session
+        h.emplace(detail::open(files_, path, small_log())); // so that the next commit is the first of a session
     }
     static void prepare(const call& what, heap& h) {
         if (what.closes)

@@ -1,8 +1,8 @@
 // Persistence points, as seen by one thread of the program: what is refused, what a ticket says, what becomes durable.
 
 #include "api/heap_impl.hpp"
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <sys/time.h>
@@ -296,10 +296,9 @@ TEST(persistence_points, are_not_disturbed_by_signals) {
 class persistence_points_on_disk : public testing::Test {
 protected:
     heap open() {
-        const detail::file_system_for_tests use(disk_);
         heap_options options = small_heap();
         options.lazy_interval = 1h;
-        return heap::open("/disk/h", options);
+        return detail::open(disk_, "/disk/h", options);
     }
     simulation::simulated_disk disk_;
 };

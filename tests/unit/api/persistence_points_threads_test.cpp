@@ -2,10 +2,10 @@
 // leaves. Run under the thread sanitizer, too.
 
 #include "api/heap_impl.hpp"
-#include "testing/crash_walk.hpp"
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "testing/crash_walk.hpp"
+#include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <array>
@@ -30,10 +30,9 @@ protected:
         values_ = &heap_->root<numbers>("values", k_values, std::uint64_t{0});
     }
     heap open(os::file_system& files, std::uint64_t log_limit_bytes = 0) {
-        const detail::file_system_for_tests use(files);
         heap_options options = small_heap();
         options.log_limit_bytes = log_limit_bytes;
-        return heap::open("/disk/h", options);
+        return detail::open(files, "/disk/h", options);
     }
     /// Changes all values, and makes a point of it.
     commit_ticket point(std::uint64_t value) {
@@ -61,8 +60,9 @@ protected:
 
 /// Goes through the moments of the trace at which a marker says what was promised; a power loss then leaves what is durable
 /// and nothing else.
-void after_power_losses(const std::vector<simulation::disk_operation>& trace,
-                        const std::function<void(const simulation::disk_operation& marker, const numbers* found)>& expect) {
+void after_power_losses(
+    const std::vector<simulation::disk_operation>& trace,
+    const std::function<void(const simulation::disk_operation& marker, const numbers* found)>& expect) {
     simulation::simulated_disk disk;
     simulation::crash_walk walk(disk, trace);
     for (std::uint32_t at = 0; at < trace.size(); ++at) {
@@ -72,8 +72,7 @@ void after_power_losses(const std::vector<simulation::disk_operation>& trace,
         walk.build_synced();
         const auto lost_here = disk.now();
         {
-            const detail::file_system_for_tests use(disk);
-            heap h = heap::open("/disk/h", small_heap());
+            heap h = detail::open(disk, "/disk/h", small_heap());
             EXPECT_TRUE(h.verify().clean());
             expect(trace[at], h.find_root<numbers>("values"));
         }

@@ -105,8 +105,7 @@ TEST_P(rewritten, a_file_takes_no_more_room_for_it_once_it_is_closed) {
 TEST(large_commits, are_sound_where_no_thread_can_be_started) {
     EXPECT_EQ(as_nobody([]() -> std::string {
                   simulation::simulated_disk disk;
-                  const detail::file_system_for_tests use(disk);
-                  heap h = heap::open("/disk/h", small_heap());
+                  heap h = detail::open(disk, "/disk/h", small_heap());
                   refuse_threads();
                   auto& stored = h.root<numbers>("numbers");
                   for (std::uint64_t round = 1; round <= 2; ++round) {
