@@ -2,6 +2,8 @@
 // library only.
 #pragma once
 
+#include <remanence/detail/compiler.hpp>
+
 #include <remanence/types/detail/construct.hpp>
 #include <remanence/types/detail/outside_block.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <remanence/detail/abi.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/types/detail/position_independent.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -2,6 +2,8 @@
 // library only.
 #pragma once
 
+#include <remanence/detail/compiler.hpp>
+
 #include <remanence/allocator.hpp>
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>

@@ -1,20 +1,24 @@
 // Remanence: memory that stays. Everything a program needs; see README.md for a first example.
 #pragma once
 
+#include <remanence/detail/compiler.hpp>
+
+// Before what includes it, so that compilers print few lines before they say why something cannot be stored.
+#include <remanence/types/persistable.hpp>
+
 #include <remanence/allocator.hpp>
 #include <remanence/containers/btree_map.hpp>
 #include <remanence/containers/btree_set.hpp>
-#include <remanence/containers/standard.hpp>
-#include <remanence/error.hpp>
-#include <remanence/types/exemplars.hpp>
-#include <remanence/file_backed.hpp>
-#include <remanence/types/fragile.hpp>
 #include <remanence/containers/hash_map.hpp>
 #include <remanence/containers/hash_set.hpp>
-#include <remanence/heap.hpp>
 #include <remanence/containers/packed_map.hpp>
-#include <remanence/types/persistable.hpp>
 #include <remanence/containers/seeded_hash.hpp>
-#include <remanence/types/serialize_trait.hpp>
+#include <remanence/containers/standard.hpp>
 #include <remanence/containers/string_pi.hpp>
 #include <remanence/containers/vector_pi.hpp>
+#include <remanence/error.hpp>
+#include <remanence/file_backed.hpp>
+#include <remanence/heap.hpp>
+#include <remanence/types/exemplars.hpp>
+#include <remanence/types/fragile.hpp>
+#include <remanence/types/serialize_trait.hpp>

@@ -74,6 +74,20 @@ unexpected not_regular(const std::string& path) {
     return fail(errc::not_a_heap, path + " is not a regular file. A heap needs one; name another path.", path);
 }
 
+bool is_symbolic_link(const std::string& path) {
+    struct stat info{};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+/// For a path that leads nowhere, which the system tells of as if its name were not there.
+unexpected leads_nowhere(const std::string& path) {
+    std::error_code unreadable;
+    return fail(errc::not_found,
+                path + " is a symbolic link to " + std::filesystem::read_symlink(path, unreadable).string() +
+                    ", where no file is. Bring that file back, or remove the link, or name the file itself.",
+                path, ENOENT);
+}
+
 class posix_file final : public file {
 public:
     posix_file(int descriptor, const struct stat& which, std::string path)
@@ -380,9 +394,11 @@ public:
         struct stat info{};
         if (::stat(path.c_str(), &info) == 0)
             return true;
-        if (errno == ENOENT)
-            return false;
-        return system_failure(errno, "cannot inspect", path);
+        if (errno != ENOENT)
+            return system_failure(errno, "cannot inspect", path);
+        if (is_symbolic_link(path))
+            return leads_nowhere(path);
+        return false;
     }
 
     result<void> rename_to_new(site, const std::string& from, const std::string& to) override {
@@ -442,8 +458,17 @@ private:
         if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file, which its holder is asked to give up
             descriptor = open_file(path.c_str(), flags, static_cast<mode_t>(mode));
         }
+        const bool creates = (flags & O_CREAT) != 0;
+        if (descriptor < 0 && errno == ENOENT && is_symbolic_link(path))
+            return leads_nowhere(path);
+        if (descriptor < 0 && errno == EROFS && creates) {
+            return fail(errc::read_only_file_system,
+                        "cannot create " + path + ": " + std::strerror(EROFS) +
+                            ". Choose a place that can be written, or mount the file system writable.",
+                        path, EROFS);
+        }
         if (descriptor < 0)
-            return system_failure(errno, "cannot open", path);
+            return system_failure(errno, creates ? "cannot create" : "cannot open", path);
         if (::fstat(descriptor, &info) != 0) {
             const int code = errno;
             ::close(descriptor);

@@ -75,19 +75,29 @@ result<void> refuse_other_session(const std::string& path, const format::log_hea
                                   const store::superblock_pair& supers) {
     const std::uint64_t epoch = supers.ruling().epoch;
     if (header.epoch < epoch) {
-        return fail(
-            errc::log_foreign, // I3
-            "the redo log " + path + " is of an earlier session of " + supers.path() + ", or of a copy of it, " +
-                (supers.is_clean() ? "than the one that was closed. Bring it back to its own heap, or remove it; "
-                                     "this heap needs no log."
-                                   : "than the one that was not closed cleanly. Put that session's log back "
-                                     "beside the heap; without it the last commits are lost."),
-            path);
+        return fail(errc::log_foreign, // I3
+                    "the redo log " + path + " is older than the heap " + supers.path() +
+                        ": it is of an earlier session of it, or of a copy, " +
+                        (supers.is_clean()
+                             ? "than the one that was closed. Bring it back to its own heap, or remove it; "
+                               "this heap needs no log."
+                             : "than the one that was not closed cleanly. Put that session's log back "
+                               "beside the heap; without it the last commits are lost."),
+                    path);
     }
     if (header.session == session_of(supers) || (supers.is_clean() && header.epoch > epoch))
         return {};
     if (auto damaged = supers.other_damage(); damaged && header.epoch > epoch)
         return damaged_superblock(supers, *damaged, "is older than the redo log " + path);
+    if (header.epoch > epoch) {
+        return fail(
+            errc::log_foreign,
+            supers.path() + " is older than the redo log " + path +
+                ", which a later session began: an older copy was put in the place of the heap. Put the heap that the "
+                "log belongs to back, or move the log away and bring the log of this copy; without it the last "
+                "commits are lost.",
+            path);
+    }
     return fail(errc::log_foreign,
                 "the redo log " + path + " belongs to another copy of the heap " + supers.path() +
                     ": it was begun by another session. Bring it back to its own copy" +

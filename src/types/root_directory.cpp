@@ -192,11 +192,15 @@ result<void> root_directory::renew(std::string_view name, const stored_fingerpri
 
 result<void> root_directory::add(std::string_view name, const detail::type_fingerprint& type, void* object) {
     if (!type.nameable) {
-        return fail(errc::unnameable_type,
-                    "the root \"" + std::string(name) + "\" of " + memory_.path() + " cannot be of type " + type.name +
-                        ": it is local to a function or a file, so no other program could name it. Declare it in a "
-                        "named namespace.",
-                    memory_.path());
+        const bool is_lambda = type.name.find("lambda") != std::string::npos;
+        return fail(
+            errc::unnameable_type,
+            "the root \"" + std::string(name) + "\" of " + memory_.path() + " cannot be of type " + type.name + ": " +
+                (is_lambda ? "no other program could name a lambda. Declare a struct with operator() in a named "
+                             "namespace instead."
+                           : "it is local to a function or a file, so no other program could name it. Declare it in "
+                             "a named namespace."),
+            memory_.path());
     }
     std::byte* base = memory_.base();
     auto offset_of = [&](const void* block) {

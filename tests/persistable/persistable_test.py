@@ -20,7 +20,7 @@ def is_said(source, number, part, sentence, said):
     error = f".*error: .*Remanence cannot (?:store )?{re.escape(sentence)}.*\n"
     part = re.escape(part)
     by_gcc = f".*; Part = .*{part}.*\n{OTHER_LINES}{place}{OTHER_LINES}{error}"
-    by_clang = f"{error}{OTHER_LINES}.*refuse_to_store<.*{part}.*\n{OTHER_LINES}{place}"
+    by_clang = f"{error}{OTHER_LINES}.*require_persistable<.*{part}.*\n{OTHER_LINES}{place}"
     return re.search(by_gcc, said) or re.search(by_clang, said)
 
 

@@ -465,15 +465,18 @@ concept persistable = decltype(detail::judge<T>())::k_why == detail::unfit::noth
 
 namespace detail {
 
-/// Does not compile unless Part may be stored, for the sake of Stored.
-template <class Stored, class Part, unfit Why>
-consteval void refuse_to_store() {
+/// Does not compile unless objects of type Stored may be stored: Part of them is to blame, for Why. One function, called where the
+/// user's type is named, since each one between takes a line of those that a compiler prints before the sentence.
+template <class Stored, class Part = typename decltype(judge<Stored>())::part,
+          unfit Why = decltype(judge<Stored>())::k_why>
+constexpr void require_persistable() {
     static_assert(Why != unfit::reference, "Remanence cannot store references: use a plain pointer to an object that "
                                            "heap::make() made.");
     static_assert(Why != unfit::code, "Remanence cannot store pointers to functions: the program's code lies elsewhere "
                                       "in the next process. Store a number or a name that tells which one is meant.");
     static_assert(Why != unfit::virtual_functions,
-                  "Remanence cannot store objects with virtual functions yet: they point into the running program.");
+                  "Remanence cannot store objects with virtual functions yet: they point into the running program. Use "
+                  "std::variant, or rem::fragile<std::unique_ptr<T>>, which stores them serialised.");
     static_assert(Why != unfit::lock, "Remanence cannot store locks, condition variables, semaphores or barriers: they "
                                       "belong to the threads of a process. Keep them outside the heap, or use "
                                       "heap::write() and heap::read(), which lock.");
@@ -528,12 +531,6 @@ consteval void refuse_to_store() {
                   "Remanence cannot see what this class is made of. If nothing in it leads out of "
                   "the heap (no std::string, no container with std::allocator, no reference, no lock), vouch for "
                   "it: template <> inline constexpr bool remanence::enable_persistable<T> = true;");
-}
-
-template <class T>
-consteval void require_persistable() {
-    using found = decltype(judge<T>());
-    refuse_to_store<T, typename found::part, found::k_why>();
 }
 
 } // namespace detail
