@@ -43,13 +43,16 @@ namespace {
 
 heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& how,
                      std::unique_ptr<txn::engine> opened, os::fork_guard process)
-    : handle(of),
+    : debugger_view{},
+      handle(of),
       path(std::move(where)),
       options(how),
       engine(std::move(opened)),
       progress(std::make_shared<commit_progress>(path, process)),
       guard(progress->guard),
       lock(this) {
+    debugger_view::path = path.c_str();
+    debugger_view::base = engine->memory().base();
     engine->let_checkpoints_be_carried_out([this] { return carry_out_checkpoint(); });
 }
 

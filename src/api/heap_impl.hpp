@@ -6,6 +6,7 @@
 #include "api/background_spill.hpp"
 #include "api/background_sync.hpp"
 #include "api/commit_progress.hpp"
+#include "api/debugger_view.hpp"
 #include "api/outdated_roots.hpp"
 #include "api/root_checks.hpp"
 #include "api/strange_allocators.hpp"
@@ -30,7 +31,7 @@
 
 namespace remanence::detail {
 
-class heap_impl {
+class heap_impl : public debugger_view { // its first base
 public:
     heap_impl(heap* of, std::filesystem::path where, const heap_options& how, std::unique_ptr<txn::engine> opened,
               os::fork_guard process);

@@ -1,0 +1,15 @@
+// What tools/gdb/remanence.py finds of an open heap. A program seldom has debug information about the library, so the script knows
+// where these lie: at the beginning of what a handle points to.
+#pragma once
+
+#include <cstddef>
+
+namespace remanence::detail {
+
+struct debugger_view {
+    const char* path;
+    const std::byte* base;
+};
+static_assert(offsetof(debugger_view, path) == 0 && offsetof(debugger_view, base) == 8);
+
+} // namespace remanence::detail
