@@ -15,6 +15,9 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 
+# For programs without the printers that the library brings (docs/guide/debugging.md).
+install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/remanence.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/remanence/gdb")
+
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/remanence-config.cmake.in" "${PROJECT_BINARY_DIR}/remanence-config.cmake"
     INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_LIBDIR

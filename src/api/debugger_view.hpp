@@ -7,9 +7,9 @@
 namespace remanence::detail {
 
 struct debugger_view {
-    const char* path;
-    const std::byte* base;
+    const char* file_name;
+    const std::byte* first_byte;
 };
-static_assert(offsetof(debugger_view, path) == 0 && offsetof(debugger_view, base) == 8);
+static_assert(offsetof(debugger_view, file_name) == 0 && offsetof(debugger_view, first_byte) == 8);
 
 } // namespace remanence::detail

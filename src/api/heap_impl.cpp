@@ -51,8 +51,8 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
       progress(std::make_shared<commit_progress>(path, process)),
       guard(progress->guard),
       lock(this) {
-    debugger_view::path = path.c_str();
-    debugger_view::base = engine->memory().base();
+    file_name = path.c_str();
+    first_byte = engine->memory().base();
     engine->let_checkpoints_be_carried_out([this] { return carry_out_checkpoint(); });
 }
 

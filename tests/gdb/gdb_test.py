@@ -24,7 +24,7 @@ SHOWN = {
     "ages": 'hash_map of 2 elements = {["Donald"] = 87, ["somebody with a name of more than 23 characters"] = 1}',
     "words": 'vector_pi of 3 elements = {"", "short", "a word of more than twenty-three characters"}',
     "packed": 'packed_map of 2 elements = {["another"] = "", ["key"] = "value"}',
-    "kept": 'fragile std::string, stored as = {bytes = "kept as it is"}',
+    "kept": 'fragile element, stored as = {bytes = "\\rkept as it is"}',  # its length comes first
     "nothing": "btree_map of 0 elements",
 }
 

@@ -19,7 +19,7 @@ void look(rem::heap& book) {
     auto& people = book.root<rem::multimap<rem::string, address>>("people");
     auto& streets = book.root<rem::btree_map<rem::string, address>>("streets");
     auto& lists = book.root<rem::btree_multimap<int, rem::list<int>>>("lists"); // in blocks of their own
-    auto& numbers = book.root<rem::btree_set<int>>("numbers");                 // several levels of nodes
+    auto& numbers = book.root<rem::btree_set<int>>("numbers");                  // several levels of nodes
     auto& ages = book.root<rem::hash_map<rem::string_pi, int>>("ages");
     auto& squares = book.root<rem::hash_set<long>>("squares"); // several groups
     auto& words = book.root<rem::vector_pi<rem::string_pi>>("words");

@@ -83,7 +83,7 @@ def from_source(folder, arguments):
     source.symlink_to(ROOT)
     configure(folder, block("FetchContent") + NOTHING_ELSE, f"-DFETCHCONTENT_SOURCE_DIR_REMANENCE={source}", *arguments)
     run("cmake", "--build", folder / "build")
-    run(folder / "build/program", "checked", cwd=folder) # for it was built without NDEBUG
+    run(folder / "build/program", "checked", cwd=folder)  # for it was built without NDEBUG
     installed = folder / "installed"
     run("cmake", "--install", folder / "build", "--prefix", installed)
     if installed.exists():
@@ -101,7 +101,11 @@ def two_files(folder, _):
     program = (HERE / "consumer.cpp").read_text(encoding="utf-8")
     (folder / "main.cpp").write_text(program.replace("<remanence/remanence.hpp>", '"remanence.hpp"'), encoding="utf-8")
     compile_as_shown("Two files", folder)
-    run(folder / "program", "checked", cwd=folder) # for it was compiled without NDEBUG
+    run(folder / "program", "checked", cwd=folder)  # for it was compiled without NDEBUG
+    section = ".debug_gdb_scripts"
+    run("objcopy", "-O", "binary", "-j", section, "--set-section-flags", f"{section}=alloc", folder / "program", folder / "script")
+    if (folder / "script").read_bytes().partition(b"\n")[2] != (ROOT / "tools/gdb/remanence.py").read_bytes() + b"\0":
+        raise SystemExit("the program has another script for gdb than the library")
     other = shutil.which("clang++-19")
     if other and "clang" not in os.environ["CXX"]:
         run(other, "-std=c++20", "-fsyntax-only", "-Wall", "-Wno-deprecated-declarations", "-Werror", folder / "remanence.cpp")

@@ -253,8 +253,7 @@ class Fragile:
         self.value = value
 
     def to_string(self):
-        kind = self.value.type.strip_typedefs().template_argument(0)
-        return f"fragile {kind}, stored as"
+        return "fragile element, stored as"
 
     def children(self):
         yield "bytes", self.value["bytes_"]
@@ -264,7 +263,7 @@ class Heap:
     """The heap's path, and its roots with their values where the program knows their types by the same names."""
 
     def __init__(self, value, _):
-        self.impl = word(address_of(value["impl_"]))
+        self.impl = word(address_of(value))  # its only member, which clang's debug information leaves out
         self.path = self.base = None
         if self.impl:
             self.path = gdb.Value(word(self.impl)).cast(gdb.lookup_type("char").pointer()).string("utf-8", "backslashreplace")
