@@ -1,6 +1,7 @@
 // What gdb_test.py looks at: containers of each kind in a heap. It makes the heap in its first run, and finds it in the others.
 #include <remanence/remanence.hpp>
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -54,6 +55,8 @@ void look(rem::heap& book) {
 } // namespace
 
 int main(int, char** arguments) {
-    rem::heap book = rem::heap::open(arguments[1], {.core_dump = arguments[2] == std::string("in_core")});
+    const bool in_core = arguments[2] == std::string("in_core");
+    // gdb writes all addresses of a heap to its cores, used or not.
+    rem::heap book = rem::heap::open(arguments[1], {.reserve_bytes = std::uint64_t{64} << 20, .core_dump = in_core});
     look(book);
 }
