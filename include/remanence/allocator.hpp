@@ -6,7 +6,9 @@
 
 #include <remanence/types/detail/construct.hpp>
 #include <remanence/types/detail/outside_block.hpp>
+#include <remanence/types/detail/owner_note.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,18 +20,37 @@ namespace remanence {
 
 namespace detail {
 
-/// The start of every heap, in its own memory (src/format). Allocators point at it, never at anything outside (I6).
-struct heap_header;
+// Places are numbers: g++ warns of pointers to what has not been constructed yet.
+
+/// The owner that an allocator at `place` keeps, if it is to have the heap of this one. Notes it if it is strange there.
+[[nodiscard]] heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept;
+/// The same of one that is made by default: its heap is default_heap().
+[[nodiscard]] heap_header* default_owner_at(std::uintptr_t place) noexcept;
+inline constexpr std::uintptr_t k_nowhere = 0;
+/// The same of a copy of the allocator at `from`; k_nowhere, when that says nothing of where this owner belongs.
+[[nodiscard]] inline heap_header* owner_of_copy(heap_header* owner, std::uintptr_t from,
+                                                std::uintptr_t place) noexcept {
+    const bool is_as_before =
+        are_near(from, place) || (note_of(owner) == 0 && are_near(reinterpret_cast<std::uintptr_t>(owner), place));
+    return is_as_before && !is_strange(owner) ? owner : owner_at(owner, place);
+}
+/// Whether one was noted ever: until then, as in most programs, none has to be forgotten.
+extern std::atomic<bool> was_any_noted;
+void forget_noted_at(const void* place) noexcept;
+/// Of one that is gone.
+inline void forget_if_noted(const heap_header* owner, const void* place) noexcept {
+    if (is_strange(owner) && was_any_noted.load(std::memory_order_relaxed)) [[unlikely]]
+        forget_noted_at(place);
+}
+/// Of different owners with the same header: whether the one may free what the other allocated.
+[[nodiscard]] bool share_memory(heap_header* owner, heap_header* other) noexcept;
 
 /// Memory from the heap. Throws std::bad_alloc, after which the heap is unchanged and usable.
-[[nodiscard]] void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment);
+[[nodiscard]] void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment);
 /// `block`, `bytes` and `alignment` as they were with allocate().
-void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept;
+void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept;
 /// The heap that default-made allocators of this thread belong to now; null: none.
 [[nodiscard]] heap_header* default_heap() noexcept;
-/// Of one that was made at this place, or asked for memory there: if the place lies in a heap, an object of the heap may have
-/// memory that belongs to none, which a commit of changes made outside write sections looks for.
-void note_allocator_of_no_heap(const void* place) noexcept;
 /// Throws errc::invalid_argument: containers of different heaps cannot exchange their memory.
 [[noreturn]] void refuse_to_swap_allocators();
 
@@ -49,6 +70,9 @@ private:
     std::uint64_t moment_; // of the thread, in which it began
     default_heap_scope* outer_;
 };
+
+template <class Alloc>
+class kept_allocator;
 
 } // namespace detail
 
@@ -74,17 +98,23 @@ public:
     using is_always_equal = std::false_type;
 
     /// Belongs to the heap of the innermost construction, write section or scope `in` of this thread, else to none.
-    allocator() noexcept : allocator(detail::default_heap()) {}
+    allocator() noexcept : owner_(detail::default_owner_at(reinterpret_cast<std::uintptr_t>(this))) {}
     /// Belongs to the heap with this header; null: to none. heap::get_allocator() is the usual way to one.
-    explicit allocator(detail::heap_header* heap) noexcept : heap_(heap) {
-        if (heap_ == nullptr)
-            detail::note_allocator_of_no_heap(this);
-    }
-    allocator(const allocator& other) noexcept : allocator(other.heap()) {}
+    explicit allocator(detail::heap_header* heap) noexcept
+        : owner_(detail::owner_of_copy(heap, detail::k_nowhere, reinterpret_cast<std::uintptr_t>(this))) {}
+    allocator(const allocator& other) noexcept
+        : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
+                                       reinterpret_cast<std::uintptr_t>(this))) {}
     template <class U>
-    allocator(const allocator<U>& other) noexcept : allocator(other.heap()) {} // NOLINT(google-explicit-constructor)
-    allocator& operator=(const allocator&) noexcept = default;
-    ~allocator() = default;
+    allocator(const allocator<U>& other) noexcept // NOLINT(google-explicit-constructor)
+        : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
+                                       reinterpret_cast<std::uintptr_t>(this))) {}
+    allocator& operator=(const allocator& other) noexcept { // NOLINT(cert-oop54-cpp): nothing happens then
+        owner_ = detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
+                                       reinterpret_cast<std::uintptr_t>(this));
+        return *this;
+    }
+    ~allocator() { detail::forget_if_noted(owner_, this); }
 
     /// Throws std::bad_array_new_length when `count` objects exceed the address space, std::bad_alloc when there is no
     /// memory.
@@ -93,14 +123,16 @@ public:
         if (count > max_size())
             throw std::bad_array_new_length();
         const std::size_t bytes = count * sizeof(T);
-        if (heap_ != nullptr)
-            return static_cast<T*>(detail::allocate(heap_, bytes, alignof(T)));
-        detail::note_allocator_of_no_heap(this); // one that lay in the heap when it was opened
+        // It may have lain in the heap when that was opened, or committed without memory.
+        if (detail::is_strange(owner_))
+            (void)detail::owner_at(owner_, reinterpret_cast<std::uintptr_t>(this));
+        if (owner_ != nullptr)
+            return static_cast<T*>(detail::allocate(owner_, bytes, alignof(T)));
         return static_cast<T*>(detail::allocate_outside(bytes, alignof(T)));
     }
     void deallocate(T* block, std::size_t count) noexcept {
-        if (heap_ != nullptr) {
-            detail::deallocate(heap_, block, count * sizeof(T), alignof(T));
+        if (owner_ != nullptr) {
+            detail::deallocate(owner_, block, count * sizeof(T), alignof(T));
         } else {
             detail::deallocate_outside(block, count * sizeof(T), alignof(T));
         }
@@ -120,10 +152,10 @@ public:
               Args&&... args) noexcept(detail::is_nothrow_constructible_using_v<U, allocator<std::byte>, Args...>) {
         // One allocator type for all, so that there is one instance for each U.
         if constexpr (detail::may_make_allocators<U, allocator<std::byte>>()) {
-            const detail::default_heap_scope parts_belong_here(heap_);
-            detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+            const detail::default_heap_scope parts_belong_here(heap());
+            detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
         } else {
-            detail::construct_using(where, allocator<std::byte>(*this), std::forward<Args>(args)...);
+            detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
         }
     }
 
@@ -133,11 +165,13 @@ public:
     [[nodiscard]] allocator select_on_container_copy_construction() const noexcept { return allocator(); }
 
     /// The header of the heap this allocates in; null when it uses operator new.
-    [[nodiscard]] detail::heap_header* heap() const noexcept { return heap_; }
+    [[nodiscard]] detail::heap_header* heap() const noexcept { return detail::header_of_owner(owner_); }
 
+    /// Whether each may free what the other allocated: both belong to the same heap, and neither to a state of it that a
+    /// rollback has ended (see `detail::owner_at`).
     template <class U>
-    [[nodiscard]] friend bool operator==(const allocator& a, const allocator<U>& b) noexcept {
-        return a.heap() == b.heap();
+    [[nodiscard]] bool operator==(const allocator<U>& other) const noexcept {
+        return owner_ == other.owner_ || (heap() == other.heap() && detail::share_memory(owner_, other.owner_));
     }
     /// Of equal ones only: there is nothing to do then. Throws errc::invalid_argument.
     friend void swap(allocator& a, allocator& b) { // NOLINT(performance-noexcept-swap)
@@ -146,7 +180,20 @@ public:
     }
 
 private:
-    detail::heap_header* heap_;
+    template <class U>
+    friend class allocator;
+    template <class Alloc>
+    friend class detail::kept_allocator;
+
+    struct as_kept_tag {};
+    /// With the very owner, for a moment.
+    allocator(as_kept_tag, detail::heap_header* owner) noexcept : owner_(owner) {}
+    template <class U>
+    [[nodiscard]] static allocator<U> as_kept(detail::heap_header* owner) noexcept {
+        return allocator<U>(typename allocator<U>::as_kept_tag(), owner);
+    }
+
+    detail::heap_header* owner_;
 };
 
 static_assert(sizeof(allocator<int>) == 8 && sizeof(void*) == 8, "stored in files: one 64-bit pointer");

@@ -7,6 +7,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
+#include <remanence/detail/own_result.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
@@ -286,20 +287,6 @@ heap_header* header_for(heap_impl* impl) {
     else
         return header_at_own_base(impl, typeid(T));
 }
-/// What f() returns, its strings and containers belonging to this heap; what f made them of is gone.
-template <class T, class F>
-[[nodiscard]] T result_for(heap_header* where, F&& f) {
-    if constexpr (can_be_made_from_rvalue<T, allocator<std::byte>>()) {
-        if constexpr (uses_deeply_v<T, allocator<std::byte>>) {
-            std::remove_cv_t<T> made = std::forward<F>(f)();
-            return make_using<std::remove_cv_t<T>>(allocator<std::byte>(where), std::move(made));
-        } else {
-            return std::forward<F>(f)();
-        }
-    } else {
-        return std::forward<F>(f)();
-    }
-}
 /// The handle's implementation; throws errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
@@ -340,8 +327,10 @@ public:
     /// exit() was called in a section of this thread, it does nothing at all: memory stays where it is, and the files as a
     /// crash leaves them, locked until the process ends. The next open recovers the last commit.
     ///
-    /// A section that still has to end must not be one of this heap: who destroys it in write(f) or read(f) ends the process.
-    ~heap() = default;
+    /// Once it begins, every use of this handle throws errc::closed. A section of this thread that is open is rolled back, and its
+    /// end throws errc::closed, if it is one of write() or write_async(). In the main thread, while the process ends, memory
+    /// stays where it is, for threads that still run.
+    ~heap();
 
     /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
     /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
@@ -394,8 +383,8 @@ public:
     void checkpoint();
 
     /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. What `f` makes by
-    /// default belongs to the heap; strings and containers that the result's type shows are made anew where the caller's
-    /// belong (docs/containers.md, "Whose memory it is"). A nested
+    /// default belongs to the heap; strings and containers in the result are made anew where the caller's belong: moved where their
+    /// type shows them, else by a copy of the result. What cannot be copied, and what pointers in it lead to, stays as it is. A nested
     /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
     /// back, and throws errc::rolled_back when the exception was caught on the way. Waits for the other threads' sections.
     /// Durable once the outermost one returns, as after commit(). Throws what `f` throws and what commit() throws (memory is

@@ -36,10 +36,48 @@ heap_header* default_heap() noexcept {
     return section.owner != nullptr ? header_of(static_cast<heap_impl*>(section.owner)) : nullptr;
 }
 
-void note_allocator_of_no_heap(const void* place) noexcept {
-    heap_impl* const impl = registry::find(place);
-    if (impl != nullptr && impl->guard.same_process()) [[unlikely]]
-        impl->strangers.note(place);
+constinit std::atomic<bool> was_any_noted = false;
+
+static_assert(os::k_base_alignment == k_owner_note_bits + 1);
+
+namespace {
+
+heap_header* with_note(heap_header* header, std::uintptr_t note) {
+    return reinterpret_cast<heap_header*>(reinterpret_cast<std::uintptr_t>(header) | note);
+}
+
+} // namespace
+
+heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept {
+    heap_header* const header = header_of_owner(owner);
+    const auto* const address = reinterpret_cast<const void*>(place);
+    heap_impl* const around = registry::find(address);
+    if (around != nullptr) {
+        if (header == header_of(around))
+            return header;
+        if (around->guard.same_process()) {
+            was_any_noted.store(true, std::memory_order_relaxed);
+            around->strangers.note(address);
+        }
+        return header != nullptr ? with_note(header, k_lies_in_other_heap) : nullptr;
+    }
+    if (header == nullptr || note_of(owner) > k_lies_in_other_heap)
+        return owner;
+    const heap_impl* const impl = registry::find(header);
+    return impl != nullptr ? with_note(header, impl->state.load(std::memory_order_relaxed)) : header;
+}
+
+heap_header* default_owner_at(std::uintptr_t place) noexcept { return owner_at(default_heap(), place); }
+
+void forget_noted_at(const void* place) noexcept {
+    heap_impl* const around = registry::find(place);
+    if (around != nullptr && around->guard.same_process())
+        around->strangers.forget(place);
+}
+
+bool share_memory(heap_header* owner, heap_header* other) noexcept {
+    const heap_impl* const impl = registry::find(owner);
+    return impl == nullptr || (impl->is_of_this_state(owner) && impl->is_of_this_state(other));
 }
 
 void refuse_to_swap_allocators() {

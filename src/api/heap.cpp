@@ -182,6 +182,8 @@ heap& heap::operator=(heap&& other) noexcept {
     return *this;
 }
 
+heap::~heap() { impl_.reset(); } // the handle is empty from the beginning on, for threads that still use it
+
 void heap::close() {
     detail::heap_impl* impl = checked(impl_);
     const os::no_cancellation whole;
@@ -291,6 +293,7 @@ void heap::sync() {
     detail::heap_impl* impl = checked(impl_);
     {
         const detail::whole_call syncing(*impl);
+        impl->check_not_ending();
         check(impl->engine->sync());
     }
     os::end_if_cancelled();
@@ -335,7 +338,7 @@ void heap::unlock() noexcept {
 
 void heap::lock_shared() { checked(impl_)->enter_read(); }
 
-bool heap::try_lock_shared() { return checked(impl_)->lock.enter_read(false) != txn::section_lock::outcome::busy; }
+bool heap::try_lock_shared() { return checked(impl_)->try_enter_read(); }
 
 void heap::unlock_shared() noexcept {
     if (impl_ && impl_->guard.same_process())

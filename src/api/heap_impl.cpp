@@ -2,6 +2,7 @@
 // failures become exceptions.
 
 #include "api/heap_impl.hpp"
+#include "os/main_thread.hpp"
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
 
@@ -53,20 +54,29 @@ heap_impl::heap_impl(heap* of, std::filesystem::path where, const heap_options& 
       lock(this) {
     file_name = path.c_str();
     first_byte = engine->memory().base();
+    begin_new_state();
+    txn::section_lock::watch_end_of_thread();
     engine->let_checkpoints_be_carried_out([this] { return carry_out_checkpoint(); });
 }
 
 heap_impl::~heap_impl() {
     if (guard.same_process()) {
-        forget_live_values();
-        end_threads();
-        progress->bring(*engine);
+        end_engine();
     } else {
         // A child of a fork has not the threads, and cannot end them, nor wait for a lock that one of them held.
         (void)checkpointer.release(); // NOLINT(bugprone-unused-return-value)
         (void)syncer.release();       // NOLINT(bugprone-unused-return-value)
         (void)spiller.release();      // NOLINT(bugprone-unused-return-value)
     }
+}
+
+void heap_impl::end_engine() noexcept {
+    if (!engine)
+        return;
+    forget_live_values();
+    end_threads();
+    progress->bring(*engine);
+    engine.reset();
 }
 
 void heap_impl::end_threads() {
@@ -82,6 +92,27 @@ void heap_impl::check_process() const {
                   " was opened before fork(): the heap belongs to the parent process. Open it in the child itself.",
               path.string());
     }
+}
+
+[[noreturn]] static void raise_ended(const heap_impl& impl) {
+    raise(errc::closed,
+          impl.path.string() +
+              " is closed: its heap was destroyed, perhaps since the process ends. End the threads and "
+              "sections that use a heap before it is destroyed.",
+          impl.path.string());
+}
+
+void heap_impl::check_not_ending() const {
+    if (is_ending)
+        raise_ended(*this);
+}
+
+// Never twice the same, among all heaps: one may be opened where another one was.
+void heap_impl::begin_new_state() noexcept {
+    constexpr std::uintptr_t k_step = k_lies_in_other_heap + 1;
+    constexpr std::uintptr_t k_states = k_owner_note_bits / k_step;
+    static std::atomic<std::uintptr_t> begun = 0;
+    state.store(k_step * (1 + begun.fetch_add(1, std::memory_order_relaxed) % k_states), std::memory_order_relaxed);
 }
 
 [[noreturn]] static void raise_read_only(const heap_impl& impl) {
@@ -104,7 +135,10 @@ void heap_impl::end_declared() {
 
 void heap_impl::enter_write(section_kind kind) {
     check_process();
-    if (lock.enter_write(true) == txn::section_lock::outcome::conflict) {
+    const auto entered = lock.enter_write(true);
+    if (entered == txn::section_lock::outcome::ended)
+        raise_ended(*this);
+    if (entered == txn::section_lock::outcome::conflict) {
         raise(errc::section_conflict,
               "a write section of " + path.string() +
                   " was asked for inside a read section of the same thread, which would wait for itself. "
@@ -122,6 +156,8 @@ void heap_impl::enter_write(section_kind kind) {
 
 bool heap_impl::try_enter_write() {
     const auto got = lock.enter_write(false);
+    if (got == txn::section_lock::outcome::ended)
+        raise_ended(*this);
     if (got == txn::section_lock::outcome::outermost)
         engine->memory().allow_writes(true);
     if (got == txn::section_lock::outcome::nested)
@@ -139,7 +175,15 @@ void heap_impl::leave_write() noexcept {
 
 void heap_impl::enter_read() {
     check_process();
-    lock.enter_read(true);
+    if (lock.enter_read(true) == txn::section_lock::outcome::ended)
+        raise_ended(*this);
+}
+
+bool heap_impl::try_enter_read() {
+    const auto got = lock.enter_read(false);
+    if (got == txn::section_lock::outcome::ended)
+        raise_ended(*this);
+    return got != txn::section_lock::outcome::busy;
 }
 
 void heap_impl::forget_live_values() const noexcept {
@@ -151,7 +195,7 @@ result<void> heap_impl::refuse_memory_of_no_heap() {
     if (places.empty())
         return {};
     return engine->memory().with_allocator([&](const alloc::block_allocator& blocks) {
-        return types::refuse_memory_of_no_heap(engine->memory(), places, blocks);
+        return types::refuse_strange_memory(engine->memory(), places, blocks, registry::path_at);
     });
 }
 
@@ -159,6 +203,7 @@ void heap_impl::roll_back() {
     const whole_call rolling_back(*this);
     if (!options.read_only) {
         forget_live_values();
+        begin_new_state();
         check(engine->rollback());
         strangers.forget();
     }
@@ -178,6 +223,7 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
         try {
             if (!options.read_only) {
                 forget_live_values();
+                begin_new_state();
                 (void)engine->rollback(lost); // a failure poisons, so the next commit reports it
                 strangers.forget();
             }
@@ -333,8 +379,12 @@ static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
 // in a call, or while it allocated.
 heap_impl::ending heap_impl::begin_to_end() noexcept {
     const bool is_in_section = lock.write_depth() + lock.read_depth() != 0;
-    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 || !is_allocator_quiet(engine->memory()))
+    is_ending = true;
+    if (whole_calls != 0 || !lock.try_to_take_over() || commits_in_flight != 0 ||
+        !is_allocator_quiet(engine->memory())) {
+        is_ending = false;
         return ending::as_by_crash;
+    }
     return is_in_section || std::uncaught_exceptions() > exceptions ? ending::discarding : ending::as_asked;
 }
 
@@ -345,8 +395,21 @@ static void leave_as_by_crash(heap_impl& impl) noexcept {
     impl.engine->stop_reporting();
 }
 
+/// The last of those that live on: reached from here, they are no leaks.
+static std::atomic<heap_impl*> kept = nullptr;
+
+void heap_impl::outlive_its_heap(bool keeps_memory) noexcept {
+    kept_before = kept;
+    while (!kept.compare_exchange_weak(kept_before, this))
+        ;
+    if (!keeps_memory && guard.same_process())
+        end_engine();
+    lock.end();
+}
+
 void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
     const os::no_cancellation whole;
+    impl->is_left_to_sections = impl->lock.write_depth() + impl->lock.read_depth() != 0;
     const bool is_of_this_process = impl->guard.same_process();
     const auto how = is_of_this_process ? impl->begin_to_end() : heap_impl::ending::discarding;
     if (how == heap_impl::ending::as_by_crash)
@@ -372,7 +435,13 @@ void heap_impl_deleter::operator()(heap_impl* impl) const noexcept {
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
         }
     }
-    delete impl;
+    // An ending thread other than the main one may have destroyed a heap that is thread_local: memory would be held for good.
+    if (impl->is_left_to_sections)
+        impl->outlive_its_heap(false);
+    else if (is_of_this_process && txn::section_lock::is_thread_ending())
+        impl->outlive_its_heap(os::is_main_thread());
+    else
+        delete impl;
 }
 
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
@@ -398,11 +467,22 @@ write_section::write_section(heap_impl* impl, section_kind kind, std::optional<d
 }
 
 write_section::~write_section() {
-    if (impl_ != nullptr)
+    if (impl_ != nullptr && !impl_->is_left_to_sections)
         impl_->abandon_write();
 }
 
+/// `f` may have destroyed the heap, or assigned another one to its handle.
+static void refuse_to_commit_without_heap(const heap_impl& impl) {
+    if (impl.is_left_to_sections)
+        raise(errc::closed,
+              "the heap " + impl.path.string() +
+                  " was destroyed within its own write section, which is rolled back. Destroy a heap, or assign to it, "
+                  "outside of its sections.",
+              impl.path.string());
+}
+
 void write_section::commit() {
+    refuse_to_commit_without_heap(*impl_);
     {
         const os::no_cancellation whole;
         const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
@@ -415,6 +495,7 @@ void write_section::commit() {
 }
 
 commit_ticket write_section::commit_async() {
+    refuse_to_commit_without_heap(*impl_);
     impl_->check_process();
     const os::no_cancellation whole;
     const auto commit =
@@ -425,7 +506,10 @@ commit_ticket write_section::commit_async() {
 }
 
 read_section::read_section(heap_impl* impl) : impl_(impl) { impl->enter_read(); }
-read_section::~read_section() { impl_->leave_read(); }
+read_section::~read_section() {
+    if (!impl_->is_left_to_sections)
+        impl_->leave_read();
+}
 
 /// Of a heap that is mapped elsewhere: what may hold addresses would mean nothing here, or at the next open.
 [[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
@@ -480,8 +564,8 @@ heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
     return header_of(impl);
 }
 
-void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
-    heap_impl* impl = registry::find(where);
+void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
+    heap_impl* impl = registry::find(owner);
     if (impl == nullptr)
         raise(errc::closed, "memory was asked for in a heap that is closed.");
     impl->check_process();
@@ -504,10 +588,12 @@ void* allocate(heap_header* where, std::size_t bytes, std::size_t alignment) {
     return block;
 }
 
-void deallocate(heap_header* where, void* block, std::size_t bytes, std::size_t alignment) noexcept {
-    heap_impl* impl = registry::find(where);
+void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    heap_impl* impl = registry::find(owner);
     if (impl == nullptr || !impl->guard.same_process())
         return; // an object outlived its heap's mapping
+    if (!impl->is_of_this_state(owner)) [[unlikely]]
+        return; // or what a rollback took away, and perhaps gave back to another one
     impl->engine->memory().deallocate(block, bytes, alignment);
 }
 

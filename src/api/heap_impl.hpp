@@ -45,7 +45,7 @@ public:
     heap* handle; // moves with the public handle
     const std::filesystem::path path;
     const heap_options options;
-    const std::unique_ptr<txn::engine> engine;
+    std::unique_ptr<txn::engine> engine;             // until the heap ends
     const std::shared_ptr<commit_progress> progress; // shared with tickets
     const os::fork_guard& guard;                     // its own
     txn::section_lock lock;
@@ -65,9 +65,21 @@ public:
     latency_histogram commit_times;                  // guarded by `timing`
     std::atomic<std::uint64_t> registered_bytes = 0; // written by the registry
     strange_allocators strangers;                    // since the last commit of everything, or rollback
+    std::atomic<std::uintptr_t> state;               // what allocators outside of the heap note (allocator.hpp)
+    std::atomic<bool> is_ending = false;             // its destructor runs
+    bool is_left_to_sections = false;                // of the thread that destroyed the heap within them
+    heap_impl* kept_before = nullptr;                // of those that live on
 
     /// Throws errc::closed in a forked child.
     void check_process() const;
+    /// The same once the heap's destructor has begun.
+    void check_not_ending() const;
+    /// Whether an allocator with this owner may still have blocks: it lies in the heap, or was made since the last rollback.
+    [[nodiscard]] bool is_of_this_state(const heap_header* owner) const noexcept {
+        const std::uintptr_t note = note_of(owner);
+        return note <= k_lies_in_other_heap || note == state.load(std::memory_order_relaxed);
+    }
+    void begin_new_state() noexcept;
     /// Starts the spiller, if the heap is large: when it is opened, and when it has grown. From any thread. Throws std::bad_alloc.
     void watch_memory();
     void begin_declared();
@@ -78,6 +90,7 @@ public:
     /// Ends the section, and does nothing else.
     void leave_write() noexcept;
     void enter_read();
+    bool try_enter_read();
     /// How a heap ends that nobody has closed.
     enum class ending {
         as_asked,   // it is committed, if it was opened so
@@ -86,6 +99,9 @@ public:
     };
     /// Takes the lock of the sections, unless it is as_by_crash.
     [[nodiscard]] ending begin_to_end() noexcept;
+    /// For the heap's destructor, if somebody still looks at this: sections of its own thread, or, while the process ends, threads
+    /// that are about to enter one. They get errc::closed. This lives on, and the memory of the heap if that is asked for.
+    void outlive_its_heap(bool keeps_memory) noexcept;
     /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine. `lost` is
     /// told of it.
     void abandon_write(const txn::change_listener& lost = {}) noexcept;
@@ -118,10 +134,12 @@ public:
     [[nodiscard]] std::optional<in_flight> finish_write(durability how);
     void roll_back();
     /// To be called with the write lock held, before a commit of what was changed outside write sections, where a default-made
-    /// allocator belongs to no heap: errc::foreign_pointer when an object in this one has memory of such an allocator.
+    /// allocator belongs to no heap: errc::foreign_pointer when an object in this one has memory of such an allocator, or of
+    /// another heap.
     [[nodiscard]] result<void> refuse_memory_of_no_heap();
 
 private:
+    void end_engine() noexcept;
     void land(const in_flight& commit) noexcept;
     /// `bytes` of these changes, if anybody could count them; else there are none.
     void report_loss(discarded_changes::by whom, std::optional<std::uint64_t> bytes,

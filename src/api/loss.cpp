@@ -28,7 +28,9 @@ const char* name_of(discarded_changes::by whom) {
     return "unlock(), or the end of a std::unique_lock,";
 }
 
-const char* advice_for(discarded_changes::by whom) {
+const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
+    if (commits_at_close) // it is not asked for by close()
+        return ". An exception, or the end of the process in a section, takes the heap away, so it commits nothing.\n";
     if (whom == discarded_changes::by::unlock)
         return ". Call commit() before, or use write(), which commits.\n";
     return ". Call commit() before, make changes in write(), or open the heap with commit_at_close.\n";
@@ -51,7 +53,7 @@ void heap_impl::report_loss(discarded_changes::by whom, std::optional<std::uint6
             if (const std::string place = where ? where() : std::string(); !place.empty())
                 text += ", the first of them " + place;
             text +=
-                bytes ? advice_for(whom)
+                bytes ? advice_for(whom, options.commit_at_close && whom == discarded_changes::by::destructor)
                       : ". A section was open, of this thread or another. End every section, and the threads that use "
                         "the heap, before it is destroyed.\n";
             os::say(text.c_str());

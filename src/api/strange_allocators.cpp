@@ -12,6 +12,11 @@ void strange_allocators::note(const void* place) noexcept {
     }
 }
 
+void strange_allocators::forget(const void* place) noexcept {
+    const std::scoped_lock lock(guards_places_);
+    places_.erase(place);
+}
+
 void strange_allocators::forget() noexcept {
     const std::scoped_lock lock(guards_places_);
     places_.clear();

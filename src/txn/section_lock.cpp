@@ -30,12 +30,12 @@ struct write_entry {
 // stays until the process ends if exit() was called in a section, and is made anew where it is needed again.
 thread_local std::vector<held>* my_sections = nullptr;
 thread_local std::vector<write_entry>* my_writes = nullptr; // in the order in which they were entered
-thread_local bool is_thread_ending = false;
+thread_local bool has_ended = false;                        // what is thread_local here
 
 struct end_of_thread {
     end_of_thread() noexcept {} // made, and so destroyed, in threads that use it
     ~end_of_thread() {
-        is_thread_ending = true;
+        has_ended = true;
         if (my_sections != nullptr && my_sections->empty())
             delete std::exchange(my_sections, nullptr);
         if (my_writes != nullptr && my_writes->empty())
@@ -44,7 +44,7 @@ struct end_of_thread {
 };
 
 std::vector<held>& sections_to_change() {
-    thread_local const end_of_thread at_end;
+    section_lock::watch_end_of_thread();
     if (my_sections == nullptr)
         my_sections = new std::vector<held>;
     return *my_sections;
@@ -80,6 +80,10 @@ void forget(const section_lock* lock) {
 section_lock::~section_lock() {
     if (is_taken_over_)
         mutex_.unlock();
+    forget_all();
+}
+
+void section_lock::forget_all() noexcept {
     forget(this);
     if (my_writes != nullptr)
         std::erase_if(*my_writes, [&](const write_entry& e) { return e.lock == this; });
@@ -105,6 +109,10 @@ section_lock::outcome section_lock::enter_write(bool wait) {
     } else if (!gate.try_lock() || !mutex_.try_lock()) {
         return outcome::busy;
     }
+    if (is_ended_) {
+        mutex_.unlock();
+        return outcome::ended;
+    }
     all.push_back({this, 1, 0, true});
     note_write(this);
     return outcome::outermost;
@@ -123,6 +131,10 @@ section_lock::outcome section_lock::enter_read(bool wait) {
         mutex_.lock_shared();
     } else if (!gate.try_lock() || !mutex_.try_lock_shared()) {
         return outcome::busy;
+    }
+    if (is_ended_) {
+        mutex_.unlock_shared();
+        return outcome::ended;
     }
     all.push_back({this, 0, 1, false});
     return outcome::outermost;
@@ -167,7 +179,7 @@ std::size_t section_lock::read_depth() const {
 
 bool section_lock::try_to_take_over() noexcept {
     const held* own = find(this);
-    if (own != nullptr && is_thread_ending)
+    if (own != nullptr && has_ended)
         return false;
     if (own != nullptr && own->is_exclusive)
         return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // whoever waits has the gate
@@ -180,6 +192,21 @@ bool section_lock::try_to_take_over() noexcept {
     is_taken_over_ = gate.owns_lock() && mutex_.try_lock();
     return is_taken_over_;
 }
+
+void section_lock::end() noexcept {
+    const held* const own = find(this);
+    const bool is_locked = is_taken_over_ || (own != nullptr && own->is_exclusive);
+    forget_all();
+    is_taken_over_ = false;
+    if (!is_locked)
+        return; // in a child of fork()
+    is_ended_ = true;
+    mutex_.unlock();
+}
+
+bool section_lock::is_thread_ending() noexcept { return has_ended; }
+
+void section_lock::watch_end_of_thread() noexcept { thread_local const end_of_thread at_end; }
 
 section_lock::entered section_lock::innermost_write() noexcept {
     return my_writes == nullptr || my_writes->empty()

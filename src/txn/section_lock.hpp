@@ -23,6 +23,7 @@ public:
         nested,    // it was in one already
         busy,      // try only: somebody else is
         conflict,  // a write section inside a read section of the same thread would wait for itself
+        ended,     // what it protects is gone
     };
 
     outcome enter_write(bool wait);
@@ -39,6 +40,13 @@ public:
     /// waiting. False when other threads are in a section or wait for one (the caller's read sections are forgotten then),
     /// and when exit() was called in a section of this thread, which may have been interrupted anywhere.
     bool try_to_take_over() noexcept;
+    /// Lets go of what try_to_take_over() took, and of the sections of this thread: whoever enters one from now on is told that
+    /// it has ended.
+    void end() noexcept;
+    /// Whether what is thread_local in this thread is being destroyed, or has been: for a thread that has entered sections, or called
+    /// watch_end_of_thread(). In the main thread this means that the process ends.
+    [[nodiscard]] static bool is_thread_ending() noexcept;
+    static void watch_end_of_thread() noexcept;
 
     /// Of the write sections that the calling thread is in, the one that it entered last: the section's owner, and when. A
     /// null owner: it is in none.
@@ -52,12 +60,14 @@ public:
     [[nodiscard]] static std::uint64_t next_moment() noexcept;
 
 private:
+    void forget_all() noexcept;
     bool release(std::size_t depth, bool is_exclusive);
 
     void* owner_;
     std::mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
     std::shared_mutex mutex_;
-    bool is_taken_over_ = false; // locked by try_to_take_over(), for the rest of its life
+    bool is_taken_over_ = false; // locked by try_to_take_over(), for the rest of its life, or until end()
+    bool is_ended_ = false;      // guarded by mutex_
 };
 
 } // namespace remanence::txn

@@ -5,6 +5,7 @@
 #include "types/root_owner.hpp"
 
 #include <remanence/types/detail/outside_block.hpp>
+#include <remanence/types/detail/owner_note.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -189,9 +190,10 @@ private:
 /// How far from its allocator a string or container has the first link to what it owns.
 constexpr word k_container_bytes_max = 96;
 
-/// P5. The word by which the container whose allocator is there has memory of no heap.
-std::optional<find> memory_of_no_heap(const std::byte* place, const alloc::block& block, const txn::heap_memory& memory,
-                                      outside& others) {
+/// P5. The first word near the allocator at `place`, itself left out, that leads to such a target.
+template <class Predicate>
+std::optional<find> link_near(const std::byte* place, const alloc::block& block, const txn::heap_memory& memory,
+                              const Predicate& is_target) {
     const auto begin = reinterpret_cast<word>(block.start);
     const auto at = reinterpret_cast<word>(place);
     const word first = at - std::min(at - begin, k_container_bytes_max);
@@ -199,31 +201,58 @@ std::optional<find> memory_of_no_heap(const std::byte* place, const alloc::block
     for (word each = first; each + sizeof(word) <= end; each += sizeof(word)) {
         const auto* const where = static_cast<const std::byte*>(pointer(each));
         const word value = value_at(where);
-        if (value != 0 && (others.is_marked_block(value) || others.is_marked_block(each + value)))
-            return find{memory.offset_of(where), value, block};
+        if (each == at || value == 0)
+            continue;
+        for (const word target : {value, each + value}) {
+            if (is_target(target))
+                return find{memory.offset_of(where), target, block};
+        }
     }
     return std::nullopt;
 }
 
+/// What an allocator of another heap keeps, found as a word or, by our own containers, as a distance; else 0.
+word other_owner_at(const std::byte* place, const txn::heap_memory& memory, const heap_finder& heap_at) {
+    const word value = value_at(place);
+    for (const word owner : {value, reinterpret_cast<word>(place) + value}) {
+        if ((owner & detail::k_owner_note_bits) == detail::k_lies_in_other_heap && !memory.contains(pointer(owner)) &&
+            !heap_at(pointer(owner)).empty())
+            return owner;
+    }
+    return 0;
+}
+
 } // namespace
 
-result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vector<const void*>& places,
-                                      const alloc::block_allocator& blocks) {
-    const heap_finder no_heap_at = [](const void*) { return std::string(); };
-    outside others(memory, no_heap_at, false);
+result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
+                                   const alloc::block_allocator& blocks, const heap_finder& heap_at) {
+    outside others(memory, heap_at, false);
     std::optional<find> first;
+    std::string first_target;
     std::uint64_t count = 0;
     for (const void* each : places) {
         const auto* const place = static_cast<const std::byte*>(each);
         const auto block = blocks.block_of(place); // P1
-        if (!block || value_at(place) != 0)
+        if (!block)
             continue; // the object is gone
-        const auto found = memory_of_no_heap(place, *block, memory, others);
+        std::optional<find> found;
+        std::string target;
+        if (value_at(place) == 0) {
+            found = link_near(place, *block, memory, [&](word to) { return others.is_marked_block(to); });
+            target = "to memory of no heap";
+        } else if (const word owner = other_owner_at(place, memory, heap_at); owner != 0) {
+            const std::string path = heap_at(pointer(owner));
+            found =
+                link_near(place, *block, memory, [&](word to) { return to != owner && heap_at(pointer(to)) == path; });
+            target = "into another heap, " + path + ",";
+        }
         if (!found)
             continue; // it has no memory
         ++count;
-        if (!first || found->at < first->at)
+        if (!first || found->at < first->at) {
             first = found;
+            first_target = std::move(target);
+        }
     }
     if (!first)
         return {};
@@ -233,12 +262,12 @@ result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vecto
         count == 1 ? "" : " There are " + std::to_string(count) + " such objects; this is the first.";
     return fail(
         errc::foreign_pointer,
-        "cannot commit " + memory.path() + ": a pointer to memory of no heap lies " +
+        "cannot commit " + memory.path() + ": a pointer " + first_target + " lies " +
             place_of(*first, memory.offset_of(first->block.start), root, complete) +
             ". It would lead nowhere once this process has ended." + others_there +
-            " Nothing was written, and memory keeps its changes. A string or container that is made by default "
-            "outside write sections belongs to no heap: fill this object in heap.write(), or while a rem::in of "
-            "the heap lives.",
+            " A string or container that is made by default belongs to the heap of the thread's innermost write "
+            "section, outside of write sections to none: fill this object in heap.write() of its own heap, or while "
+            "a rem::in of that heap lives.",
         memory.path());
 }
 

@@ -13,7 +13,8 @@
 //      there when the four bytes of padding behind it are the upper half of some address.
 //
 //  P5  What a string or container of no heap has taken, in an object of the heap, is found by where the allocator is and the
-//      mark in front of the block. Bytes that a program copied from its stack may hold the one or the other, not both.
+//      mark in front of the block. Bytes that a program copied from its stack may hold the one or the other, not both. Likewise
+//      what one of another heap has taken, by where its allocator is and an address in that heap.
 //
 // What remains: a number that happens to equal an address, and bytes that a program copied from its stack without ever
 // having set them (padding, the unused part of a short string). Of a std::string, malloc's memory is found from 16
@@ -47,12 +48,13 @@ result<void> check_pointers(txn::heap_memory& memory, const change::change_set& 
                             const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
 /// Refuses as check_pointers() does, in any build and without a guess. `places` in the heap are those where an allocator of no
-/// heap was made, or asked for memory: P5. It is one if the word there is null and a word near it, an address or a distance
-/// from its own place (detail::link), leads to a block that has the mark of what such an allocator took
-/// (remanence/types/detail/outside_block.hpp). To be called with the allocation lock held, while memory does not change.
+/// heap, or of another one, was made, or asked for memory, and is still: P5. It has memory if a word near it, an address or a
+/// distance from its own place (detail::link), leads to a block that has the mark of what an allocator of no heap took
+/// (remanence/types/detail/outside_block.hpp), or into that other heap. To be called with the allocation lock held, while
+/// memory does not change.
 /// Complexity: O(places), and that of check_pointers() on a find.
-result<void> refuse_memory_of_no_heap(txn::heap_memory& memory, const std::vector<const void*>& places,
-                                      const alloc::block_allocator& blocks);
+result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
+                                   const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
 /// A word of the heap that leads out of it.
 struct foreign_pointer {

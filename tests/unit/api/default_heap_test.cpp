@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +21,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace remanence::test::default_heap {
 
@@ -292,6 +295,143 @@ TEST_F(default_heap, results_of_write_sections_belong_where_the_caller_is) {
     int& number = heap_.write([&]() -> int& { return *owned; });
     EXPECT_EQ(&number, owned.get());
     EXPECT_TRUE(heap_.verify().clean());
+}
+
+struct with_hidden {
+    string text;
+    label hidden;
+};
+struct branching {
+    string text;
+    std::vector<branching> children;
+};
+
+// Wherever it is hidden.
+TEST_F(default_heap, results_of_write_sections_have_no_memory_of_the_heap) {
+    const auto bytes = heap_.stats().allocated_bytes;
+    const auto is_own = [](const string& text) { return heap_of(text.data()) == nullptr && text == k_long; };
+    const auto texts = heap_.write([] { return std::vector<string>(3, k_long); });
+    const auto table = heap_.write([] {
+        std::map<string, std::vector<string>> made;
+        made[k_long].emplace_back(k_long);
+        return made;
+    });
+    const auto hidden = heap_.write([] { return label(); });
+    const auto pair = heap_.write([] { return std::pair(label(), std::optional<std::vector<string>>({k_long})); });
+    const auto both = heap_.write([] { return with_hidden{k_long, label()}; });
+    const auto labels = heap_.write([] {
+        vector<label> made(2);
+        return made;
+    });
+    const auto tree = heap_.write([] {
+        branching made{k_long, {}};
+        made.children.push_back({k_long, {}});
+        return made;
+    });
+    for (const string* each : {&texts.back(), &table.begin()->first, &table.begin()->second.front(), &hidden.text(),
+                               &pair.first.text(), &pair.second->front(), &both.text, &both.hidden.text(),
+                               &labels.back().text(), &tree.text, &tree.children.front().text})
+        EXPECT_TRUE(is_own(*each));
+    EXPECT_EQ(heap_.stats().allocated_bytes, bytes);
+    // What cannot be copied comes as it is.
+    const auto owners = heap_.write([] { return std::vector<std::unique_ptr<int>>(2); });
+    const auto several = heap_.write([] { return std::optional(std::vector<std::unique_ptr<int>>(2)); });
+    EXPECT_EQ(owners.size() + several->size(), 4);
+    EXPECT_EQ(now(), nullptr);
+}
+
+// Objects of the program's that have memory of a heap: they free none that a rollback took away, and perhaps gave back.
+TEST_F(default_heap, of_objects_that_outlive_a_rollback_frees_nothing) {
+    using texts = map<int, string>;
+    using own_texts = btree_map<int, string_pi>;
+    auto& table = heap_.root<texts>("table");
+    auto& own = heap_.root<own_texts>("own");
+    heap_.write([&] {
+        table[1] = k_long;
+        table[2] = k_long;
+        own[1] = string_pi(k_long);
+    });
+    const auto roll_back = [&] {
+        EXPECT_THROW(heap_.write([&] {
+            table[3] = k_long;
+            throw std::runtime_error("no");
+        }),
+                     std::runtime_error);
+    };
+    const auto bytes = heap_.stats().allocated_bytes;
+    {
+        std::vector<string> filled_inside;
+        heap_.write([&] { filled_inside.emplace_back(std::move(table[2])); });
+        heap_.write([&] { table[2] = k_long; });
+        const string moved_out = std::move(table[1]);
+        const string_pi own_moved_out = std::move(own[1]);
+        std::thread(roll_back).join();
+    }
+    EXPECT_GE(heap_.stats().allocated_bytes, bytes);
+    heap_.write([&] {
+        for (int i = 10; i < 50; ++i) {
+            table[i] = "another text that is too long for the buffer!";
+            own[i] = string_pi("another text that is too long for the buffer!");
+        }
+    });
+    EXPECT_EQ(table.at(1), k_long);
+    EXPECT_EQ(table.at(2), k_long);
+    EXPECT_EQ(own.at(1), k_long);
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
+TEST_F(default_heap, of_objects_from_before_a_rollback_hands_no_blocks_on) {
+    auto& table = heap_.root<map<int, vector<int>>>("table");
+    const vector<int> numbers(100, 7);
+    heap_.write([&] { table[1] = numbers; });
+    vector<int> mine = std::move(table[1]);
+    EXPECT_EQ(mine.get_allocator(), table[1].get_allocator());
+    heap_.rollback();
+    EXPECT_NE(mine.get_allocator(), table[1].get_allocator());
+    EXPECT_EQ(mine.get_allocator().heap(), table[1].get_allocator().heap());
+    heap_.write([&] { table[2] = std::move(mine); }); // copies
+    EXPECT_NE(static_cast<const void*>(table.at(1).data()), table.at(2).data());
+    EXPECT_EQ(table.at(2), numbers);
+    heap_.write([&] { table.erase(2); });
+    EXPECT_EQ(table.at(1), numbers);
+    mine = vector<int>();
+    heap_.close();
+    heap_ = heap::open_existing(dir_ / "a.rem", small_heap()); // at the same addresses
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
+// Only what lies in its own heap keeps nothing but the header's address.
+TEST_F(default_heap, is_stored_as_the_address_of_its_header) {
+    auto& texts = heap_.root<list<string>>("texts");
+    const in here(heap_);
+    string mine(k_long);
+    texts.push_back(mine);
+    texts.push_back(std::move(mine));
+    texts.emplace_back(string("moved in"));
+    texts.front() = string(k_long);
+    std::swap(texts.front(), texts.back());
+    for (const string& each : texts) {
+        const void* stored = nullptr;
+        std::memcpy(&stored, &each, sizeof stored); // the allocator is its first member
+        EXPECT_EQ(stored, heap_.base());
+    }
+    // Our own containers keep the distance, and make elements at other places first.
+    auto& own = heap_.root<hash_map<int, vector_pi<string_pi>>>("own");
+    own[1].emplace_back(k_long);
+    own.emplace(2, vector_pi<string_pi>(1, string_pi(k_long)));
+    auto& tree = heap_.root<btree_map<int, vector_pi<string_pi>>>("tree");
+    tree[1].emplace_back(k_long);
+    tree.emplace(2, std::move(own[1]));
+    const auto is_header = [&](const auto& object) {
+        std::uintptr_t distance = 0;
+        std::memcpy(&distance, &object, sizeof distance);
+        return reinterpret_cast<std::uintptr_t>(&object) + distance == reinterpret_cast<std::uintptr_t>(heap_.base());
+    };
+    for (const vector_pi<string_pi>* each : {&own[1], &own[2], &tree[1], &tree[2]}) {
+        EXPECT_TRUE(is_header(*each));
+        for (const string_pi& text : *each)
+            EXPECT_TRUE(is_header(text));
+    }
 }
 
 TEST_F(default_heap, applies_to_our_own_containers_and_fragile_elements) {

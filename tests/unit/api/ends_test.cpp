@@ -115,6 +115,100 @@ TEST_F(the_end_of_a_heap, in_a_section_of_its_own_thread_commits_nothing_and_lea
     EXPECT_EQ(number_of(file_), 4);
 }
 
+TEST_F(the_end_of_a_heap, within_write_or_read_of_its_own_rolls_back_and_is_told) {
+    std::optional<heap> h;
+    const auto open = [&]() -> std::uint64_t& {
+        h.reset();
+        h.emplace(heap::open(file_, committing()));
+        return h->root<std::uint64_t>("number");
+    };
+    const auto is_closed = [&](const std::function<void()>& use) {
+        try {
+            use();
+        } catch (const error& caught) {
+            return caught.reason() == errc::closed &&
+                   std::string(caught.what()).find("within its own") != std::string::npos;
+        }
+        return false;
+    };
+    EXPECT_TRUE(is_closed([&] {
+        h->write([&, &number = open()] {
+            number = 2;
+            h.reset();
+            const string mine("a text too long for the buffer inside a string"); // no heap's
+        });
+    }));
+    open();
+    EXPECT_TRUE(is_closed([&] { h->write([&] { h->write([&] { h.reset(); }); }); }));
+    open();
+    EXPECT_TRUE(is_closed([&] { (void)h->write_async([&] { h.reset(); }); }));
+    open();
+    EXPECT_TRUE(is_closed([&] { h->write([&] { h = heap::create(dir_ / "other", small_heap()); }); }));
+    open();
+    EXPECT_THROW(h->write([&, &number = h->root<std::uint64_t>("number")] {
+        number = 2;
+        h.reset();
+        throw std::runtime_error("half way");
+    }),
+                 std::runtime_error);
+    open();
+    h->read([&] { h.reset(); });
+    open();
+    {
+        const std::unique_lock lock(*h);
+        h.reset();
+    }
+    EXPECT_EQ(detail::default_heap(), nullptr);
+    EXPECT_EQ(number_of(file_), 1);
+    h.emplace(heap::open(file_, small_heap()));
+    h->write([&] { set_number(*h, 4); });
+    h.reset();
+    EXPECT_EQ(number_of(file_), 4);
+}
+
+/// What other threads see of a static heap, while others are destroyed after it.
+std::atomic<int> times_closed = 0;
+struct static_that_waits {
+    ~static_that_waits() {
+        while (times_closed < 100)
+            std::this_thread::yield();
+    }
+};
+
+void write_on(heap& h, numbers& list) {
+    for (std::uint64_t i = 0;; ++i) {
+        try {
+            h.write([&] { list.push_back(i); });
+            h.sync();
+        } catch (const error& caught) {
+            if (caught.reason() != errc::closed) {
+                std::fprintf(stderr, "%s\n", caught.what());
+                std::_Exit(4);
+            }
+            ++times_closed;
+        }
+        if (i % 3 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+}
+
+TEST_F(the_end_of_a_heap, that_is_static_is_an_error_to_threads_that_still_use_it) {
+    for (int round = 0; round < 10; ++round) {
+        EXPECT_EXIT(
+            {
+                static const static_that_waits last;
+                static heap h = heap::open(file_, small_heap());
+                static auto& list = h.root<numbers>("list");
+                std::thread([] { write_on(h, list); }).detach();
+                std::this_thread::sleep_for(std::chrono::milliseconds(5 + round));
+                std::exit(3);
+            },
+            testing::ExitedWithCode(3), "^$");
+    }
+    heap h = heap::open(file_, small_heap());
+    EXPECT_TRUE(h.verify().clean());
+}
+
 // Threads of a test stay in this process, so they are in a child.
 TEST_F(the_end_of_a_heap, in_a_section_of_another_thread_leaves_it_its_memory) {
     const std::string told = in_child([&] {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -200,6 +201,7 @@ TEST_F(memory_of_no_heap_no_sanitizer, is_refused_by_the_destructor_which_says_w
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find("b.rem"), std::string::npos) << said;
     EXPECT_NE(said.find("to memory of no heap"), std::string::npos) << said;
+    EXPECT_EQ(said.find("keeps its changes"), std::string::npos) << said;
     heap again = heap::open_existing(dir_ / "b.rem", small_heap());
     EXPECT_FALSE(again.find_root<notes>("object")->text);
 }
@@ -261,6 +263,57 @@ TEST_F(memory_of_no_heap_no_sanitizer, that_is_gone_is_no_reason_to_refuse) {
     heap_.rollback();
     EXPECT_EQ(object.text, "short");
     EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(memory_of_no_heap_no_sanitizer, that_is_gone_is_no_reason_to_refuse_when_objects_of_the_program_have_its_block) {
+    auto& object = heap_.root<notes>("object");
+    object.text = k_long;
+    const void* const block = object.text->data();
+    object.text.reset();
+    std::list<string> mine;
+    while (mine.emplace_back(k_long).data() != block && mine.size() < 1000)
+        ;
+    EXPECT_LT(mine.size(), 1000);
+    EXPECT_EQ(refusal(), "");
+    object.numbers_pi.emplace(100);
+    object.numbers_pi.reset();
+    std::list<vector_pi<int>> own;
+    for (int i = 0; i < 100; ++i)
+        own.emplace_back(100);
+    EXPECT_EQ(refusal(), "");
+    file_backed<notes> file(dir_ / "c.rem");
+    file->text = k_long;
+    file->text.reset();
+    mine.emplace_back(k_long);
+    file->number = 9;
+    file = file_backed<notes>(dir_ / "d.rem");
+    EXPECT_EQ(file_backed<notes>(dir_ / "c.rem")->number, 9U);
+}
+
+TEST_F(memory_of_no_heap_no_sanitizer, and_memory_of_another_heap_are_refused_alike) {
+    heap other = heap::create(dir_ / "b.rem", small_heap());
+    auto& object = heap_.root<notes>("object");
+    const std::function<void()> fillings[] = {
+        [&] { object.text = k_long; },
+        [&] { object.table.emplace()[1] = 1; },
+        [&] { object.text_pi.emplace(k_long); },
+        [&] { object.own_hashed.emplace()[1] = 1; },
+        [&] { object.element.emplace(std::string(k_long)); },
+    };
+    for (const auto& fill : fillings) {
+        other.write(fill);
+        const std::string message = refusal();
+        EXPECT_NE(message.find("into another heap, " + (dir_ / "b.rem").string()), std::string::npos) << message;
+        EXPECT_NE(message.find("below the root \"object\""), std::string::npos) << message;
+        object = notes();
+        EXPECT_EQ(refusal(), "");
+    }
+    other.write([&] { object.text = "short"; }); // has no memory yet
+    EXPECT_EQ(refusal(), "");
+    *object.text = k_long;
+    EXPECT_NE(refusal(), "");
+    object.text.reset();
+    EXPECT_EQ(refusal(other), "");
 }
 
 TEST_F(memory_of_no_heap_no_sanitizer, is_found_when_a_later_session_takes_it) {

@@ -55,21 +55,20 @@ public:
     explicit kept_allocator(const allocator<T>& alloc) noexcept { set(alloc); }
     kept_allocator(const kept_allocator&) = delete;
     kept_allocator& operator=(const kept_allocator&) = delete;
-    ~kept_allocator() = default;
+    ~kept_allocator() { forget_if_noted(owner_.get(), this); }
 
     [[nodiscard]] allocator<T> get() const noexcept {
-        if (heap_.get() == nullptr)
-            note_allocator_of_no_heap(this); // it may have been stored by an earlier process
-        return allocator<T>(heap_.get());
+        heap_header* const owner = owner_.get();
+        if (is_strange(owner)) // it may have been stored by an earlier process
+            (void)owner_at(owner, reinterpret_cast<std::uintptr_t>(this));
+        return allocator<T>(typename allocator<T>::as_kept_tag(), owner);
     }
-    void set(const allocator<T>& alloc) noexcept {
-        heap_.set(alloc.heap());
-        if (alloc.heap() == nullptr)
-            note_allocator_of_no_heap(this);
+    void set(const allocator<T>& alloc) noexcept { // which get() made, perhaps: where that lies says nothing
+        owner_.set(owner_of_copy(alloc.owner_, k_nowhere, reinterpret_cast<std::uintptr_t>(this)));
     }
 
 private:
-    link<heap_header> heap_; // null: none
+    link<heap_header> owner_; // null: none
 };
 
 } // namespace remanence::detail

@@ -55,6 +55,7 @@ struct known_template {
 template <composition Kind, class... Parts>
 struct known_as {
     static constexpr composition k_kind = Kind;
+    using parts = type_list<Parts...>;
     template <class Alloc>
     static constexpr bool uses_v = (uses_deeply_v<Parts, Alloc> || ...);
     template <class Alloc>
