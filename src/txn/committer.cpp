@@ -79,6 +79,8 @@ result<change::change_set> committer::collect_everything(fresh_contents fresh) {
 
 // I5: nothing of the commit is written before, so no failure of a reservation poisons.
 result<void> committer::reserve(const pending_commit& commit) {
+    if (!session_.has_begun())
+        REM_TRY(session_.prepare()); // here, since a failure has touched no file
     auto reserved = reserve_all(commit.changes, commit.record_bytes);
     if (reserved)
         return {};

@@ -158,8 +158,8 @@ result<void> heap_names::tell_what_is_left(unexpected why) {
     return fail(
         errc::log_foreign,
         name->path + " is closed, and has all its commits; but " + log +
-            " is not its redo log, and came there while it was open. Move that file away, or else the heap will not "
-            "open.",
+            " is not its redo log, and came there while it was open. Move that file away: unless it is a copy of that "
+            "log, the heap does not open beside it.",
         log);
 }
 

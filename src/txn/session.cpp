@@ -4,6 +4,16 @@
 
 namespace remanence::txn {
 
+result<void> session::prepare() {
+    if (identity_)
+        return {};
+    auto drawn = store_.next_session();
+    if (!drawn)
+        return drawn.error();
+    identity_ = *drawn;
+    return {};
+}
+
 result<void> session::begin() {
     const auto& super = store_.super();
     auto mode = store_.file().permissions();
@@ -12,14 +22,12 @@ result<void> session::begin() {
     // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", names_.heap()));
-    auto next = store_.next_session();
-    if (!next)
-        return next.error();
-    auto log = log::redo_log::create(files_, names_.heap(), super.uuid, *next, super.sequence + 1, *mode, version_);
+    auto log =
+        log::redo_log::create(files_, names_.heap(), super.uuid, *identity_, super.sequence + 1, *mode, version_);
     if (!log)
         return log.error();
     REM_TRY(health_.poison_if_failed(
-        store_.writer().publish({version_, chain_, *next, false, format::k_log_header_bytes})));
+        store_.writer().publish({version_, chain_, *identity_, false, format::k_log_header_bytes})));
     log_ = std::move(*log);
     names_.add_log(log_->file());
     shared_log_ = log_.get();

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace remanence::txn {
 
@@ -34,8 +35,10 @@ public:
 
     /// Whether there is a log. From any thread.
     [[nodiscard]] bool has_begun() const { return shared_log_ != nullptr; }
+    /// Draws what tells this session from others, unless it has. Writes nothing. Precondition: !has_begun().
+    result<void> prepare();
     /// Makes the log, and a superblock that says so; both are durable once this returns. A failure poisons, but for one
-    /// before the superblock is written: then nothing has changed.
+    /// before the superblock is written: then nothing has changed. Precondition: prepare() succeeded.
     result<void> begin();
     /// Precondition: has_begun().
     [[nodiscard]] log::redo_log& log() { return *log_; }
@@ -64,6 +67,7 @@ private:
     store::heap_file& store_;
     heap_names& names_;
     health& health_;
+    std::optional<store::session_identity> identity_;
     std::unique_ptr<log::redo_log> log_;
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::uint64_t version_;

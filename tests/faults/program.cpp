@@ -3,8 +3,8 @@
 #include <remanence/remanence.hpp>
 
 #include "api/heap_impl.hpp"
-#include "store/heap_copy.hpp"
 #include "inspect/inspection.hpp"
+#include "store/heap_copy.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace remanence::faults {
@@ -90,6 +91,11 @@ bool equals(const shelf& found, const model& expected) {
     return true;
 }
 
+/// What is said when nothing was written, so that the commit may be repeated.
+bool wrote_nothing(const error& e) {
+    return e.code() == errc::no_space || std::string_view(e.what()).find("random source") != std::string_view::npos;
+}
+
 struct found_by_verify : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -141,7 +147,7 @@ private:
                 else
                     h.commit();
             } catch (const error& e) {
-                if (e.code() != errc::no_space || !once_)
+                if (!wrote_nothing(e) || !once_)
                     throw;
                 h.commit();
                 told_.repeated++;

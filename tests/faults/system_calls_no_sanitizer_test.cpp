@@ -301,6 +301,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     std::map<std::string, std::uint64_t> unheard;
     std::uint64_t repeated = 0;
     std::uint64_t opened_again = 0;
+    std::uint64_t drawn_again = 0;
     std::uint64_t n = 0;
     std::uint64_t tried = 0;
     const std::uint64_t stride = stride_of_faults(given.code == EDQUOT || given.from_then_on ? 5 : 1);
@@ -315,6 +316,8 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
             unheard[plan.struck]++;
             EXPECT_TRUE(may_be_silent(plan.struck, given.code)) << plan.struck << " failed, and nobody heard";
         }
+        if (plan.struck == "getrandom")
+            drawn_again += told.repeated;
         if (plan.struck == k_opens) {
             opened_again++;
             EXPECT_EQ(told.heard, "") << plan.struck << " failed once, and was not repeated";
@@ -330,6 +333,7 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     EXPECT_GT(n, 20U);
     if (stride == 1) { // else they may all have been left out
         EXPECT_EQ(opened_again > 0, !given.from_then_on && given.code != k_short);
+        EXPECT_EQ(drawn_again > 0, !given.from_then_on && given.code != k_short) << "the number of a session";
     }
     std::cout << given.name << ": " << tried << " of " << n << " calls failed; " << repeated
               << " commits succeeded when repeated; unheard:";

@@ -248,6 +248,18 @@ TEST(names, a_log_that_was_removed_keeps_commits_from_being_acknowledged_and_clo
     EXPECT_EQ(size_of_table(dir / "h"), 1U);
 }
 
+TEST(names, a_log_that_was_replaced_by_its_copy_is_told_and_does_not_keep_the_heap_from_being_opened) {
+    temp_dir dir;
+    heap h = heap::open(dir / "h", small_heap());
+    put(h, 0, "before");
+    fs::copy_file(log_of(dir / "h"), dir / "copy");
+    fs::rename(dir / "copy", log_of(dir / "h"));
+    EXPECT_TRUE(is_error(error_of([&] { put(h, 1, "x"); }), errc::unlinked, log_of(dir / "h"), "Close the heap"));
+    EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::log_foreign, log_of(dir / "h"),
+                         "unless it is a copy of that log, the heap does not open beside it"));
+    EXPECT_EQ(size_of_table(dir / "h"), 1U);
+}
+
 TEST(names, a_log_that_was_renamed_is_brought_back) {
     temp_dir dir;
     in_killed_process([&] {
