@@ -131,9 +131,10 @@ TEST_F(the_end_of_a_heap, within_write_or_read_of_its_own_rolls_back_and_is_told
         }
         return false;
     };
+    std::uint64_t& number_of_first = open();
     EXPECT_TRUE(is_closed([&] {
-        h->write([&, &number = open()] {
-            number = 2;
+        h->write([&] {
+            number_of_first = 2;
             h.reset();
             const string mine("a text too long for the buffer inside a string"); // no heap's
         });
@@ -193,6 +194,8 @@ void write_on(heap& h, numbers& list) {
 }
 
 TEST_F(the_end_of_a_heap, that_is_static_is_an_error_to_threads_that_still_use_it) {
+    // The thread may be within a section: libraries that check say so.
+    const char* const said = "^(remanence: the destructor discards [^\n]* A section was open[^\n]*\n)?$";
     for (int round = 0; round < 10; ++round) {
         EXPECT_EXIT(
             {
@@ -203,7 +206,7 @@ TEST_F(the_end_of_a_heap, that_is_static_is_an_error_to_threads_that_still_use_i
                 std::this_thread::sleep_for(std::chrono::milliseconds(5 + round));
                 std::exit(3);
             },
-            testing::ExitedWithCode(3), "^$");
+            testing::ExitedWithCode(3), said);
     }
     heap h = heap::open(file_, small_heap());
     EXPECT_TRUE(h.verify().clean());
