@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "recover/upgrade.hpp"
 #include "support/sample_heap.hpp"
+#include "types/root_directory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -124,6 +125,92 @@ TEST_P(upgrade_cut_short, by_a_failing_operation_leaves_a_whole_heap_of_one_form
 
 INSTANTIATE_TEST_SUITE_P(of, upgrade_cut_short, testing::Values("closed", "unfolded"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+// A root with a fingerprint of an earlier build is used: the commit that renews the fingerprint is on the medium with it, or not at all.
+
+constexpr const char* k_renewed_path = "/disk/renewed.rem";
+using serials = vector<std::uint64_t>;
+
+heap_options of_little_memory() {
+    heap_options how;
+    how.reserve_bytes = 64 * MiB;
+    how.chunk_bytes = 64 * KiB;
+    return how;
+}
+
+/// What builds recorded before names of members were.
+detail::type_fingerprint serials_by_algorithm_1() {
+    detail::type_fingerprint made = detail::fingerprint_of<serials>();
+    made.algorithm = 1;
+    made.hash = made.hash_1;
+    made.description.clear();
+    return made;
+}
+
+std::uint32_t algorithm_of_root(const heap& opened) {
+    std::uint32_t found = 0;
+    detail::heap_impl* const impl = detail::registry::find(opened.base());
+    EXPECT_TRUE(types::root_directory(impl->engine->memory()).for_each([&](const types::root_view& root) {
+        found = root.fingerprint_algorithm;
+    }));
+    return found;
+}
+
+class renewal_cut_short : public testing::Test {
+protected:
+    void SetUp() override {
+        heap made = detail::open(disk_, k_renewed_path, of_little_memory(), detail::opening::create);
+        detail::heap_impl* const impl = detail::registry::find(made.base());
+        made.write([&] { detail::add_root(impl, "serials", serials_by_algorithm_1(), made.make<serials>(), nullptr); });
+        made.close();
+        (void)disk_.take_trace();
+    }
+    /// Once the commit is in, the heap has the new fingerprint, else the old one, with which the root is found, too.
+    void expect_both_or_neither() {
+        heap opened = detail::open(disk_, k_renewed_path, of_little_memory(), detail::opening::open_existing);
+        const std::uint32_t algorithm = algorithm_of_root(opened);
+        auto* const found = opened.find_root<serials>("serials");
+        ASSERT_NE(found, nullptr);
+        EXPECT_EQ(algorithm, found->empty() ? 1U : 2U);
+        ++(found->empty() ? older_ : renewed_);
+        opened.write([&] { found->push_back(2); });
+        EXPECT_EQ(algorithm_of_root(opened), 2U);
+        const auto report = opened.verify();
+        EXPECT_TRUE(report.clean()) << report.problems.front().what;
+        opened.close();
+    }
+    simulation::simulated_disk disk_;
+    std::uint64_t older_ = 0;
+    std::uint64_t renewed_ = 0;
+};
+
+TEST_F(renewal_cut_short, by_a_power_loss_leaves_the_old_fingerprint_or_the_commit_that_renewed_it) {
+    const auto start = disk_.now();
+    {
+        heap opened = detail::open(disk_, k_renewed_path, of_little_memory(), detail::opening::open_existing);
+        auto& numbers = opened.root<serials>("serials");
+        opened.write([&] { numbers.push_back(1); });
+        opened.close();
+    }
+    const trace operations = disk_.take_trace();
+    disk_.rewind({start.changes, start.inodes, 0});
+    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
+    simulation::crash_walk walk(disk_, operations);
+    for (const crash_state& each :
+         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
+        SCOPED_TRACE(each.name());
+        walk.advance_to(each.position);
+        walk.build(states.choose(each, walk.pending()).parts);
+        const auto before = disk_.now();
+        ASSERT_NO_FATAL_FAILURE(expect_both_or_neither());
+        disk_.rewind(before);
+        if (HasFailure())
+            break;
+    }
+    std::cout << older_ << " heaps with the old fingerprint, " << renewed_ << " with the new one\n";
+    EXPECT_GT(older_, 0U);
+    EXPECT_GT(renewed_, 0U);
+}
 
 } // namespace
 } // namespace remanence::crash
