@@ -388,20 +388,25 @@ heap_impl::ending heap_impl::begin_to_end() noexcept {
     return is_in_section || std::uncaught_exceptions() > exceptions ? ending::discarding : ending::as_asked;
 }
 
+/// The last of those that live on: reached from here, they are no leaks.
+static std::atomic<heap_impl*> kept = nullptr;
+
+void heap_impl::keep() noexcept {
+    kept_before = kept;
+    while (!kept.compare_exchange_weak(kept_before, this))
+        ;
+}
+
 // Memory stays mapped for those who use it, and for an interrupted operation; the files are locked until the process ends.
 static void leave_as_by_crash(heap_impl& impl) noexcept {
+    impl.keep();
     impl.tell_of_end_in_section();
     impl.handle = nullptr;
     impl.engine->stop_reporting();
 }
 
-/// The last of those that live on: reached from here, they are no leaks.
-static std::atomic<heap_impl*> kept = nullptr;
-
 void heap_impl::outlive_its_heap(bool keeps_memory) noexcept {
-    kept_before = kept;
-    while (!kept.compare_exchange_weak(kept_before, this))
-        ;
+    keep();
     if (!keeps_memory && guard.same_process())
         end_engine();
     lock.end();

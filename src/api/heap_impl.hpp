@@ -102,6 +102,8 @@ public:
     /// For the heap's destructor, if somebody still looks at this: sections of its own thread, or, while the process ends, threads
     /// that are about to enter one. They get errc::closed. This lives on, and the memory of the heap if that is asked for.
     void outlive_its_heap(bool keeps_memory) noexcept;
+    /// Lives on to the end of the process.
+    void keep() noexcept;
     /// Ends the outermost section, or only a nested one. The former rolls back; a failure poisons the engine. `lost` is
     /// told of it.
     void abandon_write(const txn::change_listener& lost = {}) noexcept;
