@@ -125,7 +125,7 @@ private:
     commit_room room_{sized_, supers_, homes_, checksums_};
     store::whole_chunks whole_chunks_{sized_, homes_, checksums_};
     image_writer writer_{sized_, supers_, homes_, checksums_};
-    unused_space unused_{sized_, supers_.ruling(), homes_, checksums_, room_};
+    unused_space unused_{sized_, supers_.ruling(), homes_, room_};
 };
 
 } // namespace remanence::store

@@ -9,7 +9,6 @@
 #include "base/result.hpp"
 #include "store/chunk_homes.hpp"
 #include "store/commit_room.hpp"
-#include "store/page_checksums.hpp"
 #include "store/sized_file.hpp"
 
 #include <cstdint>
@@ -21,9 +20,8 @@ namespace remanence::store {
 
 class unused_space {
 public:
-    unused_space(sized_file& file, const format::superblock& ruling, chunk_homes& homes, page_checksums& checksums,
-                 commit_room& room)
-        : file_(file), ruling_(ruling), homes_(homes), checksums_(checksums), room_(room) {}
+    unused_space(sized_file& file, const format::superblock& ruling, chunk_homes& homes, commit_room& room)
+        : file_(file), ruling_(ruling), homes_(homes), room_(room) {}
 
     /// Returns the chunks of these ranges that are stored, in runs as a record may give them back, once there is room for the
     /// checkpoint after that. They are fewer, or none, without room in the chunk map, or on the disk. After a failure the heap
@@ -57,7 +55,6 @@ private:
     sized_file& file_;
     const format::superblock& ruling_;
     chunk_homes& homes_;
-    page_checksums& checksums_;
     commit_room& room_;
     bool has_new_holes_ = false;
 };

@@ -44,6 +44,7 @@ struct {
     bool from_then_on = false;
     int code = 0;
     std::uint64_t left = 0;  // calls that succeed before one fails
+    std::string_view only{}; // the calls that count and fail; empty: all
     std::string struck{};    // the first call that failed
     bool unreadable = false; // a call failed by which files are read, the first one or a later one
 } plan;
@@ -53,7 +54,7 @@ std::mutex guards_plan; // a heap has threads of its own
 int strike(const char* call, bool can_be_short = false) {
     const std::lock_guard guard(guards_plan);
     if (!plan.armed || call == k_never_fails || (plan.code == k_short && !can_be_short) ||
-        (plan.from_then_on && call == k_opens))
+        (plan.from_then_on && call == k_opens) || (!plan.only.empty() && call != plan.only))
         return 0;
     if (plan.left > 0) {
         plan.left--;
@@ -301,7 +302,6 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     std::map<std::string, std::uint64_t> unheard;
     std::uint64_t repeated = 0;
     std::uint64_t opened_again = 0;
-    std::uint64_t drawn_again = 0;
     std::uint64_t n = 0;
     std::uint64_t tried = 0;
     const std::uint64_t stride = stride_of_faults(given.code == EDQUOT || given.from_then_on ? 5 : 1);
@@ -316,8 +316,6 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
             unheard[plan.struck]++;
             EXPECT_TRUE(may_be_silent(plan.struck, given.code)) << plan.struck << " failed, and nobody heard";
         }
-        if (plan.struck == "getrandom")
-            drawn_again += told.repeated;
         if (plan.struck == k_opens) {
             opened_again++;
             EXPECT_EQ(told.heard, "") << plan.struck << " failed once, and was not repeated";
@@ -333,13 +331,31 @@ TEST_P(failing_system_calls, are_reported_and_lose_nothing_that_was_acknowledged
     EXPECT_GT(n, 20U);
     if (stride == 1) { // else they may all have been left out
         EXPECT_EQ(opened_again > 0, !given.from_then_on && given.code != k_short);
-        EXPECT_EQ(drawn_again > 0, !given.from_then_on && given.code != k_short) << "the number of a session";
     }
     std::cout << given.name << ": " << tried << " of " << n << " calls failed; " << repeated
               << " commits succeeded when repeated; unheard:";
     for (const auto& [call, times] : unheard)
         std::cout << ' ' << call << " ×" << times;
     std::cout << '\n';
+}
+
+// A session draws its number before its first commit touches a file. Of all calls these alone are counted: the others change in number
+// from run to run with the heap's own threads, and one in a thousand would be passed over now and then.
+TEST(failing_random_source, leaves_the_first_commit_of_a_session_to_be_repeated) {
+    std::uint64_t repeated = 0;
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE(n);
+        const auto dir = test::temp_dir::in_memory();
+        plan = {.armed = true, .code = EIO, .left = n, .only = "getrandom"};
+        const story told = run_program(dir.path(), true, true);
+        plan.armed = false;
+        repeated += told.repeated;
+        ASSERT_EQ(check_what_is_left(dir.path(), told), "") << "heard: " << told.heard;
+        if (plan.struck.empty())
+            break;
+        EXPECT_TRUE(told.repeated != 0 || !told.heard.empty()) << "nobody heard";
+    }
+    EXPECT_GT(repeated, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(each, failing_system_calls,
