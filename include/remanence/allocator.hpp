@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -154,8 +155,10 @@ public:
         if constexpr (detail::may_make_allocators<U, allocator<std::byte>>()) {
             const detail::default_heap_scope parts_belong_here(heap());
             detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
-        } else {
+        } else if constexpr (detail::uses_deeply_v<U, allocator<std::byte>>) {
             detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
+        } else { // a number has no use for one
+            std::construct_at(where, std::forward<Args>(args)...);
         }
     }
 
