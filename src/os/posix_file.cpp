@@ -35,7 +35,7 @@ unexpected system_failure(int code, const std::string& operation, const std::str
     switch (code) {
     case ENOENT:
     case ENOTDIR:
-        return fail(errc::not_found, text("Check the name, and create the directory first."), path, code, offset);
+        return fail(errc::not_found, text("Check the name, and that its directory is there."), path, code, offset);
     case EACCES:
     case EPERM:
         return fail(errc::permission_denied, text("Give this user access to the file and its directory."), path, code,

@@ -176,7 +176,7 @@ private:
                     "cannot commit " + memory_.path() + ": a pointer " + target + " lies " +
                         place_of(first_, memory_.offset_of(first_.block.start), root, complete) +
                         ". It would lead nowhere once this process has ended." + others +
-                        " Nothing was written, and memory keeps its changes. " + advice_for(target),
+                        " Nothing was written. " + advice_for(target),
                     memory_.path());
     }
 

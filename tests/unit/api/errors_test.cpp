@@ -104,12 +104,12 @@ TEST(not_found, missing_file_and_missing_directory) {
                          "no such file"));
     EXPECT_FALSE(fs::exists(dir / "h"));
     EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "no/h", small_heap()); }), errc::not_found, dir / "no/h",
-                         "create the directory first"));
+                         "that its directory is there"));
     EXPECT_TRUE(is_error(error_of([&] { heap::create(dir / "no/h", small_heap()); }), errc::not_found, dir / "no/h",
-                         "create the directory first"));
+                         "that its directory is there"));
     write_file(dir / "file", "x");
     EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "file/h", small_heap()); }), errc::not_found, dir / "file/h",
-                         "create the directory first"));
+                         "that its directory is there"));
     fs::create_directory(dir / "no");
     EXPECT_TRUE(heap::open(dir / "no/h", small_heap()).is_open());
 }
