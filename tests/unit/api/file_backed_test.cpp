@@ -306,7 +306,7 @@ TEST_F(file_backed_container, whose_constructor_throws_is_made_by_the_next_one) 
 
 TEST_F(file_backed_container, closes_on_an_error_that_is_not_to_be_repeated) {
     EXPECT_TRUE(is_error(error_of([&] { const groups none(dir_ / "nowhere" / "x"); }), errc::not_found,
-                         dir_ / "nowhere", "create the directory"));
+                         dir_ / "nowhere", "that its directory is there"));
     write_file(file_, std::string(10'000, 'x'));
     EXPECT_TRUE(is_error(error_of([&] { const groups none(file_); }), errc::not_a_heap, file_, ""));
 }
