@@ -9,7 +9,7 @@ namespace remanence {
 
 namespace detail {
 class commit_progress; // src/api/commit_progress.hpp
-class heap_impl;       // src/api/heap_impl.hpp
+class heap_commits;    // src/api/heap_commits.hpp
 } // namespace detail
 
 /// A commit that heap::commit_async() or write_async() made: when it is durable, or why it never will be. May be copied, and asked from
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] bool ready() const;
 
 private:
-    friend class detail::heap_impl;
+    friend class detail::heap_commits;
     commit_ticket(std::shared_ptr<const detail::commit_progress> progress, std::uint64_t version) noexcept
         : progress_(std::move(progress)), version_(version) {}
 

@@ -1,6 +1,6 @@
 #include "api/commit_progress.hpp"
 
-#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
 
 #include <remanence/commit_ticket.hpp>
 
@@ -41,11 +41,11 @@ void commit_progress::bring(txn::engine& engine) noexcept {
 }
 
 bool commit_progress::is_durable(std::uint64_t version) const {
-    if (!guard.same_process()) {
-        detail::raise(failure{errc::closed,
-                              "a commit of " + path.string() +
-                                  " was made before fork(): only the parent process can tell what becomes of it.",
-                              path.string()});
+    if (!origin_.same_process()) {
+        detail::raise(errc::closed,
+                      "a commit of " + origin_.path.string() +
+                          " was made before fork(): only the parent process can tell what becomes of it.",
+                      origin_.path.string());
     }
     const bool failed = failed_; // before durable_: see bring()
     if (durable_ >= version)

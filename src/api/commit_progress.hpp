@@ -1,12 +1,11 @@
 // How far a heap's commits have got, as their tickets ask.
 #pragma once
 
-#include "os/memory.hpp"
+#include "api/heap_origin.hpp"
 #include "txn/engine.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -16,10 +15,7 @@ namespace remanence::detail {
 /// Lives as long as the heap and its tickets do. Everything may be called from any thread.
 class commit_progress {
 public:
-    commit_progress(std::filesystem::path of, os::fork_guard process) : path(std::move(of)), guard(process) {}
-
-    const std::filesystem::path path;
-    const os::fork_guard guard;
+    explicit commit_progress(heap_origin of) : origin_(std::move(of)) {}
 
     /// The commit of this version, which is made, is to become durable.
     void want(std::uint64_t version) noexcept;
@@ -31,6 +27,7 @@ public:
     void await(std::uint64_t version) const;
 
 private:
+    const heap_origin origin_;
     std::atomic<std::uint64_t> wanted_ = 0;
     std::atomic<std::uint64_t> durable_ = 0;
     std::atomic<bool> failed_ = false; // what is not durable by then never will be

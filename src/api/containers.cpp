@@ -1,6 +1,8 @@
 // The compiled half of our own containers.
 
 #include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
 #include "os/memory.hpp"
 
 #include <remanence/containers/detail/btree_container.hpp>
@@ -19,17 +21,17 @@ std::atomic<unsigned> declared_sections = 0;
 
 heap_impl* declared_heap(const heap_header* where) noexcept {
     heap_impl* const impl = registry::find(where);
-    return impl != nullptr && impl->engine->memory().is_declared() ? impl : nullptr;
+    return impl != nullptr && impl->memory().is_declared() ? impl : nullptr;
 }
 
 void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
     const auto* const start = static_cast<const std::byte*>(first);
     // A tracker that cannot open the pages has another try when they are written; what there is no memory to note makes
     // the commit look for changes everywhere.
-    if (!heap->engine->memory().contains(start) || !heap->engine->memory().contains(start + bytes - 1))
+    if (!heap->memory().contains(start) || !heap->memory().contains(start + bytes - 1))
         return;
     try {
-        (void)heap->engine->memory().announce(start, bytes);
+        (void)heap->memory().announce(start, bytes);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
     }
 }
@@ -38,11 +40,11 @@ void begin_to_read(const std::byte* first, std::size_t bytes) noexcept {
     const heap_impl* const impl = registry::find(first);
     if (impl == nullptr || impl->options.read_ahead)
         return;
-    const auto at = static_cast<std::uint64_t>(first - impl->engine->memory().base());
+    const auto at = static_cast<std::uint64_t>(first - impl->memory().base());
     const std::uint64_t from = align_down(at, k_page_bytes);
-    const std::uint64_t end = std::min(at + bytes, impl->engine->memory().reserved_bytes());
+    const std::uint64_t end = std::min(at + bytes, impl->memory().reserved_bytes());
     if (from < end)
-        os::begin_to_read(impl->engine->memory().base() + from, end - from);
+        os::begin_to_read(impl->memory().base() + from, end - from);
 }
 
 std::uint64_t random_seed() noexcept {

@@ -3,6 +3,8 @@
 // knows the moment at which it was entered.
 
 #include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +57,7 @@ heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept {
     if (around != nullptr) {
         if (header == header_of(around))
             return header;
-        if (around->guard.same_process()) {
+        if (around->origin.same_process()) {
             was_any_noted.store(true, std::memory_order_relaxed);
             around->strangers.note(address);
         }
@@ -64,20 +66,20 @@ heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept {
     if (header == nullptr || note_of(owner) > k_lies_in_other_heap)
         return owner;
     const heap_impl* const impl = registry::find(header);
-    return impl != nullptr ? with_note(header, impl->state.load(std::memory_order_relaxed)) : header;
+    return impl != nullptr ? with_note(header, impl->outsiders.state()) : header;
 }
 
 heap_header* default_owner_at(std::uintptr_t place) noexcept { return owner_at(default_heap(), place); }
 
 void forget_noted_at(const void* place) noexcept {
     heap_impl* const around = registry::find(place);
-    if (around != nullptr && around->guard.same_process())
+    if (around != nullptr && around->origin.same_process())
         around->strangers.forget(place);
 }
 
 bool share_memory(heap_header* owner, heap_header* other) noexcept {
     const heap_impl* const impl = registry::find(owner);
-    return impl == nullptr || (impl->is_of_this_state(owner) && impl->is_of_this_state(other));
+    return impl == nullptr || (impl->outsiders.is_of_this_state(owner) && impl->outsiders.is_of_this_state(other));
 }
 
 void refuse_to_swap_allocators() {

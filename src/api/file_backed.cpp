@@ -1,6 +1,6 @@
 // Why a file_backed container cannot be opened or used.
 
-#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
 
 #include <remanence/file_backed.hpp>
 

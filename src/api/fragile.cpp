@@ -1,6 +1,6 @@
 // The compiled half of fragile elements: the table of the objects that references to them share, and errors.
 
-#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
 #include "os/held_across_fork.hpp"
 
 #include <remanence/types/detail/fingerprint.hpp>

@@ -1,6 +1,9 @@
 // The public handle: what it may be opened with, and a thin function for each thing that it can do.
 
 #include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
+#include "api/stray_write.hpp"
 #include "store/superblocks.hpp"
 #include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
@@ -160,18 +163,15 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
         detail::raise(engine.why());
     if (is_place_taken && may_hold_addresses((*engine)->memory()))
         detail::raise(*(*engine)->why_elsewhere());
-    impl_.reset(new detail::heap_impl(this, path, options, std::move(*engine), *guard));
+    impl_.reset(new detail::heap_impl(this, {path, *guard}, options, std::move(*engine)));
     detail::registry::add(*impl_);
-    impl_->engine->memory().allow_writes(false);
-    impl_->watch_memory();
+    impl_->memory().allow_writes(false);
+    impl_->threads.watch_memory();
 }
 
-/// An exception takes the heap away if it begins after the heap has come to where its handle is.
 static void belong_to(heap* handle, detail::heap_impl* impl) {
-    if (impl == nullptr)
-        return;
-    impl->handle = handle;
-    impl->exceptions = std::uncaught_exceptions();
+    if (impl != nullptr)
+        impl->belong_to(handle);
 }
 
 heap::heap(heap&& other) noexcept : impl_(std::move(other.impl_)) { belong_to(this, impl_.get()); }
@@ -185,50 +185,9 @@ heap& heap::operator=(heap&& other) noexcept {
 heap::~heap() { impl_.reset(); } // the handle is empty from the beginning on, for threads that still use it
 
 void heap::close() {
-    detail::heap_impl* impl = checked(impl_);
+    (void)checked(impl_);
     const os::no_cancellation whole;
-    bool alone = impl->lock.write_depth() + impl->lock.read_depth() == 0 && impl->try_enter_write();
-    if (alone && impl->commits_in_flight != 0) { // of a section that has not returned yet; no other one begins now
-        impl->leave_write();
-        alone = false;
-    }
-    if (!alone) {
-        detail::raise(failure{errc::section_open,
-                              path().string() + " cannot be closed while a section is open, or another thread commits. "
-                                                "End every section first.",
-                              path().string()});
-    }
-    ++impl->whole_calls; // until it is gone
-    result<void> committed;
-    result<void> closed;
-    bool lacked_memory = false;
-    try {
-        if (!impl->options.commit_at_close) {
-            impl->tell_of_loss(discarded_changes::by::close);
-        } else if (!impl->options.read_only) {
-            committed = impl->refuse_memory_of_no_heap();
-            if (committed) {
-                impl->outdated.renew(impl->engine->memory());
-                committed = impl->engine->commit();
-            }
-        }
-        if (!committed && (committed.why().code == errc::no_space || committed.why().code == errc::foreign_pointer)) {
-            --impl->whole_calls;
-            impl->leave_write();
-            detail::raise(committed.why());
-        }
-        impl->end_threads(); // not before: the heap may stay open, and the threads are still needed
-        closed = impl->engine->close();
-    } catch (const std::bad_alloc&) {
-        lacked_memory = true;
-    }
-    impl->lock.leave_write();
-    detail::registry::remove(*impl);
-    delete impl_.release(); // NOLINT: the deleter would close once more
-    if (lacked_memory)
-        throw std::bad_alloc();
-    check(std::move(committed));
-    check(std::move(closed));
+    detail::heap_impl::close(impl_);
 }
 
 namespace {
@@ -236,27 +195,27 @@ namespace {
 /// Runs `f` with the write lock held, whether or not the thread is in a write section already.
 template <class F>
 void exclusively(detail::heap_impl* impl, F&& f) {
-    impl->enter_write(detail::section_kind::joining);
+    impl->sections.enter_write(detail::section_kind::joining);
     try {
         f();
     } catch (...) {
-        impl->leave_write();
+        impl->sections.leave_write();
         throw;
     }
-    impl->leave_write();
+    impl->sections.leave_write();
 }
 
 /// For explicit commits, with the write lock held. In a write section nothing is looked at, as at its end.
 void check_if_outside_sections(detail::heap_impl& impl) {
-    if (impl.lock.write_depth() == 1)
-        check(impl.refuse_memory_of_no_heap());
+    if (impl.sections.write_depth() == 1)
+        check(impl.strangers.refuse_their_memory(impl.memory()));
 }
 
 /// Runs `f` with the read lock held, or within the section the thread is in.
 template <class F>
 decltype(auto) shared(detail::heap_impl* impl, F&& f) {
     detail::read_section section(impl);
-    const detail::whole_call reading(*impl);
+    const detail::whole_call reading(impl->calls);
     return f();
 }
 
@@ -268,12 +227,12 @@ void heap::commit(durability until) {
     detail::heap_impl* impl = checked(impl_);
     {
         const os::no_cancellation whole;
-        std::optional<detail::heap_impl::in_flight> commit;
+        std::optional<detail::heap_commits::in_flight> commit;
         exclusively(impl, [&] {
             check_if_outside_sections(*impl);
-            commit = impl->make_commit(txn::commit_scope::everything, until);
+            commit = impl->commits.make(txn::commit_scope::everything, until);
         });
-        impl->await(*commit);
+        impl->commits.await(*commit);
     }
     os::end_if_cancelled();
 }
@@ -281,20 +240,20 @@ void heap::commit(durability until) {
 commit_ticket heap::commit_async() {
     detail::heap_impl* impl = checked(impl_);
     const os::no_cancellation whole;
-    std::optional<detail::heap_impl::in_flight> commit;
+    std::optional<detail::heap_commits::in_flight> commit;
     exclusively(impl, [&] {
         check_if_outside_sections(*impl);
-        commit = impl->make_async_commit(txn::commit_scope::everything);
+        commit = impl->commits.make_async(txn::commit_scope::everything);
     });
-    return impl->ticket_of(*commit);
+    return impl->commits.ticket_of(*commit);
 }
 
 void heap::sync() {
     detail::heap_impl* impl = checked(impl_);
     {
-        const detail::whole_call syncing(*impl);
+        const detail::whole_call syncing(impl->calls);
         impl->check_not_ending();
-        check(impl->engine->sync());
+        check(impl->engine().sync());
     }
     os::end_if_cancelled();
 }
@@ -309,47 +268,36 @@ void heap::checkpoint() {
     {
         const os::no_cancellation whole;
         exclusively(impl, [&] {
-            const detail::whole_call folding(*impl);
-            check(impl->engine->checkpoint());
+            const detail::whole_call folding(impl->calls);
+            check(impl->engine().checkpoint());
         });
     }
     os::end_if_cancelled();
 }
 
-void heap::lock() {
-    detail::heap_impl* impl = checked(impl_);
-    impl->enter_write(detail::section_kind::ordinary);
-    if (impl->lock.write_depth() == 1)
-        impl->exceptions_at_lock = std::uncaught_exceptions();
-}
+void heap::lock() { checked(impl_)->sections.lock(); }
 
-bool heap::try_lock() {
-    detail::heap_impl* impl = checked(impl_);
-    const bool is_entered = impl->try_enter_write();
-    if (is_entered && impl->lock.write_depth() == 1)
-        impl->exceptions_at_lock = std::uncaught_exceptions();
-    return is_entered;
-}
+bool heap::try_lock() { return checked(impl_)->sections.try_lock(); }
 
 void heap::unlock() noexcept {
-    if (impl_ && impl_->guard.same_process())
+    if (impl_ && impl_->origin.same_process())
         impl_->unlock();
 }
 
-void heap::lock_shared() { checked(impl_)->enter_read(); }
+void heap::lock_shared() { checked(impl_)->sections.enter_read(); }
 
-bool heap::try_lock_shared() { return checked(impl_)->try_enter_read(); }
+bool heap::try_lock_shared() { return checked(impl_)->sections.try_enter_read(); }
 
 void heap::unlock_shared() noexcept {
-    if (impl_ && impl_->guard.same_process())
-        impl_->leave_read();
+    if (impl_ && impl_->origin.same_process())
+        impl_->sections.leave_read();
 }
 
 std::vector<root_info> heap::roots() const {
     detail::heap_impl* impl = checked(impl_);
     std::vector<root_info> found;
     shared(impl, [&] {
-        check(types::root_directory(impl->engine->memory()).for_each([&](const types::root_view& root) {
+        check(types::root_directory(impl->memory()).for_each([&](const types::root_view& root) {
             found.push_back({std::string(root.name), std::string(root.type), root.bytes});
         }));
     });
@@ -361,24 +309,24 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
     const auto* first = static_cast<const std::byte*>(pointer);
     if (bytes == 0)
         return;
-    txn::heap_memory& memory = impl->engine->memory();
+    txn::heap_memory& memory = impl->memory();
     if (!memory.contains(first) || bytes > memory.reserved_bytes() - memory.offset_of(first)) {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }
-    const detail::whole_call announcing(*impl);
+    const detail::whole_call announcing(impl->calls);
     check(memory.touch(first, bytes));
 }
 
 std::uint64_t heap::version() const {
     detail::heap_impl* impl = checked(impl_);
-    return shared(impl, [&] { return impl->engine->version(); });
+    return shared(impl, [&] { return impl->engine().version(); });
 }
 
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
-        const txn::engine_stats counted = impl->engine->stats();
+        const txn::engine_stats counted = impl->engine().stats();
         heap_stats stats;
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
@@ -387,12 +335,9 @@ heap_stats heap::stats() const {
         stats.image_bytes = counted.image_bytes + counted.spilled_bytes;
         stats.spilled_bytes = counted.spilled_bytes;
         stats.written_bytes = counted.written_bytes;
-        stats.discarded_bytes = impl->discarded_bytes;
+        stats.discarded_bytes = impl->losses.discarded_bytes();
         stats.syncs = counted.syncs;
-        {
-            const std::scoped_lock reading(impl->timing);
-            stats.commit_times = impl->commit_times;
-        }
+        stats.commit_times = impl->commits.times();
         stats.log_limit_bytes = counted.log_limit_bytes;
         stats.log_used_bytes = counted.log_used_bytes;
         stats.twin_bytes = counted.twin_bytes;
@@ -411,7 +356,7 @@ heap_stats heap::stats() const {
 verify_report heap::verify() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
-        auto checked_heap = impl->engine->verify();
+        auto checked_heap = impl->engine().verify();
         if (!checked_heap)
             detail::raise(checked_heap.why());
         verify_report report;
@@ -421,14 +366,14 @@ verify_report heap::verify() const {
         for (store::damage& d : checked_heap->problems)
             report.problems.push_back({std::move(d.what), d.offset});
         const bool are_blocks_sound = report.problems.empty(); // else it is not known which there are
-        auto roots = types::root_directory(impl->engine->memory()).for_each([&](const types::root_view& root) {
+        auto roots = types::root_directory(impl->memory()).for_each([&](const types::root_view& root) {
             if (!are_blocks_sound)
                 return;
-            if (auto fault = impl->checks.fault_in(root, impl->engine->memory()))
+            if (auto fault = impl->checks.fault_in(root, impl->memory()))
                 report.problems.push_back({std::move(*fault), error::k_no_offset});
         });
         if (roots)
-            roots = types::root_directory(impl->engine->memory()).check_descriptions();
+            roots = types::root_directory(impl->memory()).check_descriptions();
         if (!roots)
             report.problems.push_back({roots.why().message, roots.why().offset});
         return report;
@@ -438,8 +383,8 @@ verify_report heap::verify() const {
 pointer_report heap::check_pointers() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
-        types::pointer_survey found = impl->engine->memory().with_allocator([&](const alloc::block_allocator& blocks) {
-            return types::survey_pointers(impl->engine->memory(), blocks, detail::registry::path_at);
+        types::pointer_survey found = impl->memory().with_allocator([&](const alloc::block_allocator& blocks) {
+            return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at);
         });
         pointer_report report;
         report.blocks_checked = found.blocks;
@@ -450,15 +395,15 @@ pointer_report heap::check_pointers() const {
     });
 }
 
-const std::filesystem::path& heap::path() const { return checked(impl_)->path; }
+const std::filesystem::path& heap::path() const { return checked(impl_)->origin.path; }
 
-std::string heap::application() const { return std::string(checked(impl_)->engine->application()); }
+std::string heap::application() const { return std::string(checked(impl_)->engine().application()); }
 
-void* heap::base() const { return checked(impl_)->engine->memory().base(); }
+void* heap::base() const { return checked(impl_)->memory().base(); }
 
 heap* heap_of(const void* pointer) noexcept {
     detail::heap_impl* impl = detail::registry::find(pointer);
-    return impl != nullptr && impl->engine->memory().contains(pointer) ? impl->handle : nullptr;
+    return impl != nullptr && impl->memory().contains(pointer) ? impl->handle() : nullptr;
 }
 
 } // namespace remanence

@@ -2,7 +2,8 @@
 
 #include <remanence/inspect.hpp>
 
-#include "api/heap_impl.hpp"
+#include "api/heap_origin.hpp"
+#include "api/raise.hpp"
 #include "inspect/inspected_pointers.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/root_survey.hpp"

@@ -1,4 +1,8 @@
+#include "api/registry.hpp"
+
 #include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/stray_write.hpp"
 #include "os/fault_handler.hpp"
 #include "os/held_across_fork.hpp"
 #include "os/write_traps.hpp"
@@ -24,9 +28,9 @@ std::atomic<std::size_t> closed_count = 0;              // ever
 void remember_closed(const heap_impl& impl) noexcept {
     closed_range& place = closed[closed_count % closed.size()];
     place.end = 0;
-    const auto base = reinterpret_cast<std::uint64_t>(impl.engine->memory().base());
+    const auto base = reinterpret_cast<std::uint64_t>(impl.memory().base());
     place.begin = base;
-    const std::string_view path = impl.path.native();
+    const std::string_view path = impl.origin.path.native();
     const std::string_view shown = path.substr(path.size() - std::min(path.size(), place.path.size() - 1));
     place.path[shown.copy(place.path.data(), shown.size())] = '\0';
     place.end = base + impl.registered_bytes;
@@ -37,8 +41,8 @@ bool locate(const void* address, os::fault_place& place) {
     const heap_impl* impl = find(address);
     if (impl == nullptr)
         return false;
-    place.path = impl->path.c_str();
-    place.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - impl->engine->memory().base());
+    place.path = impl->origin.path.c_str();
+    place.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - impl->memory().base());
     return true;
 }
 
@@ -66,20 +70,20 @@ const closed_range* closed_at(const void* address) noexcept {
 
 void add(heap_impl& impl) {
     std::lock_guard guard(changing);
-    impl.registered_bytes = impl.engine->memory().reserved_bytes();
-    heaps.set(impl.engine->memory().base(), impl.registered_bytes, &impl);
+    impl.registered_bytes = impl.memory().reserved_bytes();
+    heaps.set(impl.memory().base(), impl.registered_bytes, &impl);
 }
 
 void extend(heap_impl& impl) {
     std::lock_guard guard(changing);
-    impl.registered_bytes = impl.engine->memory().reserved_bytes();
-    heaps.set(impl.engine->memory().base(), impl.registered_bytes, &impl);
+    impl.registered_bytes = impl.memory().reserved_bytes();
+    heaps.set(impl.memory().base(), impl.registered_bytes, &impl);
 }
 
 void remove(heap_impl& impl) noexcept {
     std::lock_guard guard(changing);
     remember_closed(impl);
-    heaps.set(impl.engine->memory().base(), impl.registered_bytes, nullptr);
+    heaps.set(impl.memory().base(), impl.registered_bytes, nullptr);
 }
 
 std::string path_at(const void* address) {
@@ -87,16 +91,16 @@ std::string path_at(const void* address) {
         return {};
     std::lock_guard guard(changing); // remove() waits, and with it the end of the heap
     const heap_impl* impl = find(address);
-    return impl != nullptr && impl->engine->memory().contains(address) ? impl->path.string() : std::string();
+    return impl != nullptr && impl->memory().contains(address) ? impl->origin.path.string() : std::string();
 }
 
 bool holds(const std::filesystem::path& path) {
     std::lock_guard guard(changing); // no heap closes meanwhile
     for (const auto& slot : heaps.all()) {
-        const heap_impl* impl = slot.load(std::memory_order_acquire);
+        heap_impl* const impl = slot.load(std::memory_order_acquire);
         if (impl == nullptr)
             continue;
-        auto is_its_own = impl->engine->is_at(path.string());
+        auto is_its_own = impl->engine().is_at(path.string());
         if (is_its_own && *is_its_own)
             return true;
     }

@@ -1,5 +1,8 @@
 #include "api/strange_allocators.hpp"
 
+#include "api/registry.hpp"
+#include "types/pointer_check.hpp"
+
 #include <new>
 
 namespace remanence::detail {
@@ -25,6 +28,15 @@ void strange_allocators::forget() noexcept {
 std::vector<const void*> strange_allocators::all() const {
     const std::scoped_lock lock(guards_places_);
     return {places_.begin(), places_.end()};
+}
+
+result<void> strange_allocators::refuse_their_memory(txn::heap_memory& memory) const {
+    const std::vector<const void*> places = all();
+    if (places.empty())
+        return {};
+    return memory.with_allocator([&](const alloc::block_allocator& blocks) {
+        return types::refuse_strange_memory(memory, places, blocks, registry::path_at);
+    });
 }
 
 } // namespace remanence::detail

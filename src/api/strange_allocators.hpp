@@ -2,6 +2,8 @@
 // process's, or of that heap.
 #pragma once
 
+#include "txn/heap_memory.hpp"
+
 #include <mutex>
 #include <unordered_set>
 #include <vector>
@@ -15,10 +17,15 @@ public:
     void note(const void* place) noexcept;
     void forget(const void* place) noexcept;
     void forget() noexcept;
-    /// In no order. Throws std::bad_alloc.
-    [[nodiscard]] std::vector<const void*> all() const;
+    /// To be called with the write lock held, before a commit of what was changed outside write sections, where a default-made
+    /// allocator belongs to no heap: errc::foreign_pointer when an object in `memory`, which is the heap's, has memory of such an
+    /// allocator. Throws std::bad_alloc.
+    [[nodiscard]] result<void> refuse_their_memory(txn::heap_memory& memory) const;
 
 private:
+    /// In no order.
+    [[nodiscard]] std::vector<const void*> all() const;
+
     mutable std::mutex guards_places_;
     std::unordered_set<const void*> places_;
 };

@@ -1,7 +1,10 @@
 // What the process says of a fault in memory of a heap before it dies of it: of a write outside any write section, or to a
 // heap that is read-only, and of a use after close().
 
+#include "api/stray_write.hpp"
+
 #include "api/heap_impl.hpp"
+#include "api/registry.hpp"
 #include "os/write_traps.hpp"
 #include "types/root_owner.hpp"
 
@@ -14,7 +17,7 @@ using os::say_hexadecimal;
 
 // Not async-signal-safe, as all that went before: it comes last, since it may not end well.
 void say_root(heap_impl& impl, const void* address) {
-    const alloc::block_allocator* blocks = impl.engine->memory().quiet_allocator();
+    const alloc::block_allocator* blocks = impl.memory().quiet_allocator();
     if (blocks == nullptr) {
         say("It belongs to the allocator: memory was asked for, or freed.\n");
         return;
@@ -25,7 +28,7 @@ void say_root(heap_impl& impl, const void* address) {
         return;
     }
     bool complete = true;
-    auto root = types::find_owner(impl.engine->memory(), *blocks, block->start, complete);
+    auto root = types::find_owner(impl.memory(), *blocks, block->start, complete);
     const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
                                                static_cast<const std::byte*>(block->start));
     const std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
@@ -52,9 +55,9 @@ void report_fault(const void* address, bool is_write) {
     if (const heap_impl* impl = registry::find(address)) {
         if (!is_write || !impl->options.read_only)
             return;
-        say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->memory().base()));
+        say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->memory().base()));
         say(" of the heap ");
-        say(impl->path.c_str());
+        say(impl->origin.path.c_str());
         say(", which is open read-only. Open it without read_only to change it. The calls that led to it:\n");
         os::say_backtrace();
         return;
@@ -76,9 +79,9 @@ void report_stray_write(const void* address) {
     heap_impl* impl = registry::find(address);
     if (impl == nullptr)
         return;
-    say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->engine->memory().base()));
+    say_place("a write", address, reinterpret_cast<std::uint64_t>(impl->memory().base()));
     say(" of the heap ");
-    say(impl->path.c_str());
+    say(impl->origin.path.c_str());
     say(", outside any write section. The process ends; what was committed is in the file. Put the change into "
         "write(), "
         "or open the heap without catch_stray_writes. The calls that led to it:\n");

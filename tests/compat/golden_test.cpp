@@ -1,6 +1,7 @@
 // Files that earlier builds, of any compiler, have written: they open, hold what the program put there, and take more; those of
 // an older format once they are upgraded, and not before.
 #include "api/heap_impl.hpp"
+#include "api/registry.hpp"
 #include "format/log_record.hpp"
 #include "format/superblock.hpp"
 #include "golden.hpp"
@@ -74,7 +75,7 @@ protected:
     }
     static std::size_t roots_by_algorithm(heap& opened, std::uint32_t algorithm) {
         std::size_t count = 0;
-        txn::engine& engine = *detail::registry::find(opened.base())->engine;
+        txn::engine& engine = detail::registry::find(opened.base())->engine();
         EXPECT_TRUE(types::root_directory(engine.memory()).for_each([&](const types::root_view& root) {
             count += root.fingerprint_algorithm == algorithm ? 1 : 0;
         }));

@@ -1,6 +1,7 @@
 // A heap of an older format is upgraded, and the power fails: the medium is left with a heap of the older format or of this
 // one, with all its commits, which can be upgraded and opened.
 #include "api/heap_impl.hpp"
+#include "api/registry.hpp"
 #include "compat/golden.hpp"
 #include "crash_states.hpp"
 #include "options.hpp"
@@ -150,7 +151,7 @@ detail::type_fingerprint serials_by_algorithm_1() {
 std::uint32_t algorithm_of_root(const heap& opened) {
     std::uint32_t found = 0;
     detail::heap_impl* const impl = detail::registry::find(opened.base());
-    EXPECT_TRUE(types::root_directory(impl->engine->memory()).for_each([&](const types::root_view& root) {
+    EXPECT_TRUE(types::root_directory(impl->memory()).for_each([&](const types::root_view& root) {
         found = root.fingerprint_algorithm;
     }));
     return found;

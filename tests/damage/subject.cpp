@@ -1,6 +1,7 @@
 #include "subject.hpp"
 
 #include "api/heap_impl.hpp"
+#include "api/registry.hpp"
 #include "base/range.hpp"
 #include "format/log_record.hpp"
 #include "log/record.hpp"
@@ -41,7 +42,7 @@ subject::subject(sample::ending how) {
 
 subject::contents subject::contents_of(heap& opened) {
     contents found{opened.version(), {}};
-    const txn::engine& engine = *detail::registry::find(opened.base())->engine;
+    const txn::engine& engine = detail::registry::find(opened.base())->engine();
     const std::byte* const base = engine.memory().base();
     found.blocks.push_back({0, {base, base + offsetof(format::heap_header, allocator)}});
     for (std::uint64_t at = k_page_bytes; at < engine.stats().committed_bytes;) {

@@ -2,7 +2,7 @@
 
 #include <remanence/remanence.hpp>
 
-#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
 #include "inspect/inspection.hpp"
 #include "store/heap_copy.hpp"
 

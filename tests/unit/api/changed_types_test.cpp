@@ -3,6 +3,7 @@
 #include "unit/api/fixture.hpp"
 
 #include "api/heap_impl.hpp"
+#include "api/registry.hpp"
 #include "format/log_record.hpp"
 #include "format/root_directory.hpp"
 #include "types/root_directory.hpp"
@@ -101,7 +102,7 @@ protected:
     /// The fingerprint that the heap has of a root.
     static types::stored_fingerprint stored(heap& h, std::string_view name = "home") {
         types::stored_fingerprint found{};
-        (void)types::root_directory(impl_of(h)->engine->memory()).for_each([&](const types::root_view& root) {
+        (void)types::root_directory(impl_of(h)->memory()).for_each([&](const types::root_view& root) {
             if (root.name == name)
                 found = {root.fingerprint_hash, root.fingerprint_algorithm};
         });

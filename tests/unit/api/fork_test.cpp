@@ -2,6 +2,7 @@
 // does with its copies of the handles harms nothing of the parent's.
 
 #include "api/heap_impl.hpp"
+#include "api/registry.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
 #include "unit/api/fixture.hpp"

@@ -1,6 +1,5 @@
-// What is said of changes that nobody committed, when they are dropped.
+#include "api/loss_teller.hpp"
 
-#include "api/heap_impl.hpp"
 #include "os/write_traps.hpp"
 #include "types/change_place.hpp"
 #include "types/pointer_check.hpp"
@@ -38,63 +37,53 @@ const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
 
 } // namespace
 
-bool heap_impl::is_loss_heard() const noexcept { return options.on_discard || types::checks_pointers(); }
-
 // Without memory for that, nothing is said: what is dropped is dropped all the same.
-void heap_impl::report_loss(discarded_changes::by whom, std::optional<std::uint64_t> bytes,
-                            const std::function<std::string()>& where) noexcept {
+void loss_teller::report(discarded_changes::by whom, std::optional<std::uint64_t> bytes,
+                         const std::function<std::string()>& where) noexcept {
     try {
-        if (types::checks_pointers() && !std::exchange(has_told_of_loss, true)) {
+        if (types::checks_pointers() && !std::exchange(has_told_, true)) {
             std::string text = "remanence: ";
             text += name_of(whom);
             text += " discards ";
             text += bytes ? std::to_string(*bytes) + " bytes that were" : "what was";
-            text += " changed in the heap " + path.string() + " and not committed";
+            text += " changed in the heap " + origin_.path.string() + " and not committed";
             if (const std::string place = where ? where() : std::string(); !place.empty())
                 text += ", the first of them " + place;
             text +=
-                bytes ? advice_for(whom, options.commit_at_close && whom == discarded_changes::by::destructor)
+                bytes ? advice_for(whom, options_.commit_at_close && whom == discarded_changes::by::destructor)
                       : ". A section was open, of this thread or another. End every section, and the threads that use "
                         "the heap, before it is destroyed.\n";
             os::say(text.c_str());
         }
-        if (options.on_discard)
-            options.on_discard({whom, path, bytes});
+        if (options_.on_discard)
+            options_.on_discard({whom, origin_.path, bytes});
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch)
     }
 }
 
-void heap_impl::unlock() noexcept {
-    if (lock.write_depth() > 1) {
-        leave_write(); // the outermost unlock decides
-        return;
-    }
-    if (doomed || std::uncaught_exceptions() > exceptions_at_lock) {
-        abandon_write();
-        return;
-    }
-    abandon_write([this](txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
-        const std::uint64_t bytes = lost.changed_bytes();
-        discarded_bytes += bytes;
-        report_loss(discarded_changes::by::unlock, bytes, [&] { return types::root_of_first(all, lost, blocks); });
-    });
+void loss_teller::tell_of_unlock(txn::heap_memory& all, const change::change_set& lost,
+                                 const alloc::block_allocator& blocks) {
+    const std::uint64_t bytes = lost.changed_bytes();
+    discarded_bytes_ += bytes;
+    report(discarded_changes::by::unlock, bytes, [&] { return types::root_of_first(all, lost, blocks); });
 }
 
-void heap_impl::tell_of_loss(discarded_changes::by whom) noexcept {
-    if (options.read_only || !is_loss_heard())
+void loss_teller::tell(discarded_changes::by whom) noexcept {
+    const bool is_heard = options_.on_discard || types::checks_pointers();
+    if (options_.read_only || !is_heard)
         return;
     try {
-        (void)engine->look_at_changes(
+        (void)engine_.look_at_changes(
             [&](txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
-                report_loss(whom, lost.changed_bytes(), [&] { return types::root_of_first(all, lost, blocks); });
+                report(whom, lost.changed_bytes(), [&] { return types::root_of_first(all, lost, blocks); });
             });
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the heap can still be closed
     }
 }
 
-void heap_impl::tell_of_end_in_section() noexcept {
-    if (!options.read_only)
-        report_loss(discarded_changes::by::destructor, std::nullopt, {});
+void loss_teller::tell_of_end_in_section() noexcept {
+    if (!options_.read_only)
+        report(discarded_changes::by::destructor, std::nullopt, {});
 }
 
 } // namespace remanence::detail

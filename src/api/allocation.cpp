@@ -1,0 +1,44 @@
+// Memory, for the allocators of the public headers.
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
+
+#include <optional>
+
+namespace remanence::detail {
+
+void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
+    heap_impl* impl = registry::find(owner);
+    if (impl == nullptr)
+        raise(errc::closed, "memory was asked for in a heap that is closed.");
+    impl->origin.check_process();
+    if (impl->options.read_only)
+        impl->origin.raise_read_only();
+    std::optional<unexpected> why; // small: it is zeroed each time
+    void* block = impl->memory().allocate(bytes, alignment, why);
+    if (block == nullptr)
+        raise(why->why());
+    if (impl->memory().reserved_bytes() != impl->registered_bytes)
+        registry::extend(*impl);
+    if (impl->memory().has_grown()) [[unlikely]] {
+        try {
+            impl->threads.watch_memory();
+        } catch (...) {
+            impl->memory().deallocate(block, bytes, alignment);
+            throw;
+        }
+    }
+    return block;
+}
+
+void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    heap_impl* impl = registry::find(owner);
+    if (impl == nullptr || !impl->origin.same_process())
+        return; // an object outlived its heap's mapping
+    if (!impl->outsiders.is_of_this_state(owner)) [[unlikely]]
+        return; // or what a rollback took away, and perhaps gave back to another one
+    impl->memory().deallocate(block, bytes, alignment);
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,95 @@
+#include "api/heap_commits.hpp"
+
+#include "api/raise.hpp"
+
+namespace remanence::detail {
+
+namespace {
+
+log::durability internal(durability how) {
+    switch (how) {
+    case durability::lazy:
+        return log::durability::lazy;
+    case durability::none:
+        return log::durability::none;
+    case durability::durable:
+        break;
+    }
+    return log::durability::durable;
+}
+
+struct landing {
+    std::atomic<int>& count;
+    ~landing() { --count; }
+};
+
+} // namespace
+
+heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how, txn::fresh_contents fresh) {
+    if (of_.sections.is_doomed()) {
+        raise(errc::rolled_back,
+              "a nested write section of " + origin_.path.string() +
+                  " failed, so the outermost one cannot be committed; its changes are rolled back.",
+              origin_.path.string());
+    }
+    const whole_call committing(of_.calls);
+    if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
+        how = durability::durable; // then it waits for the disk itself
+    const auto started = std::chrono::steady_clock::now();
+    const std::uint64_t before = of_.engine.version();
+    of_.outdated.renew(of_.engine.memory());
+    auto version = of_.engine.make_commit(scope, fresh);
+    if (!version)
+        raise(version.why());
+    of_.outdated.forget();
+    if (scope == txn::commit_scope::everything)
+        of_.strangers.forget();
+    ++in_flight_;
+    return {*version, how, started, *version != before};
+}
+
+void heap_commits::await(const in_flight& commit) {
+    const landing lands{in_flight_};
+    check(of_.engine.await(commit.version, internal(commit.how)));
+    if (commit.how == durability::lazy) {
+        progress_->want(commit.version);
+        of_.threads.sync_soon();
+    }
+    note_time(commit);
+}
+
+void heap_commits::note_time(const in_flight& commit) {
+    if (!commit.has_record)
+        return;
+    const std::scoped_lock recording(timing_);
+    times_.add(std::chrono::steady_clock::now() - commit.started);
+}
+
+latency_histogram heap_commits::times() const {
+    const std::scoped_lock reading(timing_);
+    return times_;
+}
+
+heap_commits::in_flight heap_commits::make_async(txn::commit_scope scope) {
+    const in_flight commit = make(scope, of_.threads.start_syncer(*progress_) ? durability::lazy : durability::durable,
+                                  txn::fresh_contents::in_log_if_few);
+    progress_->want(commit.version);
+    if (commit.how == durability::lazy)
+        of_.threads.sync_now();
+    return commit;
+}
+
+void heap_commits::land(const in_flight& commit) noexcept {
+    const landing lands{in_flight_};
+    if (commit.how == durability::durable) // nobody else does
+        progress_->bring(of_.engine);
+    note_time(commit);
+}
+
+commit_ticket heap_commits::ticket_of(const in_flight& commit) noexcept {
+    commit_ticket ticket(progress_, commit.version);
+    land(commit); // another thread may close the heap from here on
+    return ticket;
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,174 @@
+// How a heap ends: by close(), which reports, or by its destructor (I9), which may meet sections and calls that are not done.
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
+#include "os/main_thread.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace remanence::detail {
+
+heap_impl::~heap_impl() {
+    if (origin.same_process())
+        end_engine();
+    else
+        threads.abandon();
+}
+
+void heap_impl::end_engine() noexcept {
+    if (!engine_)
+        return;
+    forget_live_values();
+    threads.end();
+    commits.settle();
+    engine_.reset();
+}
+
+void heap_impl::check_not_ending() const {
+    if (is_ending_)
+        origin.raise_ended();
+}
+
+void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
+    heap_impl* const impl = handle.get();
+    bool alone = !impl->sections.is_in_any() && impl->sections.try_enter_write();
+    if (alone && impl->commits.are_in_flight()) { // of a section that has not returned yet; no other one begins now
+        impl->sections.leave_write();
+        alone = false;
+    }
+    if (!alone) {
+        raise(errc::section_open,
+              impl->origin.path.string() + " cannot be closed while a section is open, or another thread commits. "
+                                           "End every section first.",
+              impl->origin.path.string());
+    }
+    impl->calls.begin(); // until it is gone
+    result<void> committed;
+    result<void> closed;
+    bool lacked_memory = false;
+    try {
+        if (!impl->options.commit_at_close) {
+            impl->losses.tell(discarded_changes::by::close);
+        } else if (!impl->options.read_only) {
+            committed = impl->strangers.refuse_their_memory(impl->memory());
+            if (committed) {
+                impl->outdated.renew(impl->memory());
+                committed = impl->engine_->commit();
+            }
+        }
+        if (!committed && (committed.why().code == errc::no_space || committed.why().code == errc::foreign_pointer)) {
+            impl->calls.end();
+            impl->sections.leave_write();
+            raise(committed.why());
+        }
+        impl->threads.end(); // not before: the heap may stay open, and the threads are still needed
+        closed = impl->engine_->close();
+    } catch (const std::bad_alloc&) {
+        lacked_memory = true;
+    }
+    impl->sections.let_go();
+    registry::remove(*impl);
+    delete handle.release(); // NOLINT: the deleter would close once more
+    if (lacked_memory)
+        throw std::bad_alloc();
+    check(std::move(committed));
+    check(std::move(closed));
+}
+
+/// Waits for the heap's own threads, which hold the allocator while they spill. For no longer than that may take: if this thread
+/// was interrupted while it allocated, nobody will ever let go.
+static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
+    constexpr int k_looks_max = 5'000;
+    for (int look = 0; look != k_looks_max; ++look) {
+        if (memory.quiet_allocator() != nullptr)
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
+// Of threads that are in no section, one may be in another call or waiting for the device; this one may have been interrupted
+// in a call, or while it allocated.
+heap_impl::ending heap_impl::begin_to_end() noexcept {
+    const bool is_in_section = sections.is_in_any();
+    is_ending_ = true;
+    if (calls.any() || !sections.try_to_take_over() || commits.are_in_flight() || !is_allocator_quiet(memory())) {
+        is_ending_ = false;
+        return ending::as_by_crash;
+    }
+    return is_in_section || std::uncaught_exceptions() > exceptions_ ? ending::discarding : ending::as_asked;
+}
+
+/// The last of those that live on: reached from here, they are no leaks.
+static std::atomic<heap_impl*> kept = nullptr;
+
+void heap_impl::keep() noexcept {
+    kept_before_ = kept;
+    while (!kept.compare_exchange_weak(kept_before_, this))
+        ;
+}
+
+// Memory stays mapped for those who use it, and for an interrupted operation; the files are locked until the process ends.
+void heap_impl::leave_as_by_crash() noexcept {
+    keep();
+    losses.tell_of_end_in_section();
+    handle_ = nullptr;
+    engine_->stop_reporting();
+}
+
+void heap_impl::outlive_its_heap(bool keeps_memory) noexcept {
+    keep();
+    if (!keeps_memory && origin.same_process())
+        end_engine();
+    sections.end();
+}
+
+void heap_impl::end_files(ending how) noexcept {
+    try {
+        sections.end_declared();
+        memory().allow_writes(true);
+        if (!options.commit_at_close || how == ending::discarding) {
+            losses.tell(discarded_changes::by::destructor);
+        } else if (!options.read_only) {
+            if (const auto refused = strangers.refuse_their_memory(memory()); !refused) {
+                std::fprintf(stderr, "remanence: closing discards changes: %s\n", refused.why().message.c_str());
+                losses.tell(discarded_changes::by::destructor);
+            } else {
+                outdated.renew(memory());
+                (void)engine_->commit();
+            }
+        }
+        threads.end();
+        (void)engine_->close();       // I9: close() is there to hear of failures; the log keeps what was not folded
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
+    }
+}
+
+void heap_impl::destroy(heap_impl* impl) noexcept {
+    const os::no_cancellation whole;
+    impl->is_left_to_sections_ = impl->sections.is_in_any();
+    const bool is_of_this_process = impl->origin.same_process();
+    const ending how = is_of_this_process ? impl->begin_to_end() : ending::discarding;
+    if (how == ending::as_by_crash)
+        return impl->leave_as_by_crash();
+    registry::remove(*impl); // in a forked child, too: nothing may find it any more
+    if (is_of_this_process)
+        impl->end_files(how);
+    // An ending thread other than the main one may have destroyed a heap that is thread_local: memory would be held for good.
+    if (impl->is_left_to_sections_)
+        impl->outlive_its_heap(false);
+    else if (is_of_this_process && txn::section_lock::is_thread_ending())
+        impl->outlive_its_heap(os::is_main_thread());
+    else
+        delete impl;
+}
+
+void heap_impl_deleter::operator()(heap_impl* impl) const noexcept { heap_impl::destroy(impl); }
+
+} // namespace remanence::detail

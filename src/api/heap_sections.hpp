@@ -1,0 +1,68 @@
+// The sections of one heap: who may enter one, what entering and leaving does to the memory, and what has gone wrong within.
+// Neither commits nor rolls back.
+#pragma once
+
+#include "api/heap_origin.hpp"
+#include "txn/heap_memory.hpp"
+#include "txn/section_lock.hpp"
+
+#include <remanence/heap.hpp>
+
+#include <cstddef>
+
+namespace remanence::detail {
+
+class heap_sections {
+public:
+    /// The rest must outlive it; `memory` until end().
+    heap_sections(heap_impl* owner, const heap_origin& origin, txn::heap_memory& memory);
+
+    // All that enter throw errc::closed once the heap has ended; those that wait do so in a forked child, too.
+
+    /// errc::section_conflict: the thread is in a read section.
+    void enter_write(section_kind kind);
+    /// Without waiting: false when somebody else is in a section.
+    bool try_enter_write();
+    void enter_read();
+    bool try_enter_read();
+    /// As enter_write(), for a section that unlock() ends.
+    void lock();
+    bool try_lock();
+
+    /// Ends the section, and does nothing else.
+    void leave_write() noexcept;
+    void leave_read() noexcept { lock_.leave_read(); }
+    /// From here on the section looks for changes, as one that was not declared.
+    void end_declared();
+
+    // Of the calling thread.
+
+    [[nodiscard]] bool is_in_any() const { return write_depth() + lock_.read_depth() != 0; }
+    [[nodiscard]] std::size_t write_depth() const { return lock_.write_depth(); }
+    /// Whether an exception takes it out of the section of lock().
+    [[nodiscard]] bool is_left_by_exception() const noexcept;
+
+    // With the write lock held: whether a nested section failed, so that the outermost one must not be committed.
+
+    void doom() noexcept { is_doomed_ = true; }
+    void undo_doom() noexcept { is_doomed_ = false; }
+    [[nodiscard]] bool is_doomed() const noexcept { return is_doomed_; }
+
+    // For the end of the heap: see section_lock.
+
+    bool try_to_take_over() noexcept { return lock_.try_to_take_over(); }
+    /// Leaves a write section whose memory nobody cares for: in a forked child, and when the heap was closed.
+    void let_go() noexcept { lock_.leave_write(); }
+    void end() noexcept { lock_.end(); }
+
+private:
+    void begin_declared();
+
+    const heap_origin& origin_;
+    txn::heap_memory& memory_;
+    txn::section_lock lock_;
+    bool is_doomed_ = false;     // guarded by the write lock
+    int exceptions_at_lock_ = 0; // under way when lock() began the section; guarded likewise
+};
+
+} // namespace remanence::detail

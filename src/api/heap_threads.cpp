@@ -1,0 +1,57 @@
+#include "api/heap_threads.hpp"
+
+#include "os/cancellation.hpp"
+
+#include <cstdint>
+#include <system_error>
+
+namespace remanence::detail {
+
+bool heap_threads::start_syncer(commit_progress& progress) {
+    if (syncer_)
+        return true;
+    try {
+        syncer_ = std::make_unique<background_sync>(engine_, progress, lazy_interval_);
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
+
+bool heap_threads::carry_out_checkpoint() {
+    try {
+        if (!checkpointer_)
+            checkpointer_ = std::make_unique<background_checkpoint>(engine_);
+    } catch (const std::system_error&) {
+        return false;
+    }
+    checkpointer_->carry_out();
+    return true;
+}
+
+// Without a thread for it, programs that allocate now and then spill all the same.
+void heap_threads::watch_memory() {
+    const os::no_cancellation whole; // containers allocate where they expect no end of the thread
+    const std::scoped_lock alone(watching_);
+    if (spiller_)
+        return;
+    try {
+        if (const std::uint64_t budget = engine_.budget_to_watch(); budget != 0)
+            spiller_ = std::make_unique<background_spill>(engine_, budget);
+    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): there is no thread to be had
+    }
+}
+
+void heap_threads::end() {
+    spiller_.reset();
+    checkpointer_.reset();
+    syncer_.reset();
+}
+
+void heap_threads::abandon() noexcept {
+    (void)checkpointer_.release(); // NOLINT(bugprone-unused-return-value)
+    (void)syncer_.release();       // NOLINT(bugprone-unused-return-value)
+    (void)spiller_.release();      // NOLINT(bugprone-unused-return-value)
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,29 @@
+// Allocators of a heap that lie outside of it, as parts of containers in the process's memory.
+#pragma once
+
+#include <remanence/allocator.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace remanence::detail {
+
+/// The state that such allocators note when they are made (allocator.hpp): another one after each rollback, which may have given
+/// their blocks back to objects of the heap. Any thread.
+class outside_allocators {
+public:
+    outside_allocators() noexcept { begin_new_state(); }
+
+    [[nodiscard]] std::uintptr_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
+    /// Whether an allocator with this owner may still have blocks: it lies in the heap, or was made since the last rollback.
+    [[nodiscard]] bool is_of_this_state(const heap_header* owner) const noexcept {
+        const std::uintptr_t note = note_of(owner);
+        return note <= k_lies_in_other_heap || note == state();
+    }
+    void begin_new_state() noexcept;
+
+private:
+    std::atomic<std::uintptr_t> state_;
+};
+
+} // namespace remanence::detail

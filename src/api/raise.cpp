@@ -1,0 +1,13 @@
+#include "api/raise.hpp"
+
+namespace remanence::detail {
+
+void raise(const failure& why) {
+    if (why.code == errc::exhausted)
+        throw heap_exhausted(why.message);
+    throw error(why.code, why.message, why.path, why.os_error, why.offset);
+}
+
+void raise(errc code, const std::string& message, const std::string& path) { raise(failure{code, message, path}); }
+
+} // namespace remanence::detail

@@ -1,0 +1,60 @@
+// The root directory, for the public templates: what may be looked up and made, and what the heap then knows of its types.
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "types/root_directory.hpp"
+
+namespace remanence::detail {
+
+/// Of a heap that is mapped elsewhere: what may hold addresses would mean nothing here, or at the next open.
+[[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
+    const std::string path = impl.origin.path.string();
+    raise(errc::base_taken,
+          "cannot " + action + " in " + path + ": the type " + type +
+              " is not position-independent, and the heap is mapped elsewhere, since opening it at its own addresses "
+              "failed: " +
+              impl.engine().why_elsewhere()->message,
+          path);
+}
+
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
+    const auto renamed =
+        impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
+    auto found = types::root_directory(impl->memory()).find(name, type, renamed);
+    if (!found)
+        raise(found.why());
+    if (found->object == nullptr)
+        return nullptr;
+    if (!type.position_independent && impl->engine().why_elsewhere())
+        raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
+    impl->checks.know(name, type.hash, check);
+    if (found->outdated) {
+        impl->checks.know_outdated(name, found->outdated->hash);
+        if (!impl->options.read_only)
+            impl->outdated.note(name, *found->outdated, type);
+    }
+    return found->object;
+}
+
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {
+    detail::check(types::root_directory(impl->memory()).add(name, type, object));
+    impl->checks.know(name, type.hash, check);
+}
+
+void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(impl->memory()).erase(name)); }
+
+heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->memory().base()); }
+
+heap_header* writable_header_of(heap_impl* impl) {
+    if (impl->options.read_only)
+        impl->origin.raise_read_only();
+    return header_of(impl);
+}
+
+heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type) {
+    if (impl->engine().why_elsewhere()) [[unlikely]]
+        raise_elsewhere(*impl, "make an object", readable_name(type.name()));
+    return header_of(impl);
+}
+
+} // namespace remanence::detail
