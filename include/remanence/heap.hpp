@@ -227,6 +227,8 @@ heap open(os::file_system& files, const std::filesystem::path& path, const heap_
           opening mode); // for tests: src/api/heap_impl.hpp
 
 class heap_impl; // src/api/heap_impl.hpp
+/// For the C interface. Throws errc::closed.
+heap_impl& impl_of(const heap& of);
 
 struct heap_impl_deleter {
     void operator()(heap_impl* impl) const noexcept;
@@ -572,6 +574,7 @@ private:
     template <class Container>
     friend class file_backed;
     friend class in;
+    friend detail::heap_impl& detail::impl_of(const heap& of);
     friend heap detail::open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
                              detail::opening mode);
     heap(const std::filesystem::path& path, const heap_options& options, detail::opening mode, std::string_view abi);

@@ -182,6 +182,8 @@ heap& heap::operator=(heap&& other) noexcept {
     return *this;
 }
 
+detail::heap_impl& detail::impl_of(const heap& of) { return *checked(of.impl_); }
+
 heap::~heap() { impl_.reset(); } // the handle is empty from the beginning on, for threads that still use it
 
 void heap::close() {

@@ -1,14 +1,13 @@
 #include <remanence/error.hpp>
 
+#include "base/error_sentence.hpp"
 #include "base/undying.hpp"
 
 #include <utility>
 
 namespace remanence {
 
-namespace {
-
-const char* sentence(errc code) {
+const char* sentence_of(errc code) noexcept {
     switch (code) {
     case errc::not_a_heap:
         return "not a heap file";
@@ -76,9 +75,11 @@ const char* sentence(errc code) {
     return "unknown error";
 }
 
+namespace {
+
 class category final : public std::error_category {
     [[nodiscard]] const char* name() const noexcept override { return "remanence"; }
-    [[nodiscard]] std::string message(int value) const override { return sentence(static_cast<errc>(value)); }
+    [[nodiscard]] std::string message(int value) const override { return sentence_of(static_cast<errc>(value)); }
 };
 
 constinit const undying<category> k_category;

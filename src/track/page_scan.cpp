@@ -26,6 +26,7 @@ public:
         return paused_.replace(by, offset);
     }
     result<void> let_writes_go_on() override { return paused_.end(); }
+    [[nodiscard]] bool tells_rounds_apart() const override { return false; }
     [[nodiscard]] const char* name() const override { return "fallback"; }
 
 private:

@@ -73,6 +73,10 @@ public:
     virtual result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) = 0;
     virtual result<void> let_writes_go_on() = 0;
 
+    /// Whether collect() tells of little else than what was written in this round; else a page may be told of although it was
+    /// written, and committed, long ago.
+    [[nodiscard]] virtual bool tells_rounds_apart() const { return true; }
+
     [[nodiscard]] virtual const char* name() const = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "txn/engine.hpp"
 
+#include "base/range_list.hpp"
+
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -115,6 +117,20 @@ result<void> engine::look_at_changes(const change_listener& seen) {
         return changes.error();
     tell(seen, *changes);
     return {};
+}
+
+result<std::vector<heap_range>> engine::written_pages() {
+    if (options_.read_only)
+        return std::vector<heap_range>();
+    const std::lock_guard alone(locks_.at_store);
+    const std::lock_guard allocation(locks_.allocation);
+    auto pages = heap_.view->collector().written();
+    if (!pages)
+        return pages;
+    for (const std::uint64_t chunk : spilled_chunks())
+        pages->push_back({chunk * memory_.chunk_bytes(), memory_.chunk_bytes()});
+    sort_and_merge(*pages);
+    return pages;
 }
 
 result<void> engine::rollback(const change_listener& lost) {

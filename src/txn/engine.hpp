@@ -14,6 +14,7 @@
 // before the allocation lock (heap_locks.hpp).
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
 #include "log/redo_log.hpp"
@@ -150,6 +151,9 @@ public:
     /// failure poisons. From any thread, before close(). Whether it looked, and nothing was to be spilled.
     bool spill_excess() noexcept;
 
+    /// The pages that may differ from what is committed, sorted: all that were written, and chunks that were spilled. Compares
+    /// nothing, but with the fallback tracker, which knows too little: O(memory in use), in the kernel.
+    result<std::vector<heap_range>> written_pages();
     /// Reads everything: image, log, allocator. Changes nothing.
     result<verification> verify();
     /// From any thread.

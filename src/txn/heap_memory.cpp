@@ -103,6 +103,30 @@ unexpected heap_memory::why_no_memory(std::uint64_t bytes) const {
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     std::lock_guard allocation(locks_.allocation);
+    deallocate_locked(block, bytes, alignment);
+}
+
+result<void> heap_memory::deallocate(void* block) {
+    std::lock_guard allocation(locks_.allocation);
+    const auto found = allocator_->block_of(block);
+    if (!found || found->start != block)
+        return why_no_block(block, found);
+    deallocate_locked(block, found->bytes, alloc::k_granule_bytes);
+    return {};
+}
+
+unexpected heap_memory::why_no_block(const void* address, const std::optional<alloc::block>& around) const {
+    const std::string where = "the address at offset " + std::to_string(offset_of(address)) + " of the heap " + path();
+    if (!around)
+        return fail(errc::invalid_argument, where + " belongs to no block: it was freed before, or never allocated.",
+                    path());
+    return fail(errc::invalid_argument,
+                where + " lies inside a block, which begins " +
+                    std::to_string(offset_of(address) - offset_of(around->start)) + " bytes before it.",
+                path());
+}
+
+void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     declared_.note_allocation();
     if (options_.inspect) [[unlikely]]
         wipe(block);

@@ -56,6 +56,9 @@ public:
     /// A block; null, with the reason in `why`, when the heap cannot grow.
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why);
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    /// The same for who knows only where it begins. errc::invalid_argument, saying why, when no block begins there; then
+    /// nothing was done. O(log of the block's size).
+    result<void> deallocate(void* block);
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
     /// Calls f with the allocator, which nobody uses meanwhile.
     template <class F>
@@ -100,6 +103,9 @@ private:
     // Apart from what is done each time.
     [[nodiscard, gnu::cold]] unexpected why_no_memory(std::uint64_t bytes) const;
     [[gnu::noinline]] void wipe(void* block);
+    [[nodiscard, gnu::cold]] unexpected why_no_block(const void* address,
+                                                     const std::optional<alloc::block>& around) const;
+    void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
     result<void> format_header();
     result<void> check_header();
     result<void> check_allocator();

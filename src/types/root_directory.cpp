@@ -254,6 +254,55 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     return {};
 }
 
+result<std::optional<root_view>> root_directory::look_up(std::string_view name) const {
+    auto d = directory();
+    if (!d)
+        return d.error();
+    if (*d == nullptr)
+        return std::optional<root_view>();
+    auto where = search(**d, name);
+    if (!where)
+        return where.error();
+    if (!where->found)
+        return std::optional<root_view>();
+    auto root = reader_.entry(**d, where->index);
+    if (!root)
+        return root.error();
+    return std::optional(view_of(*root));
+}
+
+result<void> root_directory::replace(std::string_view name, const detail::type_fingerprint& type, void* object) {
+    auto d = directory();
+    if (!d)
+        return d.error();
+    REM_CHECK(*d != nullptr);
+    format::root_directory& dir = **d;
+    auto where = search(dir, name);
+    if (!where)
+        return where.error();
+    REM_CHECK(where->found);
+    auto root = reader_.entry(dir, where->index);
+    if (!root)
+        return root.error();
+    std::uint64_t* table = table_of(memory_.base(), dir);
+    auto* const old = reinterpret_cast<format::root_entry*>(memory_.base() + table[where->index]);
+    const std::uint64_t place = memory_.offset_of(object);
+    if (stored_fingerprint{root->fingerprint_hash, root->fingerprint_algorithm} ==
+            stored_fingerprint{type.hash, type.algorithm} &&
+        root->bytes == type.size) { // as most often: the same word is written again and again
+        REM_TRY(memory_.announce(old, sizeof *old));
+        old->object = place;
+        return {};
+    }
+    auto block = make_entry(name, type, place, type.position_independent ? format::k_root_is_position_independent : 0);
+    if (!block)
+        return block.error();
+    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    table[where->index] = memory_.offset_of(*block);
+    memory_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
+    return {};
+}
+
 result<void> root_directory::erase(std::string_view name) {
     auto d = directory();
     if (!d)
@@ -274,6 +323,16 @@ result<void> root_directory::erase(std::string_view name) {
     return {};
 }
 
+root_view root_directory::view_of(const root_entry_view& entry) const {
+    return {entry.name,
+            entry.type,
+            memory_.base() + entry.object,
+            entry.bytes,
+            entry.fingerprint_hash,
+            entry.fingerprint_algorithm,
+            entry.position_independent};
+}
+
 result<void> root_directory::for_each(const std::function<void(const root_view&)>& visit) const {
     auto d = directory();
     if (!d)
@@ -284,8 +343,7 @@ result<void> root_directory::for_each(const std::function<void(const root_view&)
         auto root = reader_.entry(**d, i);
         if (!root)
             return root.error();
-        visit({root->name, root->type, memory_.base() + root->object, root->bytes, root->fingerprint_hash,
-               root->fingerprint_algorithm, root->position_independent});
+        visit(view_of(*root));
     }
     return {};
 }

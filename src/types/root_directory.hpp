@@ -69,6 +69,11 @@ public:
     /// Gives a root the present fingerprint of its type, unless it has another one than `outdated` by now, or is gone.
     /// errc::exhausted.
     result<void> renew(std::string_view name, const stored_fingerprint& outdated, const detail::type_fingerprint& type);
+    /// The root of this name, whatever its type; nothing when there is none. errc::corrupt. O(log roots).
+    result<std::optional<root_view>> look_up(std::string_view name) const;
+    /// Gives a root another object, and another type if it is another one. Precondition: there is one. The former object
+    /// stays. errc::exhausted.
+    result<void> replace(std::string_view name, const detail::type_fingerprint& type, void* object);
     /// Precondition: there is one. The object stays.
     result<void> erase(std::string_view name);
     /// All of them, by name. errc::corrupt.
@@ -83,6 +88,7 @@ private:
     };
     result<format::root_directory*> directory() const; // null: none yet
     result<position> search(const format::root_directory& d, std::string_view name) const;
+    [[nodiscard]] root_view view_of(const root_entry_view& entry) const;
     result<void*> allocate(std::uint64_t bytes);
     /// A block with an entry of this type, about the object at this offset.
     result<void*> make_entry(std::string_view name, const detail::type_fingerprint& type, std::uint64_t object,

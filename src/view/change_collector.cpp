@@ -35,6 +35,24 @@ result<change_set> change_collector::collect(const page_predicate& is_unused, st
     return changes;
 }
 
+result<std::vector<heap_range>> change_collector::written() {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    if (written_.tracker().tells_rounds_apart())
+        return written_.ranges();
+    change_set changes;
+    std::vector<heap_range> pages;
+    for (const heap_range& range : split_at_chunks(written_.ranges(), image_.chunk_bytes())) {
+        if (image_.is_stored(range.offset / image_.chunk_bytes()))
+            REM_TRY(comparer_.compare(range, kept_bytes::usable, changes));
+        else
+            append_contents(range, pages);
+    }
+    for (const change::changed_page& each : changes.pages)
+        pages.push_back({each.page * k_page_bytes, k_page_bytes});
+    sort_and_merge(pages);
+    return pages;
+}
+
 result<change_set> change_collector::uncommitted(const page_predicate& is_unused) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     auto changes = changes_in(written_.ranges(), is_unused, kept_bytes::usable);
@@ -107,10 +125,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
         } else if (image_.is_stored(chunk)) {
             REM_TRY(comparer_.compare(range, kept, changes));
         } else {
-            for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
-                if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // else it is as it was
-                    track::append_run(fresh_pages, at, k_page_bytes);
-            }
+            append_contents(range, fresh_pages);
         }
     }
     REM_TRY(add_fresh(fresh_pages, fresh, changes));
@@ -121,6 +136,13 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
             memory_.reserve_place_of(each.chunk); // accept() must not lack memory
     }
     return changes;
+}
+
+void change_collector::append_contents(heap_range fresh, std::vector<heap_range>& pages) const {
+    for (std::uint64_t at = fresh.offset; at < fresh.end(); at += k_page_bytes) {
+        if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // else it is as it was
+            track::append_run(pages, at, k_page_bytes);
+    }
 }
 
 // What was written, without the chunks given back; split at chunks.

@@ -51,6 +51,10 @@ public:
                                                  change::fresh_contents fresh = change::fresh_contents::at_home);
     /// As collect(), of all other pages: what is in no announcement although it was to be.
     result<change::change_set> collect_unannounced(const page_predicate& is_unused);
+    /// Returns the pages that may differ from the committed content: those that were written; where the tracker does not tell
+    /// these from pages that are committed, those that do differ, as collect() finds them. Spilled chunks are for the caller
+    /// to add.
+    result<std::vector<heap_range>> written();
     /// Returns what collect() would find, with nothing moved, for who only tells of it.
     result<change::change_set> uncommitted(const page_predicate& is_unused);
     /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
@@ -68,6 +72,8 @@ private:
     result<change::change_set> changes_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused,
                                           kept_bytes kept, moving move = {false, 0},
                                           change::fresh_contents fresh = change::fresh_contents::at_home);
+    /// Of a chunk that was never committed, those that hold something.
+    void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);

@@ -1,0 +1,369 @@
+/*
+ * remanence.h: persistent heaps for C.
+ *
+ * A heap is memory that stays: a file whose contents are ordinary C objects with ordinary pointers, at the same addresses in
+ * each process that opens it. This header is C99 and C++, and its functions may be mixed with those of remanence.hpp.
+ * remanence(3) and docs/from-a-heap-manager.md show it in use.
+ *
+ *     rem_heap* heap;
+ *     rem_open("accounts.rem", NULL, &heap);
+ *     struct account* first = rem_alloc(heap, sizeof *first);
+ *     rem_root_set(heap, "first", first);
+ *     rem_write_begin(heap);
+ *     first->balance += 5;
+ *     rem_write_end(heap);              // durable, or as if it had never begun
+ *     rem_close(heap);
+ *
+ * Status. What can fail returns a rem_status, or a null pointer; rem_last_error() of the same thread then says more. Whatever
+ * the caller gets wrong is a status, and the heap stays as it was: NULL, a closed heap, a pointer to no block, a size that no
+ * memory has. What the library cannot see is said where it matters ("undefined").
+ *
+ * Handles. A rem_heap* is a number that is never used twice, not an address. After rem_close() every call with it is
+ * REM_CLOSED, and so it is in a child of fork(). A rem_close() while another thread is in a call with the same heap, outside of
+ * its sections, is undefined.
+ *
+ * Threads. Every function may be called by several threads at once. A section belongs to the thread that began it.
+ */
+#ifndef REMANENCE_REMANENCE_H
+#define REMANENCE_REMANENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define REM_ENUM(name) enum name : int /* as in C, any int may come in one */
+#define REM_CAST(type, pointer) static_cast<type>(pointer)
+#else
+#define REM_ENUM(name) enum name
+#define REM_CAST(type, pointer) (pointer)
+#endif
+
+/* The numbers are stable. Those below 1000 are the ones of remanence::errc; docs/errors.md has cause and remedy of each. */
+typedef REM_ENUM(rem_status) {
+    REM_OK = 0,
+    REM_NOT_A_HEAP = 1,
+    REM_TRUNCATED = 2,
+    REM_UNSUPPORTED_FORMAT = 3,
+    REM_ABI_MISMATCH = 4,
+    REM_TYPE_MISMATCH = 5,
+    REM_CORRUPT = 6,
+    REM_LOG_MISSING = 7,
+    REM_LOG_FOREIGN = 8,
+    REM_BASE_TAKEN = 9,
+    REM_PERMISSION_DENIED = 10,
+    REM_READ_ONLY_FILE_SYSTEM = 11,
+    REM_NOT_FOUND = 12,
+    REM_NO_SPACE = 13,
+    REM_IN_USE = 14,
+    REM_CLOSED = 15,
+    REM_EXHAUSTED = 16,
+    REM_POISONED = 17,
+    REM_EXISTS = 18,
+    REM_SECTION_OPEN = 19,
+    REM_SECTION_CONFLICT = 20,
+    REM_READ_ONLY = 21,
+    REM_NOT_SUPPORTED = 22,
+    REM_INVALID_ARGUMENT = 23,
+    REM_IO = 24,
+    REM_UNNAMEABLE_TYPE = 25,
+    REM_FOREIGN_POINTER = 26,
+    REM_RECOVERY_NEEDED = 27,
+    REM_ROLLED_BACK = 28,
+    REM_UNDECLARED_CHANGE = 29,
+    REM_UNLINKED = 30,
+    REM_WRONG_APPLICATION = 31,
+
+    REM_NO_MEMORY = 1001,  /* the process, not the heap, has no memory left */
+    REM_WOULD_WAIT = 1002, /* a call that does not wait would have had to */
+    REM_NO_SECTION = 1003, /* the end of a section that this thread is not in */
+    REM_UNEXPECTED = 1004  /* a fault of the library: please report it */
+} rem_status;
+
+/* One sentence about a status: a literal, never NULL. */
+const char* rem_status_text(rem_status status);
+
+/* What went wrong. The texts live until the same thread's next call that fails. */
+typedef struct rem_error {
+    rem_status status;
+    int os_error;        /* errno of the system call that failed; 0: none did */
+    const char* message; /* names the file, the operation and what to do next; never NULL */
+    const char* path;    /* of the file concerned; "": none */
+    uint64_t offset;     /* in that file, in bytes; UINT64_MAX: none */
+} rem_error;
+
+/* Of the calling thread's last call that failed; calls that succeed leave it. Before the first one its status is REM_OK. */
+const rem_error* rem_last_error(void);
+
+/* ---- Opening and closing ---- */
+
+typedef struct rem_heap rem_heap;
+
+/* What makes changes durable. A property of the handle, not of the file: it may be another one at the next open. */
+typedef REM_ENUM(rem_kind) {
+    REM_TRANSACTIONAL = 0, /* the end of each write section commits; rem_write_abort() undoes it */
+    REM_SNAPSHOT = 1,      /* rem_commit() does, whenever it is asked; sections are a lock */
+    REM_ARCHIVE = 2        /* rem_close() does; without it, nothing of this session stays. Sections are a lock */
+} rem_kind;
+
+/* What a commit waits for. Commits become durable in their order, each one as a whole. */
+typedef REM_ENUM(rem_durability) {
+    REM_AS_OPENED = 0, /* as rem_options says; there: REM_DURABLE */
+    REM_DURABLE = 1,   /* until it is on the device, with all before it */
+    REM_LAZY = 2, /* for the operating system only: it survives the process; on the device within lazy_interval_ms */
+    REM_NONE = 3  /* for nothing: lost with the process, unless another commit, or 1 MiB of them, has followed */
+} rem_durability;
+
+/* How a commit finds what changed. */
+typedef REM_ENUM(rem_tracking) {
+    REM_TRACK_AUTOMATIC = 0, /* scan where it works, else fallback */
+    REM_TRACK_SCAN = 1,      /* the kernel notes written pages (Linux 6.7) */
+    REM_TRACK_TRAP = 2,    /* the first write to a page is a trap; read(2) and the like into a heap need rem_touch() */
+    REM_TRACK_FALLBACK = 3 /* any Linux; every commit compares what changed since the last checkpoint */
+} rem_tracking;
+
+typedef REM_ENUM(rem_phase) { REM_RECOVERY = 0, REM_CHECKPOINT = 1, REM_VERIFY = 2 } rem_phase;
+
+/*
+ * How a heap is opened. Set `size` to sizeof(rem_options), and what is not named to zero: zero is the default of each member.
+ * Later releases add members at the end. A library takes the smaller struct of an older program, and refuses the larger one
+ * of a newer program (REM_NOT_SUPPORTED) only if that sets what it does not know. Members marked (creation) are ignored when
+ * the heap is there already.
+ */
+typedef struct rem_options {
+    size_t size;
+    rem_kind kind;
+    rem_durability durability; /* of commits that do not say */
+    rem_tracking tracking;
+    bool read_only;
+    bool
+        catch_stray_writes; /* with REM_TRACK_TRAP: a write outside of write sections ends the process, after a message */
+    bool core_dump;         /* core files include the heap's memory */
+    bool no_read_ahead;     /* a page fault reads one page, not its neighbours as well */
+    const char*
+        application; /* whose heap it is; (creation) recorded; else REM_WRONG_APPLICATION when another is recorded */
+    unsigned mode;   /* (creation) permissions of the file, less the umask; 0: 0666 */
+    unsigned lazy_interval_ms; /* of REM_LAZY: 1 to 3,600,000; 0: 200 */
+    size_t reserve_bytes;      /* address space; grows while what lies behind is free. 0: 16 GiB */
+    size_t chunk_bytes;        /* (creation) unit of placement: a power of two, 64 KiB to 4 MiB. 0: 256 KiB */
+    uintptr_t base;            /* (creation) where the heap is mapped, ever after: a multiple of 1 GiB. 0: at random */
+    size_t log_limit_bytes;    /* redo log at which a commit begins a checkpoint. 0: 64 MiB */
+    size_t
+        dirty_limit_bytes; /* uncommitted changes before chunks of them go to the file early. 0: a quarter of memory */
+    /* Called during long operations, perhaps by several threads at once. It must not use the heap. May be NULL. */
+    void (*on_progress)(void* context, rem_phase phase, size_t bytes_done, size_t bytes_total);
+    void* context; /* for on_progress */
+} rem_options;
+
+/*
+ * Open the heap, creating it if there is none (rem_open), insisting that there is none (rem_create: REM_EXISTS), or that
+ * there is one (rem_open_existing: REM_NOT_FOUND). After a crash this recovers the last commit. `options` may be NULL. *heap
+ * is NULL when it fails. A heap belongs to one process at a time (REM_IN_USE), and always has the same addresses; if these are
+ * taken, REM_BASE_TAKEN. O(1) in the heap's size.
+ */
+rem_status rem_open(const char* path, const rem_options* options, rem_heap** heap);
+rem_status rem_create(const char* path, const rem_options* options, rem_heap** heap);
+rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap);
+
+/*
+ * Closes the heap. An archive heap is committed before; others lose what was not committed. REM_SECTION_OPEN while a section
+ * is open, or a commit waits: then the heap stays open, as it does when an archive heap's commit fails for REM_NO_SPACE. After
+ * any other status, too, it is closed. A process that ends without closing its heaps leaves them as a crash does: as of
+ * their last commits.
+ */
+rem_status rem_close(rem_heap* heap);
+
+bool rem_is_open(const rem_heap* heap);
+/* The name it was opened with, until it is closed. NULL on failure. */
+const char* rem_path(const rem_heap* heap);
+/* The address of its first byte. NULL on failure. */
+void* rem_base(const rem_heap* heap);
+/* The number of its last commit, which may not be durable yet; 0 for a new heap. */
+rem_status rem_version(const rem_heap* heap, uint64_t* version);
+
+/* ---- Memory ---- */
+
+/*
+ * A block of at least `size` bytes, aligned as malloc() aligns; its contents are arbitrary. Size 0 is size 1. NULL on failure:
+ * REM_EXHAUSTED when the heap cannot grow. Like everything in the heap, the allocation itself is undone by a rollback, and by
+ * a crash before the next commit.
+ */
+void* rem_alloc(rem_heap* heap, size_t size);
+/* The same at a multiple of `alignment`: a power of two up to 2 MiB. */
+void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
+/* The same, zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */
+void* rem_calloc(rem_heap* heap, size_t count, size_t size);
+/*
+ * Makes the block larger or smaller, and returns where it is now, aligned as by rem_alloc(). NULL on failure; the block then
+ * stays. `block` may be NULL: rem_alloc(). Size 0 is size 1: it frees nothing. Roots and pointers that led to the block must be
+ * set anew when it moved.
+ */
+void* rem_realloc(rem_heap* heap, void* block, size_t size);
+/*
+ * Frees a block, of whatever open heap; NULL is no block, and REM_OK. REM_INVALID_ARGUMENT, and nothing is changed, when no
+ * block begins there: it was freed before, lies in no open heap, or inside of a block. A pointer to a block that was freed
+ * and allocated again since frees that one: nobody can tell.
+ */
+rem_status rem_free(void* block);
+/* Bytes that the block may hold, at least those asked for; 0 when no block begins there. */
+size_t rem_usable_size(const void* block);
+/* The open heap that the address lies in; NULL when there is none, or it was opened in C++. O(1). */
+rem_heap* rem_heap_of(const void* address);
+/*
+ * Announces that [address, address + size) is about to be written, until the next commit or rollback: needed in declared
+ * sections, and for system calls that write into the heap with REM_TRACK_TRAP. REM_INVALID_ARGUMENT when it is not in this heap.
+ */
+rem_status rem_touch(rem_heap* heap, const void* address, size_t size);
+
+/* ---- Roots ---- */
+
+/*
+ * A root is a name for an address, from which everything else is reached: the only thing to be found again by name. Setting
+ * it changes one word, and joins the write section; outside of one, in a transactional heap, it commits by itself.
+ *
+ * The address must lie in a block of this heap (REM_INVALID_ARGUMENT). The directory, which `rem ls` shows, has the root as a
+ * "C block", or by the type that the program states: then the same name and size are to be asked for, and anything else is
+ * REM_TYPE_MISMATCH, as when a struct has grown. Roots of C++ programs are REM_TYPE_MISMATCH to C, and the reverse.
+ *
+ * rem_root_get() takes any root of a C program. Both return NULL on failure: REM_NOT_FOUND when there is no such root.
+ */
+rem_status rem_root_set(rem_heap* heap, const char* name, const void* object);
+rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object, const char* type, size_t size);
+void* rem_root_get(rem_heap* heap, const char* name);
+void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t size);
+/* With the type as it is written, for example REM_ROOT_GET(heap, "first", struct account). */
+#define REM_ROOT_SET(heap, name, object, type) rem_root_set_as((heap), (name), (object), #type, sizeof(type))
+#define REM_ROOT_GET(heap, name, type) REM_CAST(type*, rem_root_get_as((heap), (name), #type, sizeof(type)))
+/* The block stays. REM_NOT_FOUND when there is no such root. */
+rem_status rem_root_remove(rem_heap* heap, const char* name);
+
+typedef struct rem_root {
+    const char* name;
+    const char* type; /* "C block", "C " and what the program stated, or a C++ type */
+    void* object;
+    size_t bytes; /* of its type; of a "C block": to the end of its block when the root was set */
+} rem_root;
+/* Calls visit() with each root, by name; it may use the heap, and returns false to end this. The texts live for the call. */
+rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root* root), void* context);
+
+/* ---- Sections ---- */
+
+/*
+ * A write section excludes all other sections, a read section only write sections. Sections nest: a write section in a write
+ * section is part of it, and so is a read section; a write section in a read section is REM_SECTION_CONFLICT. rem_..._try_
+ * does not wait: REM_WOULD_WAIT, now and then also when another thread is just entering a section.
+ *
+ * In a transactional heap the end of the outermost write section commits, as durable as the heap was opened or as
+ * rem_write_end_as() says. It waits for the device after others may enter, so that commits of several threads share a write.
+ * When it fails, everything the section did is undone, unless the heap is poisoned; the section has ended all the same.
+ * rem_write_abort() ends the section and undoes it; of a nested one, also the outermost, whose end is then REM_ROLLED_BACK.
+ *
+ * In snapshot and archive heaps rem_write_end() commits nothing, rem_write_end_as() and rem_write_end_async() do (when that
+ * fails, memory keeps its changes), and rem_write_abort() is REM_NOT_SUPPORTED, the section still open: what other sections
+ * did since the last commit would go, too. rem_rollback() does that.
+ *
+ * A thread that ends within a section leaves it open for good.
+ */
+rem_status rem_write_begin(rem_heap* heap);
+rem_status rem_write_try_begin(rem_heap* heap);
+/*
+ * The same, but the section promises that it changes nothing but what rem_touch() names in it and what it allocates in it. So its
+ * commit looks for changes nowhere else: its cost is that of the change, in a heap of any size. What it changes beyond that
+ * is not committed, but found by the next commit that is not declared.
+ */
+rem_status rem_write_begin_declared(rem_heap* heap);
+rem_status rem_write_end(rem_heap* heap);
+rem_status rem_write_end_as(rem_heap* heap, rem_durability durability);
+/* The same without waiting: see rem_commit_async(). REM_SECTION_CONFLICT, and the section goes on, if it is a nested one. */
+rem_status rem_write_end_async(rem_heap* heap, uint64_t* point);
+rem_status rem_write_abort(rem_heap* heap);
+rem_status rem_read_begin(rem_heap* heap);
+rem_status rem_read_try_begin(rem_heap* heap);
+rem_status rem_read_end(rem_heap* heap);
+
+/* ---- Commits ---- */
+
+/*
+ * Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end. REM_NO_SPACE:
+ * nothing is written, memory keeps its changes, call it again when there is space. REM_IO: the heap is poisoned, all
+ * later commits are REM_POISONED, and it must be opened anew. O(changed pages), plus a look at resident memory.
+ */
+rem_status rem_commit(rem_heap* heap, rem_durability durability);
+/*
+ * The same, but does not wait for the device. *point, which may be left out (NULL), is a number for rem_point_wait(), which
+ * waits until the commit is durable, and rem_point_ready(), which does not: REM_WOULD_WAIT when it is not durable yet. Either
+ * says REM_IO or REM_POISONED when it never will be. Points need not be waited for.
+ */
+rem_status rem_commit_async(rem_heap* heap, uint64_t* point);
+rem_status rem_point_wait(rem_heap* heap, uint64_t point);
+rem_status rem_point_ready(rem_heap* heap, uint64_t point);
+/* Makes all commits so far durable. */
+rem_status rem_sync(rem_heap* heap);
+/* Memory becomes what the last commit left, allocations and roots included; pointers to what was made since then dangle. */
+rem_status rem_rollback(rem_heap* heap);
+/* Folds the redo log into the heap's file, and gives free space back. Commits begin one by themselves when it is due. */
+rem_status rem_checkpoint(rem_heap* heap);
+
+/*
+ * The pages of 4 KiB that may have changed since the last commit: all that were written, and perhaps a few of their neighbours.
+ * Nothing is compared, so this is cheap enough to be asked often, for a commit when there are so many; but with
+ * REM_TRACK_FALLBACK it costs as much as the look for changes of a commit. It waits for write sections of other threads.
+ */
+rem_status rem_changed_pages(rem_heap* heap, size_t* pages);
+typedef struct rem_range {
+    void* start;
+    size_t bytes;
+} rem_range;
+/* Where they are: by address, the first `capacity` of `*count` ranges. `ranges` may be NULL if `capacity` is 0. */
+rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity, size_t* count);
+
+/* ---- Looking ---- */
+
+/* Counters since the heap was opened, and gauges. Set `size` to sizeof(rem_stats); what lies behind it is not written. */
+typedef struct rem_stats {
+    size_t size;
+    uint64_t commits; /* that wrote a record */
+    uint64_t checkpoints;
+    uint64_t changed_bytes; /* that commits found */
+    uint64_t logged_bytes;  /* written to the redo log */
+    uint64_t image_bytes;   /* pages written to the heap's file */
+    uint64_t spilled_bytes; /* of these, before a commit took them */
+    uint64_t written_bytes; /* to both files, all there is */
+    uint64_t syncs;         /* waits for the device */
+    uint64_t commit_ns_median;
+    uint64_t commit_ns_99; /* that 99 of 100 commits did not exceed */
+    uint64_t commit_ns_max;
+    uint64_t log_used_bytes; /* gauge */
+    uint64_t log_limit_bytes;
+    uint64_t twin_bytes;        /* gauge: memory held for committed content that is not in the file yet */
+    uint64_t heap_bytes;        /* gauge: committed extent */
+    uint64_t allocated_bytes;   /* gauge: in live blocks */
+    uint64_t recovered_commits; /* by the open */
+    uint64_t recovered_bytes;
+    uint64_t open_ns;
+    char tracker[16]; /* "scan", "trap", "fallback"; "none" when read-only */
+} rem_stats;
+rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);
+
+/* What was compared. Set `size` to sizeof(rem_report). */
+typedef struct rem_report {
+    size_t size;
+    uint64_t pages_checked;
+    uint64_t log_records_checked;
+    uint64_t blocks_checked;
+    uint64_t problems;
+} rem_report;
+/*
+ * Reads everything: checksums of pages, log, allocator, roots. REM_OK when all of it is sound; REM_CORRUPT when it is not:
+ * rem_last_error() has the first problem and its offset in the file, and problem(), which may be NULL, is called with each
+ * (offset UINT64_MAX: it has none). `report` may be NULL. O(heap).
+ */
+rem_status rem_verify(const rem_heap* heap, rem_report* report,
+                      void (*problem)(void* context, const char* what, uint64_t offset), void* context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+// Where C++ ends: exceptions become a status, and what they say is kept for rem_last_error().
+#pragma once
+
+#include <remanence/error.hpp>
+#include <remanence/remanence.h>
+
+#include <cxxabi.h>
+
+#include <string>
+
+namespace remanence::capi {
+
+/// Keeps what went wrong for the thread's rem_last_error(), and returns the status. Without memory for the texts, the general
+/// sentence.
+rem_status note(rem_status status, const char* message, const std::string& path = {}, int os_error = 0,
+                std::uint64_t offset = error::k_no_offset) noexcept;
+
+/// Within a handler: notes the exception.
+rem_status note_exception() noexcept;
+
+/// Throws errc::invalid_argument.
+[[noreturn]] void refuse_argument(const char* message);
+
+/// Runs `f`, which returns a status.
+template <class F>
+rem_status guard(const F& f) {
+    try {
+        return f();
+    } catch (const abi::__forced_unwind&) { // pthread_cancel(), pthread_exit()
+        throw;
+    } catch (...) {
+        return note_exception();
+    }
+}
+
+/// Runs `f`; after an exception returns `on_failure`.
+template <class T, class F>
+T guard_or(T on_failure, const F& f) {
+    try {
+        return f();
+    } catch (const abi::__forced_unwind&) {
+        throw;
+    } catch (...) {
+        note_exception();
+        return on_failure;
+    }
+}
+
+} // namespace remanence::capi

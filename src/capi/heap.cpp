@@ -1,0 +1,168 @@
+// Opening, closing, and what is known of an open heap.
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+using namespace remanence;
+
+namespace remanence::capi {
+
+namespace {
+
+constexpr std::size_t k_options_size_min = sizeof(rem_options); // of the first release that has the struct
+
+/// Zero where the caller's struct ends before ours.
+rem_options whole_options(const rem_options* given) {
+    rem_options options{};
+    if (given == nullptr)
+        return options;
+    if (given->size < k_options_size_min)
+        refuse_argument("rem_options::size is not set: it is to be sizeof(rem_options).");
+    const auto* const bytes = reinterpret_cast<const std::byte*>(given);
+    if (!std::all_of(bytes + std::min(sizeof options, given->size), bytes + given->size,
+                     [](std::byte each) { return each == std::byte{0}; })) {
+        throw error(errc::not_supported,
+                    "rem_options sets what this release does not have: the program was compiled for a newer one.");
+    }
+    std::memcpy(&options, given, std::min(sizeof options, given->size));
+    return options;
+}
+
+heap_options options_of(const rem_options& given) {
+    heap_options options;
+    switch (given.durability) {
+    case REM_AS_OPENED:
+    case REM_DURABLE:
+        break;
+    case REM_LAZY:
+        options.commits = durability::lazy;
+        break;
+    case REM_NONE:
+        options.commits = durability::none;
+        break;
+    default:
+        refuse_argument("rem_options::durability is none of rem_durability.");
+    }
+    switch (given.tracking) {
+    case REM_TRACK_AUTOMATIC:
+        break;
+    case REM_TRACK_SCAN:
+        options.tracker = tracking::scan;
+        break;
+    case REM_TRACK_TRAP:
+        options.tracker = tracking::trap;
+        break;
+    case REM_TRACK_FALLBACK:
+        options.tracker = tracking::fallback;
+        break;
+    default:
+        refuse_argument("rem_options::tracking is none of rem_tracking.");
+    }
+    switch (given.kind) {
+    case REM_TRANSACTIONAL:
+    case REM_SNAPSHOT:
+        break;
+    case REM_ARCHIVE:
+        options.commit_at_close = true;
+        break;
+    default:
+        refuse_argument("rem_options::kind is none of rem_kind.");
+    }
+    options.read_only = given.read_only;
+    options.catch_stray_writes = given.catch_stray_writes;
+    options.core_dump = given.core_dump;
+    options.read_ahead = !given.no_read_ahead;
+    if (given.application != nullptr)
+        options.application = given.application;
+    if (given.mode != 0)
+        options.mode = given.mode;
+    if (given.lazy_interval_ms != 0)
+        options.lazy_interval = std::chrono::milliseconds(given.lazy_interval_ms);
+    options.reserve_bytes = given.reserve_bytes;
+    options.chunk_bytes = given.chunk_bytes;
+    options.base = given.base;
+    options.log_limit_bytes = given.log_limit_bytes;
+    options.dirty_limit_bytes = given.dirty_limit_bytes;
+    if (given.on_progress != nullptr) {
+        options.on_progress = [call = given.on_progress, context = given.context](const progress& now) {
+            const rem_phase phase = now.what == progress::phase::recovery     ? REM_RECOVERY
+                                    : now.what == progress::phase::checkpoint ? REM_CHECKPOINT
+                                                                              : REM_VERIFY;
+            call(context, phase, now.bytes_done, now.bytes_total);
+        };
+    }
+    return options;
+}
+
+using opener = heap (*)(const std::filesystem::path&, const heap_options&);
+
+rem_status open_by(opener open, const char* path, const rem_options* given, rem_heap** into) {
+    if (into != nullptr)
+        *into = nullptr;
+    return guard([&] {
+        if (path == nullptr || into == nullptr)
+            refuse_argument("rem_open needs a path, and a place for the handle.");
+        const rem_options options = whole_options(given);
+        heap opened = open(path, options_of(options));
+        // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
+        if (const auto& elsewhere = detail::impl_of(opened).engine->why_elsewhere())
+            detail::raise(*elsewhere);
+        *into = add_handle(std::move(opened), options.kind);
+        return REM_OK;
+    });
+}
+
+} // namespace
+
+} // namespace remanence::capi
+
+rem_status rem_open(const char* path, const rem_options* options, rem_heap** heap) {
+    return capi::open_by(&heap::open, path, options, heap);
+}
+rem_status rem_create(const char* path, const rem_options* options, rem_heap** heap) {
+    return capi::open_by(&heap::create, path, options, heap);
+}
+rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap) {
+    return capi::open_by(&heap::open_existing, path, options, heap);
+}
+
+rem_status rem_close(rem_heap* heap) {
+    return capi::guard([&] {
+        remanence::heap& closing = capi::opened(heap).of;
+        try {
+            closing.close();
+        } catch (...) {
+            if (!closing.is_open())
+                capi::remove_handle(heap);
+            throw;
+        }
+        capi::remove_handle(heap);
+        return REM_OK;
+    });
+}
+
+bool rem_is_open(const rem_heap* heap) {
+    const capi::open_heap* const found = capi::find_opened(heap);
+    return found != nullptr && found->of.is_open();
+}
+
+const char* rem_path(const rem_heap* heap) {
+    return capi::guard_or<const char*>(nullptr, [&] { return capi::opened(heap).of.path().c_str(); });
+}
+
+void* rem_base(const rem_heap* heap) {
+    return capi::guard_or<void*>(nullptr, [&] { return capi::opened(heap).of.base(); });
+}
+
+rem_status rem_version(const rem_heap* heap, uint64_t* version) {
+    return capi::guard([&] {
+        if (version == nullptr)
+            capi::refuse_argument("rem_version needs a place for the number.");
+        *version = capi::opened(heap).of.version();
+        return REM_OK;
+    });
+}

@@ -1,0 +1,122 @@
+// What is known of a heap: counters, checks, pages that were written.
+
+#include "base/range.hpp"
+#include "base/units.hpp"
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+using namespace remanence;
+
+namespace remanence::capi {
+
+namespace {
+
+/// Into a struct of the caller's, which may be an older or a newer one than ours: its `size` stays, and zeros are what we do
+/// not know.
+template <class Struct>
+void fill(Struct* into, Struct values) {
+    const std::size_t size = into->size;
+    auto* const bytes = reinterpret_cast<std::byte*>(into);
+    std::memcpy(bytes, &values, std::min(size, sizeof values));
+    std::fill(bytes + std::min(size, sizeof values), bytes + size, std::byte{0});
+    into->size = size;
+}
+
+template <class Struct>
+void check_size(const Struct* into, const char* what) {
+    if (into == nullptr || into->size < sizeof(std::size_t))
+        refuse_argument(what);
+}
+
+std::vector<heap_range> written_pages(const rem_heap* handle) {
+    detail::heap_impl& impl = opened(handle).impl();
+    const detail::read_section section(&impl);
+    auto pages = impl.engine->written_pages();
+    detail::check(pages ? result<void>() : result<void>(pages.error()));
+    return std::move(*pages);
+}
+
+std::uint64_t ns(std::chrono::nanoseconds time) { return static_cast<std::uint64_t>(time.count()); }
+
+} // namespace
+
+} // namespace remanence::capi
+
+rem_status rem_changed_pages(rem_heap* heap, size_t* pages) {
+    return capi::guard([&] {
+        if (pages == nullptr)
+            capi::refuse_argument("rem_changed_pages needs a place for the number.");
+        std::uint64_t bytes = 0;
+        for (const heap_range& each : capi::written_pages(heap))
+            bytes += each.bytes;
+        *pages = bytes / k_page_bytes;
+        return REM_OK;
+    });
+}
+
+rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity, size_t* count) {
+    return capi::guard([&] {
+        if (count == nullptr || (ranges == nullptr && capacity != 0))
+            capi::refuse_argument("rem_changed_ranges needs a place for the number, and one for the ranges.");
+        const std::vector<heap_range> found = capi::written_pages(heap);
+        auto* const base = static_cast<std::byte*>(rem_base(heap));
+        for (std::size_t i = 0; i < std::min(capacity, found.size()); ++i)
+            ranges[i] = {base + found[i].offset, found[i].bytes};
+        *count = found.size();
+        return REM_OK;
+    });
+}
+
+rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats) {
+    return capi::guard([&] {
+        capi::check_size(stats, "rem_get_stats needs a struct whose size is set: sizeof(rem_stats).");
+        const heap_stats known = capi::opened(heap).of.stats();
+        rem_stats shown{};
+        shown.commits = known.commits;
+        shown.checkpoints = known.checkpoints;
+        shown.changed_bytes = known.changed_bytes;
+        shown.logged_bytes = known.logged_bytes;
+        shown.image_bytes = known.image_bytes;
+        shown.spilled_bytes = known.spilled_bytes;
+        shown.written_bytes = known.written_bytes;
+        shown.syncs = known.syncs;
+        shown.commit_ns_median = capi::ns(known.commit_times.quantile(0.5));
+        shown.commit_ns_99 = capi::ns(known.commit_times.quantile(0.99));
+        shown.commit_ns_max = capi::ns(known.commit_times.max());
+        shown.log_used_bytes = known.log_used_bytes;
+        shown.log_limit_bytes = known.log_limit_bytes;
+        shown.twin_bytes = known.twin_bytes;
+        shown.heap_bytes = known.heap_bytes;
+        shown.allocated_bytes = known.allocated_bytes;
+        shown.recovered_commits = known.recovered_commits;
+        shown.recovered_bytes = known.recovered_bytes;
+        shown.open_ns = capi::ns(known.open_time);
+        known.tracker.copy(shown.tracker, sizeof shown.tracker - 1);
+        capi::fill(stats, shown);
+        return REM_OK;
+    });
+}
+
+rem_status rem_verify(const rem_heap* heap, rem_report* report,
+                      void (*problem)(void* context, const char* what, uint64_t offset), void* context) {
+    return capi::guard([&] {
+        if (report != nullptr)
+            capi::check_size(report, "rem_verify needs a struct whose size is set: sizeof(rem_report); or NULL.");
+        const remanence::heap& of = capi::opened(heap).of;
+        const verify_report found = of.verify();
+        if (report != nullptr)
+            capi::fill(report, {0, found.pages_checked, found.log_records_checked, found.blocks_checked,
+                                found.problems.size()});
+        for (const verify_report::problem& each : found.problems) {
+            if (problem != nullptr)
+                problem(context, each.what.c_str(), each.offset);
+        }
+        return found.clean() ? REM_OK
+                             : capi::note(REM_CORRUPT, found.problems.front().what.c_str(), of.path().string(), 0,
+                                          found.problems.front().offset);
+    });
+}

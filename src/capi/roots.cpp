@@ -1,0 +1,209 @@
+// Roots of C programs: entries of the root directory as those of C++ programs are, with a type that no C++ program has, since its
+// name begins with "C ". So each is told of the other's as of another type.
+
+#include "base/checksum.hpp"
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+#include "types/root_directory.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace remanence;
+
+namespace remanence::capi {
+
+namespace {
+
+constexpr std::string_view k_prefix = "C ";
+constexpr std::string_view k_untyped = "C block";
+constexpr std::uint64_t k_seed = 0x43;
+constexpr std::size_t k_name_bytes_max = 4096;
+
+std::uint64_t hash_of(std::string_view type) { return checksum64(std::as_bytes(std::span(type)), k_seed); }
+
+bool is_of_c(const types::root_view& root) {
+    return root.type.starts_with(k_prefix) && root.fingerprint_hash == hash_of(root.type);
+}
+
+std::string_view checked_name(const char* name, const char* what) {
+    const std::string_view text = name == nullptr ? std::string_view() : std::string_view(name);
+    if (text.empty() || text.size() > k_name_bytes_max)
+        refuse_argument(what);
+    return text;
+}
+
+std::string_view name_of_root(const char* name) {
+    return checked_name(name, "a root needs a name of 1 to 4,096 bytes.");
+}
+
+std::string stated_type(const char* type) {
+    return std::string(k_prefix).append(checked_name(type, "the type of a root needs a name of 1 to 4,096 bytes."));
+}
+
+[[noreturn]] void raise_mismatch(const detail::heap_impl& impl, const types::root_view& root,
+                                 const std::string& instead) {
+    throw error(errc::type_mismatch,
+                "the root \"" + std::string(root.name) + "\" of " + impl.path.string() + " is stored as " +
+                    std::string(root.type) + " (" + std::to_string(root.bytes) + " bytes), not as " + instead +
+                    ". Ask for the stored type, or keep this one under another name.",
+                impl.path.string());
+}
+
+std::optional<types::root_view> look_up(const types::root_directory& roots, std::string_view name) {
+    auto found = roots.look_up(name);
+    detail::check(found ? result<void>() : result<void>(found.error()));
+    return *found;
+}
+
+/// Runs `f` in a write section, which commits in a transactional heap.
+template <class F>
+void change_roots(const open_heap& opened, const F& f) {
+    detail::heap_impl& impl = opened.writable();
+    if (opened.is_transactional()) {
+        detail::write_section section(&impl, detail::section_kind::joining, {});
+        f(impl);
+        section.commit();
+        return;
+    }
+    impl.enter_write(detail::section_kind::joining);
+    try {
+        f(impl);
+    } catch (...) {
+        impl.leave_write();
+        throw;
+    }
+    impl.leave_write();
+}
+
+/// `size`: of the type that is stated; to the end of the block, when there is none.
+rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
+                    std::optional<std::size_t> size) {
+    const open_heap& heap = opened(handle);
+    const std::string_view name = name_of_root(given_name);
+    change_roots(heap, [&](detail::heap_impl& impl) {
+        txn::heap_memory& memory = impl.engine->memory();
+        const auto block = memory.contains(object) ? memory.block_of(object) : std::nullopt;
+        const std::size_t left =
+            block ? block->bytes - static_cast<std::size_t>(static_cast<const std::byte*>(object) -
+                                                            static_cast<const std::byte*>(block->start))
+                  : 0;
+        if (!block || size.value_or(0) > left)
+            refuse_argument("a root is to be an object in a block of its heap: allocate it there.");
+        detail::type_fingerprint stored;
+        stored.name = type;
+        stored.hash = hash_of(type);
+        stored.size = size.value_or(left);
+        stored.alignment = 1;
+        stored.nameable = true;
+        types::root_directory roots(memory);
+        auto* const place =
+            const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): kept, not written
+        const auto former = look_up(roots, name);
+        if (!former) {
+            detail::check(roots.add(name, stored, place));
+            return;
+        }
+        if (!is_of_c(*former))
+            raise_mismatch(impl, *former, type);
+        detail::check(roots.replace(name, stored, place));
+    });
+    return REM_OK;
+}
+
+/// Null when there is no such root, which is noted.
+template <class F>
+void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
+    detail::heap_impl& impl = opened(handle).impl();
+    const std::string_view name = name_of_root(given_name);
+    const detail::read_section section(&impl);
+    const auto found = look_up(types::root_directory(impl.engine->memory()), name);
+    if (!found) {
+        note(REM_NOT_FOUND, ("there is no root \"" + std::string(name) + "\" in " + impl.path.string() + '.').c_str(),
+             impl.path.string());
+        return nullptr;
+    }
+    is_right(impl, *found);
+    return found->object;
+}
+
+} // namespace
+
+} // namespace remanence::capi
+
+rem_status rem_root_set(rem_heap* heap, const char* name, const void* object) {
+    return capi::guard([&] { return capi::set_root(heap, name, object, std::string(capi::k_untyped), {}); });
+}
+
+rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object, const char* type, size_t size) {
+    return capi::guard([&] { return capi::set_root(heap, name, object, capi::stated_type(type), size); });
+}
+
+void* rem_root_get(rem_heap* heap, const char* name) {
+    return capi::guard_or<void*>(nullptr, [&] {
+        return capi::get_root(heap, name, [](const detail::heap_impl& impl, const types::root_view& root) {
+            if (!capi::is_of_c(root))
+                capi::raise_mismatch(impl, root, "a C block");
+        });
+    });
+}
+
+void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t size) {
+    return capi::guard_or<void*>(nullptr, [&] {
+        const std::string wanted = capi::stated_type(type);
+        return capi::get_root(heap, name, [&](const detail::heap_impl& impl, const types::root_view& root) {
+            if (!capi::is_of_c(root) || root.type != wanted || root.bytes != size)
+                capi::raise_mismatch(impl, root, wanted + " (" + std::to_string(size) + " bytes)");
+        });
+    });
+}
+
+rem_status rem_root_remove(rem_heap* heap, const char* name) {
+    return capi::guard([&] {
+        const capi::open_heap& opened = capi::opened(heap);
+        const std::string_view wanted = capi::name_of_root(name);
+        rem_status status = REM_OK;
+        capi::change_roots(opened, [&](detail::heap_impl& impl) {
+            types::root_directory roots(impl.engine->memory());
+            const auto found = capi::look_up(roots, wanted);
+            if (!found) {
+                status = capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", impl.path.string());
+                return;
+            }
+            if (!capi::is_of_c(*found))
+                capi::raise_mismatch(impl, *found, "a C block");
+            detail::check(roots.erase(wanted));
+        });
+        return status;
+    });
+}
+
+rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root* root), void* context) {
+    return capi::guard([&] {
+        if (visit == nullptr)
+            capi::refuse_argument("rem_roots needs a function to call.");
+        struct kept_root {
+            std::string name;
+            std::string type;
+            void* object;
+            std::size_t bytes;
+        };
+        std::vector<kept_root> all; // so that the function is called outside of the section
+        {
+            detail::heap_impl& impl = capi::opened(heap).impl();
+            const detail::read_section section(&impl);
+            detail::check(types::root_directory(impl.engine->memory()).for_each([&](const types::root_view& root) {
+                all.push_back({std::string(root.name), std::string(root.type), root.object, root.bytes});
+            }));
+        }
+        for (const kept_root& each : all) {
+            const rem_root shown{each.name.c_str(), each.type.c_str(), each.object, each.bytes};
+            if (!visit(context, &shown))
+                break;
+        }
+        return REM_OK;
+    });
+}

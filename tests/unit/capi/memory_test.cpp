@@ -1,0 +1,203 @@
+// Blocks: what rem_alloc() gives, what rem_free() takes, and what it refuses.
+#include "fixture.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+class c_memory : public c_heap {
+protected:
+    void SetUp() override { open(REM_SNAPSHOT); }
+    std::uint64_t allocated() {
+        rem_stats stats{};
+        stats.size = sizeof stats;
+        EXPECT_OK(rem_get_stats(heap, &stats));
+        return stats.allocated_bytes;
+    }
+    void expect_sound() { EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr)); }
+};
+
+bool is_aligned_to(const void* block, std::size_t alignment) {
+    return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
+}
+
+TEST_F(c_memory, blocks_are_aligned_as_those_of_malloc) {
+    for (std::size_t size = 0; size < 5000; size += size < 200 ? 1 : 37) {
+        void* const block = rem_alloc(heap, size);
+        ASSERT_NE(block, nullptr) << size;
+        EXPECT_TRUE(is_aligned_to(block, size < alignof(std::max_align_t) ? 8 : alignof(std::max_align_t))) << size;
+        EXPECT_GE(rem_usable_size(block), std::max<std::size_t>(size, 1));
+    }
+}
+
+TEST_F(c_memory, any_power_of_two_up_to_2_MiB_is_an_alignment_and_nothing_else_is) {
+    for (std::size_t alignment = 1; alignment <= std::size_t{2} << 20; alignment *= 2) {
+        void* const block = rem_alloc_aligned(heap, alignment, 100);
+        ASSERT_NE(block, nullptr) << alignment;
+        EXPECT_TRUE(is_aligned_to(block, alignment)) << alignment;
+        EXPECT_OK(rem_free(block));
+    }
+    for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{4} << 20}) {
+        EXPECT_EQ(rem_alloc_aligned(heap, alignment, 100), nullptr) << alignment;
+        EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    }
+    expect_sound();
+}
+
+TEST_F(c_memory, all_that_was_allocated_is_free_again_after_free) {
+    const std::uint64_t before = allocated();
+    std::vector<void*> blocks;
+    for (std::size_t size = 1; size < 300'000; size = size * 3 / 2 + 1) {
+        for (const std::size_t alignment : {8U, 64U, 4096U})
+            blocks.push_back(rem_alloc_aligned(heap, alignment, size));
+    }
+    EXPECT_GT(allocated(), before);
+    for (void* block : blocks)
+        EXPECT_OK(rem_free(block));
+    EXPECT_EQ(allocated(), before);
+    expect_sound();
+}
+
+TEST_F(c_memory, calloc_gives_zeros_where_something_was_before) {
+    void* const dirty = rem_alloc(heap, 1000);
+    std::memset(dirty, 0xab, 1000);
+    ASSERT_OK(rem_free(dirty));
+    for (int i = 0; i < 20; ++i) {
+        const auto* const block = static_cast<const unsigned char*>(rem_calloc(heap, 10, 100));
+        ASSERT_NE(block, nullptr);
+        EXPECT_TRUE(std::all_of(block, block + 1000, [](unsigned char each) { return each == 0; }));
+    }
+}
+
+TEST_F(c_memory, requests_that_no_memory_has_fail_and_change_nothing) {
+    const std::uint64_t before = allocated();
+    constexpr std::size_t k_max = std::numeric_limits<std::size_t>::max();
+    EXPECT_EQ(rem_calloc(heap, k_max / 8, 16), nullptr);
+    EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    EXPECT_EQ(rem_calloc(heap, 2, k_max / 2 + 1), nullptr);
+    EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    for (const std::size_t size : {k_max, k_max - 1, k_max - 4095, k_max / 2, std::size_t{1} << 50}) {
+        EXPECT_EQ(rem_alloc(heap, size), nullptr) << size;
+        EXPECT_EQ(last_status(), REM_EXHAUSTED) << size;
+        EXPECT_EQ(rem_alloc_aligned(heap, 4096, size), nullptr) << size;
+        EXPECT_EQ(last_status(), REM_EXHAUSTED) << size;
+    }
+    EXPECT_EQ(allocated(), before);
+    EXPECT_NE(rem_alloc(heap, 100), nullptr);
+    expect_sound();
+}
+
+TEST_F(c_memory, realloc_keeps_the_contents_and_frees_the_former_block) {
+    std::mt19937 random(20261126); // NOLINT(cert-msc51-cpp): the same each time
+    const std::uint64_t before = allocated();
+    std::string expected;
+    char* block = nullptr;
+    for (int i = 0; i < 400; ++i) {
+        const std::size_t size = random() % (i % 7 == 0 ? 100'000 : 500);
+        block = static_cast<char*>(rem_realloc(heap, block, size));
+        ASSERT_NE(block, nullptr);
+        ASSERT_GE(rem_usable_size(block), size);
+        ASSERT_EQ(std::string(block, std::min(size, expected.size())), expected.substr(0, size));
+        expected.assign(size, '\0');
+        for (char& each : expected)
+            each = static_cast<char>(random());
+        std::copy(expected.begin(), expected.end(), block);
+    }
+    EXPECT_OK(rem_free(block));
+    EXPECT_EQ(allocated(), before);
+}
+
+TEST_F(c_memory, realloc_that_fails_leaves_the_block) {
+    auto* const block = static_cast<char*>(rem_alloc(heap, 100));
+    std::strcpy(block, "still here");
+    EXPECT_EQ(rem_realloc(heap, block, std::numeric_limits<std::size_t>::max()), nullptr);
+    EXPECT_EQ(last_status(), REM_EXHAUSTED);
+    EXPECT_STREQ(block, "still here");
+    EXPECT_EQ(rem_realloc(heap, block + 1, 200), nullptr);
+    EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    EXPECT_OK(rem_free(block));
+    EXPECT_EQ(rem_realloc(heap, block, 200), nullptr);
+    EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+}
+
+TEST_F(c_memory, a_block_is_freed_once) {
+    for (const std::size_t size : {1U, 16U, 100U, 511U, 513U, 5000U, 40'000U, 300'000U}) {
+        void* const kept = rem_alloc(heap, size);
+        void* const block = rem_alloc(heap, size);
+        const std::uint64_t with_both = allocated();
+        EXPECT_OK(rem_free(block));
+        const std::uint64_t with_one = allocated();
+        EXPECT_LT(with_one, with_both);
+        EXPECT_STATUS(rem_free(block), REM_INVALID_ARGUMENT);
+        EXPECT_NE(std::string(rem_last_error()->message).find("belongs to no block"), std::string::npos);
+        ASSERT_OK(rem_commit(heap, REM_DURABLE)); // magazines are empty then
+        EXPECT_STATUS(rem_free(block), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_usable_size(block), 0U);
+        EXPECT_EQ(allocated(), with_one);
+        EXPECT_OK(rem_free(kept));
+        expect_sound();
+    }
+}
+
+TEST_F(c_memory, nothing_is_freed_from_within_a_block) {
+    for (const std::size_t size : {16U, 100U, 5000U, 300'000U}) {
+        auto* const block = static_cast<char*>(rem_alloc(heap, size));
+        for (const std::size_t inside : {std::size_t{1}, std::size_t{8}, size / 2, size - 1}) {
+            EXPECT_STATUS(rem_free(block + inside), REM_INVALID_ARGUMENT);
+            EXPECT_NE(std::string(rem_last_error()->message).find("inside a block"), std::string::npos);
+        }
+        EXPECT_OK(rem_free(block));
+    }
+    expect_sound();
+}
+
+TEST_F(c_memory, nothing_is_freed_that_no_heap_owns) {
+    int local = 0;
+    static int constant = 0;
+    std::vector<int> of_malloc(10);
+    auto* const base = static_cast<char*>(rem_base(heap));
+    for (void* const wild :
+         {static_cast<void*>(&local), static_cast<void*>(&constant), static_cast<void*>(of_malloc.data()),
+          reinterpret_cast<void*>(1), reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max()),
+          static_cast<void*>(base), static_cast<void*>(base + 8), static_cast<void*>(base + 4096),
+          static_cast<void*>(base + (std::size_t{60} << 20))}) {
+        EXPECT_STATUS(rem_free(wild), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_usable_size(wild), 0U);
+    }
+    expect_sound();
+}
+
+TEST_F(c_memory, null_is_no_block) {
+    EXPECT_OK(rem_free(nullptr));
+    EXPECT_EQ(rem_usable_size(nullptr), 0U);
+    EXPECT_EQ(rem_heap_of(nullptr), nullptr);
+}
+
+TEST_F(c_memory, each_block_knows_its_heap) {
+    rem_heap* other = nullptr;
+    const rem_options options = options_of(REM_SNAPSHOT);
+    ASSERT_OK(rem_open((dir / "other.rem").c_str(), &options, &other));
+    auto* const here = static_cast<char*>(rem_alloc(heap, 100));
+    auto* const there = static_cast<char*>(rem_alloc(other, 100));
+    EXPECT_EQ(rem_heap_of(here), heap);
+    EXPECT_EQ(rem_heap_of(here + 50), heap);
+    EXPECT_EQ(rem_heap_of(there), other);
+    EXPECT_EQ(rem_heap_of(&options), nullptr);
+    EXPECT_EQ(rem_realloc(heap, there, 200), nullptr);
+    EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    EXPECT_OK(rem_free(there));
+    ASSERT_OK(rem_close(other));
+    EXPECT_EQ(rem_heap_of(there), nullptr);
+    EXPECT_STATUS(rem_free(there), REM_INVALID_ARGUMENT);
+}
+
+} // namespace
+
+} // namespace remanence::test
