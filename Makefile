@@ -15,14 +15,16 @@ quiet_configure = log=$$(cmake --preset $(1) 2>&1) || { echo "$$log"; exit 1; }
 help: ## print the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: ## install what is missing, build, and run the address book
+# Of the demo; bench has none by default.
+demo: NAME ?= address_book
+demo: ## install what is missing, build, and run the address book, or the demo NAME=bank
 	@scripts/setup build
 	@$(call quiet_configure,release)
-	@cmake --build --preset release --target address_book_demo
-	@build/release/bin/address_book_demo
+	@cmake --build --preset release --target $(NAME)_demo
+	@build/release/bin/$(NAME)_demo
 
 # Tests of single layers, of files of older formats, of includes, and power losses: what most changes break first.
-CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format inspect log os recover store testing track txn types view) \
+CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format capi inspect log os recover store testing track txn types view) \
 	$(patsubst %,unit_%_threads,api log os track txn)
 check: ## the inner loop: optimized build, unit tests and some crash states, in minutes
 	@scripts/setup build tests

@@ -15,6 +15,8 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 
+install(FILES "${PROJECT_SOURCE_DIR}/docs/remanence.3" DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
+
 # For programs without the printers that the library brings (docs/guide/debugging.md).
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/remanence.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/remanence/gdb")
 

@@ -33,15 +33,15 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define REM_ENUM(name) enum name : int /* as in C, any int may come in one */
+#define REM_AS_INT : int /* as in C, any int may be in one */
 #define REM_CAST(type, pointer) static_cast<type>(pointer)
 #else
-#define REM_ENUM(name) enum name
+#define REM_AS_INT
 #define REM_CAST(type, pointer) (pointer)
 #endif
 
 /* The numbers are stable. Those below 1000 are the ones of remanence::errc; docs/errors.md has cause and remedy of each. */
-typedef REM_ENUM(rem_status) {
+typedef enum rem_status REM_AS_INT {
     REM_OK = 0,
     REM_NOT_A_HEAP = 1,
     REM_TRUNCATED = 2,
@@ -101,14 +101,14 @@ const rem_error* rem_last_error(void);
 typedef struct rem_heap rem_heap;
 
 /* What makes changes durable. A property of the handle, not of the file: it may be another one at the next open. */
-typedef REM_ENUM(rem_kind) {
+typedef enum rem_kind REM_AS_INT {
     REM_TRANSACTIONAL = 0, /* the end of each write section commits; rem_write_abort() undoes it */
     REM_SNAPSHOT = 1,      /* rem_commit() does, whenever it is asked; sections are a lock */
     REM_ARCHIVE = 2        /* rem_close() does; without it, nothing of this session stays. Sections are a lock */
 } rem_kind;
 
 /* What a commit waits for. Commits become durable in their order, each one as a whole. */
-typedef REM_ENUM(rem_durability) {
+typedef enum rem_durability REM_AS_INT {
     REM_AS_OPENED = 0, /* as rem_options says; there: REM_DURABLE */
     REM_DURABLE = 1,   /* until it is on the device, with all before it */
     REM_LAZY = 2, /* for the operating system only: it survives the process; on the device within lazy_interval_ms */
@@ -116,14 +116,14 @@ typedef REM_ENUM(rem_durability) {
 } rem_durability;
 
 /* How a commit finds what changed. */
-typedef REM_ENUM(rem_tracking) {
+typedef enum rem_tracking REM_AS_INT {
     REM_TRACK_AUTOMATIC = 0, /* scan where it works, else fallback */
     REM_TRACK_SCAN = 1,      /* the kernel notes written pages (Linux 6.7) */
     REM_TRACK_TRAP = 2,    /* the first write to a page is a trap; read(2) and the like into a heap need rem_touch() */
     REM_TRACK_FALLBACK = 3 /* any Linux; every commit compares what changed since the last checkpoint */
 } rem_tracking;
 
-typedef REM_ENUM(rem_phase) { REM_RECOVERY = 0, REM_CHECKPOINT = 1, REM_VERIFY = 2 } rem_phase;
+typedef enum rem_phase REM_AS_INT { REM_RECOVERY = 0, REM_CHECKPOINT = 1, REM_VERIFY = 2 } rem_phase;
 
 /*
  * How a heap is opened. Set `size` to sizeof(rem_options), and what is not named to zero: zero is the default of each member.

@@ -54,6 +54,9 @@ public:
     [[nodiscard]] in_flight make_async(txn::commit_scope scope);
     /// Without the lock.
     [[nodiscard]] commit_ticket ticket_of(const in_flight& commit) noexcept;
+    // What its ticket would say of the commit of this version.
+    void await_durable(std::uint64_t version) const { progress_->await(version); }
+    [[nodiscard]] bool is_durable(std::uint64_t version) const { return progress_->is_durable(version); }
 
     /// Whether some are made and not yet waited for.
     [[nodiscard]] bool are_in_flight() const noexcept { return in_flight_ != 0; }

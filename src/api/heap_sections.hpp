@@ -37,8 +37,9 @@ public:
 
     // Of the calling thread.
 
-    [[nodiscard]] bool is_in_any() const { return write_depth() + lock_.read_depth() != 0; }
+    [[nodiscard]] bool is_in_any() const { return write_depth() + read_depth() != 0; }
     [[nodiscard]] std::size_t write_depth() const { return lock_.write_depth(); }
+    [[nodiscard]] std::size_t read_depth() const { return lock_.read_depth(); }
     /// Whether an exception takes it out of the section of lock().
     [[nodiscard]] bool is_left_by_exception() const noexcept;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/heap_impl.hpp"
+#include "api/raise.hpp"
 
 #include <remanence/heap.hpp>
 #include <remanence/remanence.h>

@@ -109,7 +109,7 @@ rem_status open_by(opener open, const char* path, const rem_options* given, rem_
         const rem_options options = whole_options(given);
         heap opened = open(path, options_of(options));
         // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
-        if (const auto& elsewhere = detail::impl_of(opened).engine->why_elsewhere())
+        if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())
             detail::raise(*elsewhere);
         *into = add_handle(std::move(opened), options.kind);
         return REM_OK;

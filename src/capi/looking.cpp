@@ -35,7 +35,7 @@ void check_size(const Struct* into, const char* what) {
 std::vector<heap_range> written_pages(const rem_heap* handle) {
     detail::heap_impl& impl = opened(handle).impl();
     const detail::read_section section(&impl);
-    auto pages = impl.engine->written_pages();
+    auto pages = impl.engine().written_pages();
     detail::check(pages ? result<void>() : result<void>(pages.error()));
     return std::move(*pages);
 }

@@ -35,7 +35,7 @@ detail::heap_impl& impl_around(const void* address) {
 void free_block(void* block) {
     detail::heap_impl& impl = impl_around(block);
     (void)detail::writable_header_of(&impl);
-    detail::check(impl.engine->memory().deallocate(block));
+    detail::check(impl.memory().deallocate(block));
 }
 
 } // namespace
@@ -68,7 +68,7 @@ void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
 
 void* rem_realloc(rem_heap* heap, void* block, size_t size) {
     return capi::guard_or<void*>(nullptr, [&]() -> void* {
-        txn::heap_memory& memory = capi::opened(heap).writable().engine->memory();
+        txn::heap_memory& memory = capi::opened(heap).writable().memory();
         if (block == nullptr)
             return capi::allocate(heap, capi::usual_alignment(size), size);
         const auto old = memory.contains(block) ? memory.block_of(block) : std::nullopt;
@@ -103,7 +103,7 @@ size_t rem_usable_size(const void* block) {
     return capi::guard_or<size_t>(0, [&]() -> size_t {
         if (block == nullptr)
             capi::refuse_argument("rem_usable_size: the block is NULL.");
-        const auto found = capi::impl_around(block).engine->memory().block_of(block);
+        const auto found = capi::impl_around(block).memory().block_of(block);
         if (!found || found->start != block)
             capi::refuse_argument("rem_usable_size: no block begins at the address.");
         return found->bytes;

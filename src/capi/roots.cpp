@@ -47,10 +47,10 @@ std::string stated_type(const char* type) {
 [[noreturn]] void raise_mismatch(const detail::heap_impl& impl, const types::root_view& root,
                                  const std::string& instead) {
     throw error(errc::type_mismatch,
-                "the root \"" + std::string(root.name) + "\" of " + impl.path.string() + " is stored as " +
+                "the root \"" + std::string(root.name) + "\" of " + impl.origin.path.string() + " is stored as " +
                     std::string(root.type) + " (" + std::to_string(root.bytes) + " bytes), not as " + instead +
                     ". Ask for the stored type, or keep this one under another name.",
-                impl.path.string());
+                impl.origin.path.string());
 }
 
 std::optional<types::root_view> look_up(const types::root_directory& roots, std::string_view name) {
@@ -69,14 +69,14 @@ void change_roots(const open_heap& opened, const F& f) {
         section.commit();
         return;
     }
-    impl.enter_write(detail::section_kind::joining);
+    impl.sections.enter_write(detail::section_kind::joining);
     try {
         f(impl);
     } catch (...) {
-        impl.leave_write();
+        impl.sections.leave_write();
         throw;
     }
-    impl.leave_write();
+    impl.sections.leave_write();
 }
 
 /// `size`: of the type that is stated; to the end of the block, when there is none.
@@ -85,7 +85,7 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
     const open_heap& heap = opened(handle);
     const std::string_view name = name_of_root(given_name);
     change_roots(heap, [&](detail::heap_impl& impl) {
-        txn::heap_memory& memory = impl.engine->memory();
+        txn::heap_memory& memory = impl.memory();
         const auto block = memory.contains(object) ? memory.block_of(object) : std::nullopt;
         const std::size_t left =
             block ? block->bytes - static_cast<std::size_t>(static_cast<const std::byte*>(object) -
@@ -120,10 +120,11 @@ void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
     detail::heap_impl& impl = opened(handle).impl();
     const std::string_view name = name_of_root(given_name);
     const detail::read_section section(&impl);
-    const auto found = look_up(types::root_directory(impl.engine->memory()), name);
+    const auto found = look_up(types::root_directory(impl.memory()), name);
     if (!found) {
-        note(REM_NOT_FOUND, ("there is no root \"" + std::string(name) + "\" in " + impl.path.string() + '.').c_str(),
-             impl.path.string());
+        note(REM_NOT_FOUND,
+             ("there is no root \"" + std::string(name) + "\" in " + impl.origin.path.string() + '.').c_str(),
+             impl.origin.path.string());
         return nullptr;
     }
     is_right(impl, *found);
@@ -167,10 +168,11 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
         const std::string_view wanted = capi::name_of_root(name);
         rem_status status = REM_OK;
         capi::change_roots(opened, [&](detail::heap_impl& impl) {
-            types::root_directory roots(impl.engine->memory());
+            types::root_directory roots(impl.memory());
             const auto found = capi::look_up(roots, wanted);
             if (!found) {
-                status = capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", impl.path.string());
+                status =
+                    capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", impl.origin.path.string());
                 return;
             }
             if (!capi::is_of_c(*found))
@@ -195,7 +197,7 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
         {
             detail::heap_impl& impl = capi::opened(heap).impl();
             const detail::read_section section(&impl);
-            detail::check(types::root_directory(impl.engine->memory()).for_each([&](const types::root_view& root) {
+            detail::check(types::root_directory(impl.memory()).for_each([&](const types::root_view& root) {
                 all.push_back({std::string(root.name), std::string(root.type), root.object, root.bytes});
             }));
         }

@@ -17,12 +17,12 @@ using detail::section_kind;
 
 rem_status would_wait(const heap_impl& impl) {
     return note(REM_WOULD_WAIT, "another thread is in a section, or this one is in a read section.",
-                impl.path.string());
+                impl.origin.path.string());
 }
 
 rem_status no_section(const heap_impl& impl) {
     return note(REM_NO_SECTION, "the calling thread is in no such section: it began none, or has ended it.",
-                impl.path.string());
+                impl.origin.path.string());
 }
 
 std::optional<durability> durability_of(rem_durability given) {
@@ -40,7 +40,7 @@ std::optional<durability> durability_of(rem_durability given) {
 }
 
 rem_status begin_write(const rem_heap* handle, section_kind kind) {
-    opened(handle).writable().enter_write(kind);
+    opened(handle).writable().sections.enter_write(kind);
     return REM_OK;
 }
 
@@ -49,13 +49,13 @@ void leave_without_commit(const open_heap& heap, heap_impl& impl) {
     if (heap.is_transactional())
         impl.abandon_write();
     else
-        impl.leave_write();
+        impl.sections.leave_write();
 }
 
 rem_status end_write(const open_heap& heap, heap_impl& impl, durability how) {
     {
         const os::no_cancellation whole;
-        std::optional<heap_impl::in_flight> commit;
+        std::optional<detail::heap_commits::in_flight> commit;
         try {
             commit = impl.finish_write(how);
         } catch (...) {
@@ -63,7 +63,7 @@ rem_status end_write(const open_heap& heap, heap_impl& impl, durability how) {
             throw;
         }
         if (commit)
-            impl.await(*commit);
+            impl.commits.await(*commit);
     }
     os::end_if_cancelled();
     return REM_OK;
@@ -74,18 +74,18 @@ template <class Leave>
 rem_status commit_async(open_heap& heap, heap_impl& impl, txn::commit_scope scope, std::uint64_t* point,
                         const Leave& leave_after_failure) {
     const os::no_cancellation whole;
-    std::optional<heap_impl::in_flight> commit;
+    std::optional<detail::heap_commits::in_flight> commit;
     try {
-        commit = impl.make_async_commit(scope);
+        commit = impl.commits.make_async(scope);
     } catch (...) {
         leave_after_failure();
         throw;
     }
-    impl.leave_write();
+    impl.sections.leave_write();
     std::uint64_t last = heap.last_point;
     while (last < commit->version && !heap.last_point.compare_exchange_weak(last, commit->version))
         ;
-    (void)impl.ticket_of(*commit);
+    (void)impl.commits.ticket_of(*commit);
     if (point != nullptr)
         *point = commit->version;
     return REM_OK;
@@ -114,7 +114,7 @@ rem_status rem_write_begin_declared(rem_heap* heap) {
 rem_status rem_write_try_begin(rem_heap* heap) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).writable();
-        return impl.try_enter_write() ? REM_OK : capi::would_wait(impl);
+        return impl.sections.try_enter_write() ? REM_OK : capi::would_wait(impl);
     });
 }
 
@@ -122,11 +122,11 @@ rem_status rem_write_end(rem_heap* heap) {
     return capi::guard([&] {
         const capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.lock.write_depth() == 0)
+        if (impl.sections.write_depth() == 0)
             return capi::no_section(impl);
         if (opened.is_transactional())
             return capi::end_write(opened, impl, impl.options.commits);
-        impl.leave_write();
+        impl.sections.leave_write();
         return REM_OK;
     });
 }
@@ -136,7 +136,7 @@ rem_status rem_write_end_as(rem_heap* heap, rem_durability durability) {
         const auto until = capi::durability_of(durability);
         const capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.lock.write_depth() == 0)
+        if (impl.sections.write_depth() == 0)
             return capi::no_section(impl);
         return capi::end_write(opened, impl, until.value_or(impl.options.commits));
     });
@@ -146,12 +146,12 @@ rem_status rem_write_end_async(rem_heap* heap, uint64_t* point) {
     return capi::guard([&] {
         capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.lock.write_depth() == 0)
+        if (impl.sections.write_depth() == 0)
             return capi::no_section(impl);
-        if (impl.lock.write_depth() > 1)
+        if (impl.sections.write_depth() > 1)
             return capi::note(REM_SECTION_CONFLICT,
                               "rem_write_end_async: the section is a nested one; the outermost one's end commits.",
-                              impl.path.string());
+                              impl.origin.path.string());
         return capi::commit_async(opened, impl, txn::commit_scope::declared, point,
                                   [&] { capi::leave_without_commit(opened, impl); });
     });
@@ -161,13 +161,13 @@ rem_status rem_write_abort(rem_heap* heap) {
     return capi::guard([&] {
         const capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.lock.write_depth() == 0)
+        if (impl.sections.write_depth() == 0)
             return capi::no_section(impl);
         if (!opened.is_transactional())
             return capi::note(REM_NOT_SUPPORTED,
                               "rem_write_abort would undo other sections, too: it is for transactional heaps. "
                               "rem_rollback() restores the last commit.",
-                              impl.path.string());
+                              impl.origin.path.string());
         impl.abandon_write();
         return REM_OK;
     });
@@ -175,7 +175,7 @@ rem_status rem_write_abort(rem_heap* heap) {
 
 rem_status rem_read_begin(rem_heap* heap) {
     return capi::guard([&] {
-        capi::opened(heap).impl().enter_read();
+        capi::opened(heap).impl().sections.enter_read();
         return REM_OK;
     });
 }
@@ -183,16 +183,16 @@ rem_status rem_read_begin(rem_heap* heap) {
 rem_status rem_read_try_begin(rem_heap* heap) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).impl();
-        return impl.try_enter_read() ? REM_OK : capi::would_wait(impl);
+        return impl.sections.try_enter_read() ? REM_OK : capi::would_wait(impl);
     });
 }
 
 rem_status rem_read_end(rem_heap* heap) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).impl();
-        if (impl.lock.read_depth() == 0)
+        if (impl.sections.read_depth() == 0)
             return capi::no_section(impl);
-        impl.leave_read();
+        impl.sections.leave_read();
         return REM_OK;
     });
 }
@@ -210,14 +210,15 @@ rem_status rem_commit_async(rem_heap* heap, uint64_t* point) {
     return capi::guard([&] {
         capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.writable();
-        impl.enter_write(detail::section_kind::joining);
-        return capi::commit_async(opened, impl, txn::commit_scope::everything, point, [&] { impl.leave_write(); });
+        impl.sections.enter_write(detail::section_kind::joining);
+        return capi::commit_async(opened, impl, txn::commit_scope::everything, point,
+                                  [&] { impl.sections.leave_write(); });
     });
 }
 
 rem_status rem_point_wait(rem_heap* heap, uint64_t point) {
     return capi::guard([&] {
-        capi::impl_with_point(heap, point).progress->await(point);
+        capi::impl_with_point(heap, point).commits.await_durable(point);
         return REM_OK;
     });
 }
@@ -225,9 +226,9 @@ rem_status rem_point_wait(rem_heap* heap, uint64_t point) {
 rem_status rem_point_ready(rem_heap* heap, uint64_t point) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::impl_with_point(heap, point);
-        return impl.progress->is_durable(point)
+        return impl.commits.is_durable(point)
                    ? REM_OK
-                   : capi::note(REM_WOULD_WAIT, "the commit is not durable yet.", impl.path.string());
+                   : capi::note(REM_WOULD_WAIT, "the commit is not durable yet.", impl.origin.path.string());
     });
 }
 

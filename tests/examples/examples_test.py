@@ -100,6 +100,24 @@ class address_book_demo(Example):
         self.assertEqual(self.files(), ["book.rem"])
 
 
+class bank_demo(Example):
+    SMALL = ("--kills", "3", "--accounts", "1000", "--seed", "2")
+
+    def check_report(self, report):
+        kills = re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+) +[\d.]+ ms$", report, re.MULTILINE)
+        self.assertEqual([kill for kill, *_ in kills], ["1", "2", "3"], report)
+        self.assertTrue(all(int(snapshots) > 0 for _, snapshots, *_ in kills), report)
+        self.assertTrue(report.endswith("\nNothing acknowledged was lost, nothing half done was kept.\n"), report)
+
+    def test_survives_its_kills_and_leaves_no_file(self):
+        self.check_report(self.run_program(*self.SMALL))
+        self.assertEqual(self.files(), [])
+
+    def test_keeps_the_bank_where_it_is_told_to(self):
+        self.check_report(self.run_program("bank.rem", *self.SMALL))
+        self.assertEqual(self.files(), ["bank.rem"])
+
+
 class ring_buffer(Example):
     def test_keeps_the_last_five_lines_over_all_runs(self):
         self.assertEqual(self.run_program("last.rem", "a", "b", "c"), "a\nb\nc\n")
