@@ -22,3 +22,4 @@
 #include <remanence/types/exemplars.hpp>
 #include <remanence/types/fragile.hpp>
 #include <remanence/types/serialize_trait.hpp>
+#include <remanence/volatile_heap.hpp>

@@ -46,8 +46,7 @@ void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
 // Apart, so that the usual request saves no registers for this.
 void* block_allocator::allocate_other(std::size_t bytes, std::size_t alignment) {
     if (!is_valid_alignment(alignment)) {
-        pages_.note_failure(
-            fail(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 2 MiB"));
+        pages_.note_failure(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 1 GiB");
         return nullptr;
     }
     return is_small(bytes, alignment) ? slabs_.allocate(granules_of(bytes), granules_of(alignment))
@@ -56,22 +55,27 @@ void* block_allocator::allocate_other(std::size_t bytes, std::size_t alignment) 
 
 std::vector<heap_range> block_allocator::free_stretches(std::uint64_t bytes_min, std::uint64_t end) {
     std::vector<heap_range> found;
-    const auto add = [&](std::uint64_t page, std::uint64_t end_page) {
-        const std::uint64_t from = page * k_page_bytes;
-        const std::uint64_t to = std::min(end_page * k_page_bytes, end);
-        if (from < to && to - from >= bytes_min)
-            found.push_back({from, to - from});
-    };
-    runs_.tree().for_each(divide_up(bytes_min, k_page_bytes),
-                          [&](std::uint32_t page, std::uint32_t count) { add(page, page + std::uint64_t{count}); });
-    for (std::uint32_t index = 0; index < k_section_count; ++index) {
-        const section& home = section_at(index);
-        add(std::max<std::uint64_t>(pages_.used_end(home), home.first_data_page), home.end_page());
-    }
+    for_each_free_stretch(bytes_min, end, [&found](heap_range stretch) { found.push_back(stretch); });
     if (damaged())
         return {};
     std::ranges::sort(found, {}, &heap_range::offset);
     return found;
+}
+
+void block_allocator::for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end,
+                                            const std::function<void(heap_range)>& visit) {
+    const auto show = [&](std::uint64_t page, std::uint64_t end_page) {
+        const std::uint64_t from = page * k_page_bytes;
+        const std::uint64_t to = std::min(end_page * k_page_bytes, end);
+        if (from < to && to - from >= bytes_min)
+            visit({from, to - from});
+    };
+    runs_.tree().for_each(divide_up(bytes_min, k_page_bytes),
+                          [&](std::uint32_t page, std::uint32_t count) { show(page, page + std::uint64_t{count}); });
+    for (std::uint32_t index = 0; index < k_section_count; ++index) {
+        const section& home = section_at(index);
+        show(std::max<std::uint64_t>(pages_.used_end(home), home.first_data_page), home.end_page());
+    }
 }
 
 void block_allocator::free_returned() {
@@ -153,6 +157,32 @@ bool block_allocator::free_pages(const void* address, std::size_t bytes) {
     unmark_large(page, page_count);
     pages_.changing_state().allocated_bytes -= page_count * k_page_bytes;
     runs_.release(page, page_count);
+    return true;
+}
+
+bool block_allocator::resize(void* address, std::size_t bytes, std::size_t new_bytes) {
+    const std::uint64_t index = pages_.offset_of(address) / k_page_bytes;
+    const std::uint64_t page_count = pages_for(bytes);
+    const std::uint64_t new_count = pages_for(new_bytes);
+    if (is_small(bytes, k_granule_bytes) || is_small(new_bytes, k_granule_bytes) || new_count > k_heap_pages_max ||
+        !pages_.is_data_page(index))
+        return false;
+    const auto page = static_cast<std::uint32_t>(index);
+    const page_descriptor& d = pages_.descriptor(page);
+    if (d.kind != page_kind::large || d.count != page_count || index + page_count > pages_.used_end(section_of(page)))
+        return false;
+    const auto count = static_cast<std::uint32_t>(page_count);
+    const auto becomes = static_cast<std::uint32_t>(new_count);
+    if (becomes > count && !runs_.extend(page, count, becomes - count))
+        return false;
+    unmark_large(page, count);
+    mark_large(page, becomes);
+    if (becomes < count)
+        runs_.release(page + becomes, count - becomes);
+    else
+        pages_.announce((page + page_count) * k_page_bytes, (becomes - count) * k_page_bytes);
+    format::alloc_state& state = pages_.changing_state();
+    state.allocated_bytes = state.allocated_bytes - count * k_page_bytes + becomes * k_page_bytes;
     return true;
 }
 

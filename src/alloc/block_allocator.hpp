@@ -30,7 +30,7 @@
 
 namespace remanence::alloc {
 
-inline constexpr std::size_t k_alignment_max = 2 * MiB;
+inline constexpr std::size_t k_alignment_max = GiB;
 
 struct block {
     void* start;
@@ -73,6 +73,10 @@ public:
         }
     }
 
+    /// Makes a large block of so many bytes longer or shorter where it is, with the pages behind it. False, and nothing changed, when
+    /// it is none, would become a small one, or those pages are not free. O(log free runs).
+    [[nodiscard]] bool resize(void* address, std::size_t bytes, std::size_t new_bytes);
+
     /// Frees what was given back, up to now.
     [[gnu::noinline]] void free_returned();
 
@@ -87,6 +91,9 @@ public:
     /// out, also by blocks that were given back and are kept, or not freed yet. O(log) of free runs for each, and
     /// O(sections).
     [[nodiscard]] std::vector<heap_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
+    /// Shows each of them, in no order, also when it meets damage. Takes no memory. `visit` changes nothing here.
+    void for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end,
+                               const std::function<void(heap_range)>& visit);
     /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const;

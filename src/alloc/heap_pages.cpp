@@ -39,17 +39,19 @@ bool heap_pages::reach(std::uint64_t end_page) {
     if (end_page <= accessible_pages_)
         return true;
     if (end_page > limit_pages_) {
-        note_failure(fail(errc::exhausted, "its address range is used up"));
+        note_failure(errc::exhausted, k_used_up);
         return false;
     }
     auto end = extend_(end_page * k_page_bytes);
     if (!end) {
-        note_failure(end.error());
+        why_ = end.error();
         return false;
     }
-    REM_CHECK(*end >= end_page * k_page_bytes);
     set_accessible(*end);
-    return true;
+    if (*end >= end_page * k_page_bytes)
+        return true;
+    note_failure(errc::exhausted, "the system has no more memory for it");
+    return false;
 }
 
 void heap_pages::set_accessible(std::uint64_t bytes) {
@@ -82,7 +84,7 @@ unexpected heap_pages::failure() const {
     }
     if (why_)
         return unexpected(why_->why());
-    return fail(errc::exhausted, "its address range is used up");
+    return fail(why_code_, why_literal_);
 }
 
 } // namespace remanence::alloc

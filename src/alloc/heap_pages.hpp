@@ -23,7 +23,7 @@
 namespace remanence::alloc {
 
 /// Makes [0, end) of the heap, or more, readable and writable, zero where it was never written; returns where that
-/// range ends now.
+/// range ends now. Before `end`: there is no memory, and to say more would take some (src/volatile).
 using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
 
 /// Told of [offset, offset + bytes) before it is written: by the allocator, or by whom it hands a block to.
@@ -111,9 +111,16 @@ public:
     /// The memory was restored: what was found does not hold any more.
     void forget_damage();
 
-    void note_failure(unexpected why) { why_ = std::move(why); }
+    /// `what` is a literal: an allocator that serves malloc() has no memory for more.
+    void note_failure(errc code, const char* what) {
+        why_.reset();
+        why_code_ = code;
+        why_literal_ = what;
+    }
     /// Why the last request was not met.
     [[nodiscard]] unexpected failure() const;
+
+    static constexpr const char* k_used_up = "its address range is used up";
 
 private:
     std::byte* base_;
@@ -124,7 +131,9 @@ private:
     extend_callback extend_;
     write_listener listener_;
     std::optional<damage> damage_;
-    std::optional<unexpected> why_;
+    std::optional<unexpected> why_; // the extend_callback's own words
+    errc why_code_ = errc::exhausted;
+    const char* why_literal_ = k_used_up;
 };
 
 } // namespace remanence::alloc

@@ -9,7 +9,7 @@ using format::page_kind;
 
 std::uint32_t page_runs::allocate(std::uint64_t page_count, std::uint64_t alignment) {
     if (page_count > k_heap_pages_max) {
-        pages_.note_failure(fail(errc::exhausted, "that is more than a heap can hold"));
+        pages_.note_failure(errc::exhausted, "that is more than a heap can hold");
         return 0;
     }
     const auto count = static_cast<std::uint32_t>(page_count);
@@ -53,7 +53,7 @@ std::uint32_t page_runs::extend_into_wilderness(std::uint32_t page_count, std::u
             continue;
         return take_wilderness(candidate, page, page_count);
     }
-    pages_.note_failure(fail(errc::exhausted, "its address range is used up"));
+    pages_.note_failure(errc::exhausted, heap_pages::k_used_up);
     return 0;
 }
 
@@ -90,6 +90,25 @@ void page_runs::release(std::uint32_t page, std::uint32_t page_count) {
     } else {
         put_in(freed);
     }
+}
+
+bool page_runs::extend(std::uint32_t page, std::uint32_t page_count, std::uint32_t more) {
+    const std::uint64_t end = std::uint64_t{page} + page_count;
+    const section& home = section_of(page);
+    if (end + more > std::min(home.end_page(), pages_.limit_pages()))
+        return false;
+    if (end == pages_.used_end(home)) {
+        if (!pages_.reach(end + more))
+            return false;
+        pages_.changing_state().used_pages[home.index] += more;
+        return true;
+    }
+    const auto after = free_run_at(end);
+    if (!after || after->page_count < more || !take_out(*after))
+        return false;
+    if (after->page_count != more)
+        put_in({after->page + more, after->page_count - more});
+    return true;
 }
 
 bool page_runs::take_out(run which) {

@@ -248,16 +248,44 @@ TEST(block_allocator, an_empty_block_is_a_block) {
     EXPECT_EQ(heap->allocated_bytes(), 0U);
 }
 
-TEST(block_allocator, alignments_up_to_2_mib_are_kept_and_others_refused) {
+TEST(block_allocator, a_large_block_grows_into_what_is_free_behind_it_and_shrinks) {
     test_heap heap;
+    void* const first = heap->allocate(100 * k_page_bytes);
+    ASSERT_TRUE(heap->resize(first, 100 * k_page_bytes, 150 * k_page_bytes)); // into the wilderness
+    void* const second = heap->allocate(10 * k_page_bytes);
+    void* const third = heap->allocate(10 * k_page_bytes);
+    EXPECT_FALSE(heap->resize(first, 150 * k_page_bytes, 151 * k_page_bytes));
+    heap->deallocate(second, 10 * k_page_bytes);
+    EXPECT_FALSE(heap->resize(first, 150 * k_page_bytes, 161 * k_page_bytes));
+    EXPECT_TRUE(heap->resize(first, 150 * k_page_bytes, 154 * k_page_bytes)); // into a part of a free run
+    EXPECT_TRUE(is_sound(*heap));
+    EXPECT_TRUE(heap->resize(first, 154 * k_page_bytes, 160 * k_page_bytes)); // and all of the rest
+    EXPECT_EQ(heap->block_of(static_cast<std::byte*>(first) + 159 * k_page_bytes), (block{first, 160 * k_page_bytes}));
+    EXPECT_EQ(heap->allocated_bytes(), 170 * k_page_bytes);
+    EXPECT_TRUE(heap->resize(first, 160 * k_page_bytes, 3 * k_page_bytes));
+    EXPECT_EQ(heap->block_of(static_cast<std::byte*>(first) + 3 * k_page_bytes), std::nullopt);
+    EXPECT_FALSE(heap->resize(first, 160 * k_page_bytes, 170 * k_page_bytes)) << "it has another size";
+    EXPECT_TRUE(is_sound(*heap));
+    heap->deallocate(first, 3 * k_page_bytes);
+    heap->deallocate(third, 10 * k_page_bytes);
+    EXPECT_EQ(heap->allocated_bytes(), 0U);
+}
+
+TEST(block_allocator, alignments_up_to_1_gib_are_kept) {
+    test_heap heap({.limit_bytes = 4 * GiB, .step_bytes = GiB});
     for (std::size_t alignment = 1; alignment <= k_alignment_max; alignment *= 2) {
         for (const std::size_t bytes : {1U, 100U, 5000U, 40'000U}) {
             void* const got = heap->allocate(bytes, alignment);
             ASSERT_NE(got, nullptr);
             EXPECT_TRUE(is_aligned(reinterpret_cast<std::uintptr_t>(got), alignment));
+            heap->deallocate(got, bytes, alignment);
         }
     }
-    ASSERT_TRUE(is_sound(*heap));
+    EXPECT_EQ(heap->allocated_bytes(), 0U);
+}
+
+TEST(block_allocator, other_alignments_are_refused) {
+    test_heap heap;
     const auto before = heap.snapshot();
     EXPECT_EQ(heap->allocate(64, 2 * k_alignment_max), nullptr);
     EXPECT_EQ(heap->failure().why().code, errc::invalid_argument);

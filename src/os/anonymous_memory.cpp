@@ -1,0 +1,140 @@
+#include "os/anonymous_memory.hpp"
+
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+namespace remanence::os {
+
+namespace {
+
+/// What the caller finds in errno is not ours to change: who frees memory expects it to stay.
+class kept_errno {
+public:
+    kept_errno() = default;
+    kept_errno(const kept_errno&) = delete;
+    kept_errno& operator=(const kept_errno&) = delete;
+    ~kept_errno() { errno = was_; }
+
+private:
+    int was_ = errno;
+};
+
+} // namespace
+
+std::byte* reserve_addresses(std::uint64_t bytes, std::uint64_t alignment) noexcept {
+    const kept_errno kept;
+    void* const got = ::mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED)
+        return nullptr;
+    auto* const begin = static_cast<std::byte*>(got);
+    const auto address = reinterpret_cast<std::uint64_t>(got);
+    const std::uint64_t before = align_up(address, alignment) - address;
+    if (before != 0)
+        ::munmap(begin, before);
+    if (before != alignment)
+        ::munmap(begin + before + bytes, alignment - before);
+    return begin + before;
+}
+
+void release_addresses(std::byte* where, std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    ::munmap(where, bytes);
+}
+
+int make_writable(std::byte* where, std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    return ::mprotect(where, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+}
+
+void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    if (::madvise(where, bytes, MADV_DONTNEED) != 0 && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) != 0)
+        std::memset(where, 0,
+                    bytes); // an older kernel keeps what mlockall() locked; that it reads as zeros is a promise
+}
+
+int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    void* const got = ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+    return got == MAP_FAILED ? errno : 0;
+}
+
+int bind_to_node(std::byte* where, std::uint64_t bytes, unsigned node) noexcept {
+    const kept_errno kept;
+    constexpr std::size_t k_word_bits = sizeof(unsigned long) * CHAR_BIT;
+    std::array<unsigned long, 16> nodes{}; // as many as kernels know: 1,024
+    if (node >= nodes.size() * k_word_bits)
+        return EINVAL;
+    nodes[node / k_word_bits] = 1UL << (node % k_word_bits);
+    const long code = ::syscall(SYS_mbind, where, bytes, MPOL_BIND, nodes.data(), nodes.size() * k_word_bits + 1, 0);
+    return code == 0 ? 0 : errno;
+}
+
+std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    std::array<unsigned char, 4096> present;
+    const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::uint64_t found = 0;
+    for (std::uint64_t at = 0; at < bytes; at += present.size() * page) {
+        const std::uint64_t some = std::min(bytes - at, present.size() * page);
+        if (::mincore(const_cast<std::byte*>(where + at), some, present.data()) != 0)
+            continue;
+        found += static_cast<std::uint64_t>(
+            std::count_if(present.begin(), present.begin() + static_cast<std::ptrdiff_t>(divide_up(some, page)),
+                          [](unsigned char each) { return (each & 1U) != 0; }));
+    }
+    return found * page;
+}
+
+void thread_exit_hook::create(void (*at_exit)(void*)) noexcept {
+    static_assert(sizeof(pthread_key_t) == sizeof key_);
+    exists_ = ::pthread_key_create(&key_, at_exit) == 0;
+}
+
+void thread_exit_hook::arm() noexcept {
+    if (exists_) // else what threads leave behind stays theirs
+        ::pthread_setspecific(key_, this);
+}
+
+void call_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+    static_cast<void>(::pthread_atfork(before, in_parent, in_child));
+}
+
+void abort_with(const char* message, const void* address) noexcept {
+    std::array<char, 256> text;
+    std::size_t end = 0;
+    const auto add = [&](const char* part) {
+        const std::size_t length = std::min(std::strlen(part), text.size() - 1 - end);
+        std::memcpy(text.data() + end, part, length);
+        end += length;
+    };
+    add("remanence: ");
+    add("0x");
+    std::array<char, 17> digits{};
+    auto value = reinterpret_cast<std::uint64_t>(address);
+    for (int i = 15; i >= 0; --i, value /= 16)
+        digits[static_cast<std::size_t>(i)] = "0123456789abcdef"[value % 16];
+    add(digits.data() + std::min<std::size_t>(std::strspn(digits.data(), "0"), 15));
+    add(": ");
+    add(message);
+    text[end++] = '\n';
+    static_cast<void>(!::write(STDERR_FILENO, text.data(), end));
+    std::abort();
+}
+
+} // namespace remanence::os

@@ -1,0 +1,44 @@
+// Memory of no file for allocators that may stand behind malloc(): these functions take no memory themselves, keep errno, and
+// tell failures as errno's numbers. Depends on the standard library only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace remanence::os {
+
+/// Address space at a multiple of `alignment`, a power of two of a page or more: private, inaccessible, without memory or swap
+/// set aside. Null when there is none.
+std::byte* reserve_addresses(std::uint64_t bytes, std::uint64_t alignment) noexcept;
+void release_addresses(std::byte* where, std::uint64_t bytes) noexcept;
+/// Makes reserved pages readable and writable. 0, or ENOMEM and the like.
+int make_writable(std::byte* where, std::uint64_t bytes) noexcept;
+/// Gives the pages' memory back; they read as zeros.
+void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept;
+/// Moves the memory of pages to others; it reads as zeros where it was. 0, or errno: nothing has changed then. Linux 5.7.
+int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
+/// Memory of these pages will be of that NUMA node, and no other. 0, or errno: ENOSYS, EINVAL when there is no such node.
+int bind_to_node(std::byte* where, std::uint64_t bytes, unsigned node) noexcept;
+/// How much of the range has memory behind it. 0 when that cannot be told.
+std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexcept;
+
+/// Calls `at_exit` when the thread that arm()s it ends, behind the destructors of its thread_local objects.
+class thread_exit_hook {
+public:
+    /// Once, before arm().
+    void create(void (*at_exit)(void*)) noexcept;
+    /// Again after each time it was called: destructors may have taken memory since.
+    void arm() noexcept;
+
+private:
+    unsigned key_ = 0;
+    bool exists_ = false;
+};
+
+/// Calls these around each fork(), from now on.
+void call_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
+
+/// Says it on the standard error output, and ends the process.
+[[noreturn]] void abort_with(const char* message, const void* address) noexcept;
+
+} // namespace remanence::os

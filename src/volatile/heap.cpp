@@ -1,0 +1,503 @@
+#include "volatile/heap.hpp"
+
+#include "os/anonymous_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+namespace remanence::transient {
+
+namespace {
+
+constexpr std::uint64_t k_fronts_max = 32 * 1024; // threads at a time, about as many as Linux has
+constexpr std::uint64_t k_growth_min = 256 * KiB;
+constexpr std::uint64_t k_growth_max = 64 * MiB;
+constexpr std::uint64_t k_trim_min = 32 * MiB;   // so much is given back before the system gets any
+constexpr std::uint64_t k_move_min = 256 * KiB;  // shorter blocks are copied as fast as their page tables are changed
+constexpr std::uint32_t k_moves_max = 16 * 1024; // of the 65,530 mappings that a process has by default
+constexpr int k_vacant_looks = 4;
+
+constexpr const char* k_foreign =
+    "free() or realloc() of an address at which no block begins: freed already, or never allocated here";
+
+std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes); }
+
+} // namespace
+
+void availability_sum::add(std::uint64_t piece_bytes, std::uint64_t count) {
+    for (std::uint32_t i = k_least; i != k_most && piece_bytes >> i != 0; ++i)
+        served_[i] += (piece_bytes >> i << i) * count;
+    bytes_ += piece_bytes * count;
+}
+
+double availability_sum::value() const {
+    double sum = 0;
+    int count = 0;
+    for (std::uint32_t i = k_least; i != k_most && bytes_ >> i != 0; ++i, ++count)
+        sum += static_cast<double>(served_[i]) / static_cast<double>(bytes_ >> i << i);
+    return count == 0 ? 1 : sum / count;
+}
+
+// --- opening and closing
+
+int heap::open(const heap_options& options) noexcept {
+    how_ = options.how;
+    make_writable_ = options.make_writable != nullptr ? options.make_writable : os::make_writable;
+    std::byte* got = nullptr;
+    for (reserved_bytes_ = align_up(options.reserve_bytes, GiB);;
+         reserved_bytes_ = align_up(reserved_bytes_ / 2, GiB)) {
+        const std::uint64_t unit_count = units(reserved_bytes_);
+        mapped_bytes_ = reserved_bytes_ + align_up(unit_count * sizeof(slab*), k_page_bytes) +
+                        align_up(unit_count * sizeof(slab), k_page_bytes) +
+                        align_up(k_fronts_max * sizeof(front), k_page_bytes);
+        got = os::reserve_addresses(mapped_bytes_, GiB);
+        if (got != nullptr)
+            break;
+        if (reserved_bytes_ / 2 < std::max(options.reserve_bytes_min, GiB))
+            return ENOMEM;
+    }
+    const auto fail_with = [&](int code) {
+        os::release_addresses(got, mapped_bytes_);
+        base_ = nullptr;
+        return code;
+    };
+    if (options.numa_node) {
+        if (const int code = os::bind_to_node(got, mapped_bytes_, *options.numa_node); code != 0)
+            return fail_with(code);
+    }
+    const std::uint64_t unit_count = units(reserved_bytes_);
+    std::byte* const tables = got + reserved_bytes_;
+    slab_of_unit_ = reinterpret_cast<std::atomic<slab*>*>(tables);
+    std::byte* const slabs = tables + align_up(unit_count * sizeof(slab*), k_page_bytes);
+    slabs_ = reinterpret_cast<slab*>(slabs);
+    fronts_ = reinterpret_cast<front*>(slabs + align_up(unit_count * sizeof(slab), k_page_bytes));
+    base_ = got;
+    if (!make_accessible(k_growth_min))
+        return fail_with(ENOMEM);
+    auto& state = *reinterpret_cast<format::alloc_state*>(base_);
+    alloc::block_allocator::format(state);
+    core_.emplace(
+        base_, state,
+        [this](std::uint64_t end) -> result<std::uint64_t> {
+            (void)make_accessible(end);
+            return accessible_bytes_.load(std::memory_order_relaxed);
+        },
+        reserved_bytes_, accessible_bytes_.load(std::memory_order_relaxed));
+    number_ = register_heap(*this);
+    return 0;
+}
+
+heap::~heap() {
+    if (!is_open())
+        return;
+    unregister_heap(*this);
+    os::release_addresses(base_, mapped_bytes_);
+}
+
+// Of each of the tables in steps, since each is a call of the system.
+bool heap::make_accessible(std::uint64_t end) noexcept {
+    const std::uint64_t was = accessible_bytes_.load(std::memory_order_relaxed);
+    if (end <= was)
+        return true;
+    const std::uint64_t step = std::clamp(was / 8, k_growth_min, k_growth_max);
+    const auto open_table = [&](void* table, std::uint64_t entry_bytes, std::uint64_t becomes) {
+        const std::uint64_t from = align_up(units(was) * entry_bytes, k_page_bytes);
+        const std::uint64_t to = align_up(units(becomes) * entry_bytes, k_page_bytes);
+        return from == to || make_writable_(static_cast<std::byte*>(table) + from, to - from) == 0;
+    };
+    for (const std::uint64_t wanted :
+         {align_up(std::max(end, was + step), k_unit_bytes), align_up(end, k_unit_bytes)}) {
+        const std::uint64_t becomes = std::min(wanted, reserved_bytes_);
+        if (!open_table(slab_of_unit_, sizeof(slab*), becomes) || !open_table(slabs_, sizeof(slab), becomes) ||
+            make_writable_(base_ + was, becomes - was) != 0)
+            continue;
+        accessible_bytes_.store(becomes, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+// --- allocating
+
+void* heap::allocate_in_next(front& mine, std::uint32_t index) noexcept {
+    bin& from = mine.bins[index];
+    if (from.current != nullptr) {
+        if (mine.next_word(from))
+            return from.take();
+        mine.leave_current(from); // it is full: in no list
+    }
+    if (!mine.adopt_listed(index)) {
+        collect_told(mine, false);
+        if (!mine.adopt_listed(index) && !(acquire_slab(mine, index) && mine.adopt_listed(index)))
+            return nullptr;
+    }
+    return from.take();
+}
+
+void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
+    if (bytes > reserved_bytes_ || alignment > k_alignment_max || !is_power_of_two(alignment))
+        return nullptr;
+    const std::size_t placed = placed_bytes(std::max<std::size_t>(bytes, 1), how_);
+    if (placed > k_class_bytes_max || alignment > k_page_bytes)
+        return take_pages(align_up(placed, k_page_bytes), std::max(alignment, k_page_bytes)).start;
+    front* const mine = front_of_this_thread();
+    if (mine == nullptr)
+        return nullptr;
+    std::uint32_t index = class_of(std::max(placed, alignment));
+    while (!is_aligned(class_bytes(index), alignment)) // slabs begin with a page
+        ++index;
+    void* const got = mine->bins[index].take();
+    return got != nullptr ? got : allocate_in_next(*mine, index);
+}
+
+void* heap::allocate_zeros(std::size_t bytes) noexcept {
+    if (bytes > k_class_bytes_max) {
+        if (bytes > reserved_bytes_)
+            return nullptr;
+        const pages got = take_pages(align_up(bytes, k_page_bytes), k_page_bytes);
+        if (got.start != nullptr && !got.are_zero)
+            std::memset(got.start, 0, bytes);
+        return got.start;
+    }
+    void* const got = allocate(bytes);
+    if (got != nullptr)
+        std::memset(got, 0, bytes);
+    return got;
+}
+
+void* heap::allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexcept {
+    room_bytes = std::max(room_bytes, bytes);
+    if (room_bytes <= k_class_bytes_max || room_bytes > reserved_bytes_)
+        return allocate(room_bytes);
+    const std::uint64_t whole = align_up(room_bytes, k_page_bytes);
+    const pages got = take_pages(whole, k_page_bytes);
+    const std::uint64_t used = align_up(bytes, k_page_bytes);
+    if (got.start != nullptr && !got.are_zero && used < whole)
+        os::give_memory_back(got.start + used, whole - used); // of blocks that lay there before
+    return got.start;
+}
+
+heap::pages heap::take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept {
+    const std::scoped_lock lock(lock_);
+    void* const got = core_->allocate(bytes, alignment);
+    if (got == nullptr)
+        return {};
+    const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(got) - base_);
+    const bool are_zero = offset >= untouched_;
+    untouched_ = std::max(untouched_, offset + bytes);
+    peak_bytes_ = std::max(peak_bytes_, core_state().allocated_bytes);
+    return {static_cast<std::byte*>(got), are_zero};
+}
+
+// Into the list of the front's class.
+bool heap::acquire_slab(front& mine, std::uint32_t index) noexcept {
+    {
+        const std::scoped_lock lock(lock_);
+        if (take_from_vacant(mine, index))
+            return true;
+    }
+    slab* made = make_slab(index);
+    if (made == nullptr) {
+        const std::scoped_lock lock(lock_);
+        release_idle(mine);
+    }
+    if (made == nullptr)
+        made = make_slab(index);
+    if (made == nullptr)
+        return false;
+    made->owner.store(&mine, std::memory_order_release);
+    mine.put_in_list(*made);
+    return true;
+}
+
+// Those that had nothing go to the end of the list, so that all get their turn (FR1).
+bool heap::take_from_vacant(front& mine, std::uint32_t index) noexcept {
+    front* const last = last_vacant_;
+    for (int looks = 0; vacant_ != nullptr && looks != k_vacant_looks; ++looks) {
+        front& from = *vacant_;
+        collect_told(from, true);
+        if (slab* const found = from.listed[index]) {
+            from.take_out_of_list(*found);
+            found->owner.store(&mine, std::memory_order_release);
+            mine.put_in_list(*found);
+            return true;
+        }
+        if (&from == last)
+            break;
+        vacant_ = from.next_vacant;
+        append_vacant(from);
+    }
+    return false;
+}
+
+void heap::append_vacant(front& of) noexcept {
+    of.next_vacant = nullptr;
+    (vacant_ != nullptr ? last_vacant_->next_vacant : vacant_) = &of;
+    last_vacant_ = &of;
+}
+
+slab* heap::make_slab(std::uint32_t index) noexcept {
+    const std::uint64_t bytes = units_of_class(index) * k_unit_bytes;
+    const pages got = take_pages(bytes, k_unit_bytes);
+    if (got.start == nullptr)
+        return nullptr;
+    slab* const made = header_of(got.start);
+    made->format(got.start, index);
+    const std::uint64_t first = static_cast<std::uint64_t>(got.start - base_) / k_unit_bytes;
+    for (std::uint64_t i = 0; i != made->unit_count; ++i)
+        slab_of_unit_[first + i].store(made, std::memory_order_release); // V2
+    return made;
+}
+
+// --- freeing
+
+// SL3, SL4: a block of a word without any became free.
+void heap::word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept {
+    const bool was_full = of.filled == 0;
+    of.filled |= std::uint64_t{1} << in;
+    if (was_full && !of.is_current)
+        mine.put_in_list(of);
+}
+
+// SL3: all blocks of a word became free.
+void heap::word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept {
+    of.idle |= std::uint64_t{1} << in;
+    if (of.is_current || !of.is_idle())
+        return;
+    slab* released = nullptr;
+    take_out_of_list_or_keep(mine, of, released);
+    if (released != nullptr) {
+        const std::scoped_lock lock(lock_);
+        give_back(*released);
+    }
+}
+
+// An idle slab that is the only listed one of its class stays: soon blocks of its size may be wanted again. Others are put in front of
+// `released`.
+void heap::take_out_of_list_or_keep(front& mine, slab& of, slab*& released) noexcept {
+    slab* const first = mine.listed[of.size_class];
+    if (first == nullptr || (first == &of && of.next == nullptr)) {
+        if (!of.is_listed)
+            mine.put_in_list(of);
+        return;
+    }
+    if (of.is_listed)
+        mine.take_out_of_list(of);
+    of.next = released;
+    released = &of;
+}
+
+void heap::free_of_others(slab& of, std::uint32_t index) noexcept {
+    slab::word& word = of.words[index / slab::k_word_bits];
+    const std::uint64_t bit = std::uint64_t{1} << index % slab::k_word_bits;
+    const std::uint64_t free = word.free.load(std::memory_order_relaxed);
+    // Releases what this thread, and those before it, did to the block.
+    const std::uint64_t returned = word.returned.fetch_or(bit, std::memory_order_seq_cst);
+    if (((free | returned) & bit) != 0) [[unlikely]]
+        refuse(of.block(index), k_twice);
+    tell_owner(of);
+}
+
+// SL1: the front is this thread's, or vacant and the heap locked.
+void heap::collect_told(front& of, bool is_locked) noexcept {
+    slab* each = of.told.exchange(nullptr, std::memory_order_acquire);
+    slab* released = nullptr;
+    while (each != nullptr) {
+        slab& told = *each;
+        each = told.next_told.load(std::memory_order_relaxed);
+        told.told.exchange(false, std::memory_order_seq_cst); // before collect(): who frees from now on tells anew
+        front* const owner = told.owner.load(std::memory_order_acquire);
+        if (owner != &of) { // SL5
+            if (owner != nullptr)
+                tell_owner(told);
+            continue;
+        }
+        told.collect();
+        if (told.is_current || told.filled == 0)
+            continue;
+        if (told.is_idle())
+            take_out_of_list_or_keep(of, told, released);
+        else if (!told.is_listed)
+            of.put_in_list(told);
+    }
+    if (released == nullptr)
+        return;
+    std::unique_lock lock(lock_, std::defer_lock);
+    if (!is_locked)
+        lock.lock();
+    while (released != nullptr) {
+        slab& gone = *released;
+        released = gone.next;
+        give_back(gone);
+    }
+}
+
+// With the lock.
+void heap::give_back(slab& of) noexcept {
+    const std::uint64_t first = static_cast<std::uint64_t>(of.start - base_) / k_unit_bytes;
+    for (std::uint64_t i = 0; i != of.unit_count; ++i)
+        slab_of_unit_[first + i].store(nullptr, std::memory_order_relaxed);
+    of.owner.store(nullptr, std::memory_order_release);
+    const std::uint64_t bytes = of.unit_count * k_unit_bytes;
+    core_->deallocate(of.start, bytes);
+    note_given_back(bytes);
+}
+
+void heap::note_given_back(std::uint64_t bytes) noexcept {
+    given_back_bytes_ += bytes;
+    if (given_back_bytes_ >= std::max(k_trim_min, core_state().allocated_bytes / 4))
+        trim_locked();
+}
+
+void heap::trim() noexcept {
+    const std::scoped_lock lock(lock_);
+    trim_locked();
+}
+
+void heap::trim_locked() noexcept {
+    given_back_bytes_ = 0;
+    core_->for_each_free_stretch(k_unit_bytes, untouched_,
+                                 [this](heap_range free) { os::give_memory_back(base_ + free.offset, free.bytes); });
+}
+
+std::optional<alloc::block> heap::large_block_of(const void* address) const noexcept {
+    return holds(address) ? core_->block_of(address) : std::nullopt;
+}
+
+void heap::free_large(void* address) noexcept {
+    const std::scoped_lock lock(lock_);
+    const std::optional<alloc::block> found = large_block_of(address);
+    if (!found || found->start != address)
+        refuse(address, found ? k_inside : k_foreign);
+    core_->deallocate(address, found->bytes);
+    note_given_back(found->bytes);
+}
+
+void heap::refuse(const void* address, const char* what) noexcept { os::abort_with(what, address); }
+
+// --- sizes
+
+std::size_t heap::usable_bytes(const void* address) const noexcept {
+    if (const slab* const of = slab_around(address)) {
+        const std::uint32_t index = of->block_at(address);
+        if (index >= of->block_count)
+            refuse(address, k_inside);
+        if ((of->free_bits(index / slab::k_word_bits) >> index % slab::k_word_bits & 1U) != 0)
+            refuse(address, k_twice);
+        return of->block_bytes;
+    }
+    const std::scoped_lock lock(lock_);
+    const std::optional<alloc::block> found = large_block_of(address);
+    if (!found || found->start != address)
+        refuse(address, found ? k_inside : k_foreign);
+    return found->bytes;
+}
+
+void* heap::reallocate(void* address, std::size_t bytes) noexcept {
+    const std::size_t old_bytes = usable_bytes(address);
+    if (bytes > reserved_bytes_)
+        return nullptr;
+    const std::size_t placed = placed_bytes(std::max<std::size_t>(bytes, 1), how_);
+    if (old_bytes > k_class_bytes_max && placed > k_class_bytes_max)
+        return reallocate_large(address, old_bytes, align_up(placed, k_page_bytes));
+    if (bytes <= old_bytes && bytes > old_bytes / 2)
+        return address;
+    return move_block(address, old_bytes, bytes);
+}
+
+void* heap::move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
+    void* const moved = allocate(bytes);
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, address, std::min(old_bytes, bytes));
+    free(address);
+    return moved;
+}
+
+void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
+    if (bytes == old_bytes)
+        return address;
+    {
+        const std::scoped_lock lock(lock_);
+        if (core_->resize(address, old_bytes, bytes)) {
+            const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(address) - base_);
+            untouched_ = std::max(untouched_, offset + bytes);
+            peak_bytes_ = std::max(peak_bytes_, core_state().allocated_bytes);
+            if (bytes < old_bytes)
+                note_given_back(old_bytes - bytes);
+            return address;
+        }
+    }
+    std::byte* const moved = take_pages(bytes, k_page_bytes).start;
+    if (moved == nullptr)
+        return nullptr;
+    const std::size_t kept = std::min(old_bytes, bytes);
+    bool has_moved = false;
+    if (kept >= k_move_min) {
+        const std::scoped_lock lock(lock_);
+        has_moved = moved_count_ < k_moves_max;
+        moved_count_ += has_moved ? 1 : 0;
+    }
+    if (!has_moved || os::move_memory(static_cast<std::byte*>(address), moved, kept) != 0)
+        std::memcpy(moved, address, kept);
+    free_large(address);
+    return moved;
+}
+
+// --- fronts
+
+front* heap::take_front() noexcept {
+    const std::scoped_lock lock(lock_);
+    if (front* const taken = vacant_) {
+        vacant_ = taken->next_vacant;
+        return taken;
+    }
+    if (front_count_ == k_fronts_max)
+        return nullptr;
+    const auto page = [](std::uint64_t count) { return align_up(count * sizeof(front), k_page_bytes); };
+    const std::uint64_t writable = page(front_count_);
+    const std::uint64_t needed = page(front_count_ + 1);
+    if (needed != writable && make_writable_(reinterpret_cast<std::byte*>(fronts_) + writable, needed - writable) != 0)
+        return nullptr;
+    front& made = fronts_[front_count_++];
+    made.format(this, number_, how_ == placing::compact ? k_compact_classes : k_line_classes);
+    return &made;
+}
+
+void heap::leave(front& of) noexcept {
+    const std::scoped_lock lock(lock_);
+    for (bin& each : of.bins) {
+        if (each.current == nullptr)
+            continue;
+        slab& left = *each.current;
+        of.leave_current(each);
+        if (left.filled != 0)
+            of.put_in_list(left);
+    }
+    collect_told(of, true);
+    release_idle(of);
+    of.thread = nullptr;
+    of.next_vacant = vacant_;
+    if (vacant_ == nullptr)
+        last_vacant_ = &of;
+    vacant_ = &of;
+}
+
+// With the lock.
+void heap::release_idle(front& of) noexcept {
+    for (slab* each : of.listed) {
+        while (each != nullptr) {
+            slab& listed = *each;
+            each = listed.next;
+            if (!listed.is_idle())
+                continue;
+            of.take_out_of_list(listed);
+            give_back(listed);
+        }
+    }
+}
+
+} // namespace remanence::transient

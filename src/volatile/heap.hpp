@@ -1,0 +1,251 @@
+// A volatile heap: blocks of any size in anonymous memory, for any number of threads. Small ones come from slabs, which threads own
+// through their fronts; slabs and large blocks are runs of pages of the core that persistent heaps have, too (alloc::block_allocator).
+// Depends on front.hpp, threads.hpp, alloc and os. README.md in this folder has the overview.
+//
+// Nothing here throws, or takes memory from elsewhere, unless it says so: a heap may stand behind malloc().
+//
+//  V1  One reservation: blocks first, at a multiple of 1 GiB, then the tables by their units: fronts, slabs of each unit, slab headers.
+//      A table is writable as far as the blocks are.
+//  V2  slab_of_unit_ names for each unit of a slab its header, and is null for all others. The header is that of the slab's first unit.
+//  V3  lock_ guards the core, vacant fronts, and which slabs there are. What the owners of slabs do to them needs no lock.
+#pragma once
+
+#include "alloc/block_allocator.hpp"
+#include "os/quick_mutex.hpp"
+#include "volatile/front.hpp"
+#include "volatile/threads.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+
+namespace remanence::transient {
+
+inline constexpr std::size_t k_alignment_max = alloc::k_alignment_max;
+
+struct heap_options {
+    std::uint64_t reserve_bytes =
+        0; // at most k_heap_bytes_max; less is taken if there is less, down to reserve_bytes_min
+    std::uint64_t reserve_bytes_min = 0;
+    placing how = placing::compact;
+    std::optional<unsigned> numa_node{};
+    int (*make_writable)(std::byte*, std::uint64_t) noexcept = nullptr; // null: that of os
+};
+
+/// How a heap uses its memory.
+struct heap_usage {
+    struct size_class {
+        std::uint64_t block_bytes;
+        std::uint64_t blocks;     // allocated
+        std::uint64_t slab_bytes; // of slabs of this size, address space
+    };
+    std::array<size_class, k_class_count> classes{};
+    std::uint64_t large_blocks = 0;
+    std::uint64_t large_bytes = 0;
+    std::uint64_t usable_bytes = 0; // of all blocks
+    std::uint64_t peak_bytes = 0;   // of slabs and large blocks: address space, at most so much
+    std::uint64_t free_bytes = 0;   // of slabs' free blocks, and runs of pages that were used before
+    double availability = 1;        // see availability_sum
+    std::uint64_t resident_bytes = 0;
+    std::uint64_t reserved_bytes = 0;
+};
+
+/// How well free memory serves requests, as a share of how well it would, were all of it one piece: for each power of two r, from 16
+/// bytes to the sum of all pieces, the bytes that requests of r could get, over those they could get of one piece; and the mean of these
+/// shares. 1 when nothing is free.
+class availability_sum {
+public:
+    void add(std::uint64_t piece_bytes, std::uint64_t count = 1);
+    [[nodiscard]] double value() const;
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+private:
+    static constexpr std::uint32_t k_least = 4; // 16 bytes
+    static constexpr std::uint32_t k_most = 45;
+    std::array<std::uint64_t, k_most> served_{}; // by the logarithm of the request
+    std::uint64_t bytes_ = 0;
+};
+
+class heap {
+public:
+    constexpr heap() = default;
+    heap(const heap&) = delete;
+    heap& operator=(const heap&) = delete;
+    ~heap();
+
+    /// Once, before all else. 0, or errno.
+    [[nodiscard]] int open(const heap_options& options) noexcept;
+    [[nodiscard]] bool is_open() const { return base_ != nullptr; }
+
+    /// Null when there is no memory. 0 bytes are 1 byte. At a multiple of 16. O(1), but once per slab, and O(log free runs) for
+    /// large blocks.
+    [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
+        front* const mine = front_of_this_thread();
+        if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {
+            const std::uint32_t index = (*mine->classes)[(bytes + (bytes == 0) + k_step_bytes - 1) / k_step_bytes];
+            void* const got = mine->bins[index].take();
+            return got != nullptr ? got : allocate_in_next(*mine, index);
+        }
+        return allocate_other(bytes, k_step_bytes);
+    }
+    /// Null also when the alignment is no power of two, or more than k_alignment_max.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return alignment <= k_step_bytes ? allocate(bytes) : allocate_other(bytes, alignment);
+    }
+    /// All bytes are zero.
+    [[nodiscard]] void* allocate_zeros(std::size_t bytes) noexcept;
+    /// Any thread may. Ends the process, with a message that names the address, when no block of this heap begins there.
+    void free(void* address) noexcept {
+        slab* const of = slab_around(address);
+        if (of == nullptr) [[unlikely]]
+            return free_large(address);
+        const std::uint32_t index = of->block_at(address);
+        if (index >= of->block_count) [[unlikely]]
+            refuse(address, k_inside);
+        front* const mine = known_front_of_this_thread();
+        if (mine != nullptr && of->owner.load(std::memory_order_relaxed) == mine) [[likely]]
+            free_own(*mine, *of, index);
+        else
+            free_of_others(*of, index);
+    }
+    /// The block, with its contents as far as both sizes go, where it was or elsewhere; null, and it is as it was, when there is no
+    /// memory. Blocks of many pages move by their page tables.
+    [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
+    /// A block with so much room behind it that it can become `room_bytes` where it is: that costs addresses, memory only when used.
+    [[nodiscard]] void* allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexcept;
+    /// Of a block that begins there; as free() when none does.
+    [[nodiscard]] std::size_t usable_bytes(const void* address) const noexcept;
+
+    /// The block that an address lies in; none, or one that somebody allocates or frees at this moment.
+    [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const noexcept;
+    [[nodiscard]] bool holds(const void* address) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < reserved_bytes_;
+    }
+    /// Shows blocks; of those that other threads allocate or free meanwhile, some. `visit` must not use this heap.
+    void for_each_block(const std::function<void(alloc::block)>& visit) const;
+    /// Compares the tables with each other, and with the core's: for each problem calls `report`. O(pages). Takes memory from
+    /// elsewhere. Nobody else may use the heap meanwhile.
+    std::size_t check_invariants(const alloc::problem_callback& report) const;
+    [[nodiscard]] heap_usage usage() const;
+
+    /// Gives the system what has no blocks.
+    void trim() noexcept;
+
+    [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_bytes_; }
+
+    // --- for threads.cpp
+
+    [[nodiscard]] std::uint64_t number() const { return number_; }
+    [[nodiscard]] os::quick_mutex& lock() { return lock_; }
+    [[nodiscard]] heap* next_registered() const { return next_registered_; }
+    void set_next_registered(heap* next) { next_registered_ = next; }
+    /// Null when there is no memory.
+    [[nodiscard]] front* take_front() noexcept;
+    /// It becomes vacant.
+    void leave(front& of) noexcept;
+    template <class F>
+    void for_each_front(const F& f) {
+        for (std::uint32_t i = 0; i != front_count_; ++i)
+            f(fronts_[i]);
+    }
+
+private:
+    static constexpr const char* k_inside = "free() or realloc() of an address at which no block begins";
+
+    [[nodiscard]] front* front_of_this_thread() noexcept {
+        front* const known = known_front_of_this_thread();
+        return known != nullptr ? known : find_or_take_front(*this);
+    }
+    [[nodiscard]] front* known_front_of_this_thread() const noexcept {
+        const known_front& known = t_known_fronts[number_ % k_known_fronts];
+        return known.heap_number == number_ ? known.mine : find_front(number_);
+    }
+    [[nodiscard]] slab* slab_around(const void* address) const {
+        const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
+        return offset < accessible_bytes_.load(std::memory_order_relaxed)
+                   ? slab_of_unit_[offset / k_unit_bytes].load(std::memory_order_acquire)
+                   : nullptr;
+    }
+
+    [[nodiscard, gnu::noinline]] void* allocate_in_next(front& mine, std::uint32_t index) noexcept;
+    [[nodiscard, gnu::noinline]] void* allocate_other(std::size_t bytes, std::size_t alignment) noexcept;
+    [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment) noexcept;
+    [[nodiscard]] bool acquire_slab(front& mine, std::uint32_t index) noexcept;
+    [[nodiscard]] bool take_from_vacant(front& mine, std::uint32_t index) noexcept;
+    [[nodiscard]] slab* make_slab(std::uint32_t index) noexcept;
+    void release_idle(front& of) noexcept;
+    void take_out_of_list_or_keep(front& mine, slab& of, slab*& released) noexcept;
+    struct pages {
+        std::byte* start; // null: there are none
+        bool are_zero;    // for certain
+    };
+    [[nodiscard]] pages take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept;
+    void append_vacant(front& of) noexcept;
+    [[nodiscard]] const format::alloc_state& core_state() const {
+        return *reinterpret_cast<const format::alloc_state*>(base_);
+    }
+    void collect_told(front& of, bool is_locked) noexcept;
+
+    void free_own(front& mine, slab& of, std::uint32_t index) noexcept {
+        const std::uint32_t in = index / slab::k_word_bits;
+        slab::word& word = of.words[in];
+        const std::uint64_t bit = std::uint64_t{1} << index % slab::k_word_bits;
+        const std::uint64_t free = word.free.load(std::memory_order_relaxed);
+        if (((free | word.returned.load(std::memory_order_relaxed)) & bit) != 0) [[unlikely]]
+            refuse(of.block(index), k_twice);
+        word.free.store(free | bit, std::memory_order_relaxed);
+        if ((of.filled >> in & 1U) == 0) [[unlikely]]
+            word_has_blocks(mine, of, in);
+        if ((free | bit) == of.whole_word(in)) [[unlikely]]
+            word_is_idle(mine, of, in);
+    }
+    static constexpr const char* k_twice = "free() or realloc() of a block that was freed already";
+    [[gnu::noinline]] static void word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept;
+    [[gnu::noinline]] void word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept;
+    [[gnu::noinline]] static void free_of_others(slab& of, std::uint32_t index) noexcept;
+    [[gnu::noinline]] void free_large(void* address) noexcept;
+    void give_back(slab& of) noexcept;
+    void note_given_back(std::uint64_t bytes) noexcept;
+    void trim_locked() noexcept;
+    [[noreturn, gnu::cold]] static void refuse(const void* address, const char* what) noexcept;
+
+    [[nodiscard]] void* reallocate_large(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
+    [[nodiscard]] void* move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
+    [[nodiscard]] bool make_accessible(std::uint64_t end) noexcept;
+    [[nodiscard]] std::optional<alloc::block> large_block_of(const void* address) const noexcept;
+    [[nodiscard]] slab* header_of(const std::byte* start) const {
+        return &slabs_[static_cast<std::uint64_t>(start - base_) / k_unit_bytes];
+    }
+    void check_slab(const slab& of, const std::function<void(const void*, const char*)>& wrong) const;
+
+    std::byte* base_ = nullptr;
+    std::uint64_t number_ = 0;
+    std::atomic<slab*>* slab_of_unit_ = nullptr;
+    std::atomic<std::uint64_t> accessible_bytes_ = 0;
+
+    slab* slabs_ = nullptr;
+    front* fronts_ = nullptr;
+    std::uint64_t reserved_bytes_ = 0; // of blocks
+    std::uint64_t mapped_bytes_ = 0;   // with the tables
+    placing how_ = placing::compact;
+    int (*make_writable_)(std::byte*, std::uint64_t) noexcept = nullptr;
+    heap* next_registered_ = nullptr; // guarded by the mutex of threads.cpp
+
+    mutable os::quick_mutex lock_;
+    mutable std::optional<alloc::block_allocator> core_;
+    std::uint32_t front_count_ = 0;
+    front* vacant_ = nullptr; // the first of a list
+    front* last_vacant_ = nullptr;
+    std::uint64_t untouched_ = 0;        // from this offset on nothing was ever handed out
+    std::uint64_t given_back_bytes_ = 0; // since the last trim
+    std::uint64_t peak_bytes_ = 0;
+    std::uint32_t moved_count_ =
+        0; // blocks that moved by their page tables: each may cost the kernel two mappings more
+};
+
+} // namespace remanence::transient

@@ -1,0 +1,74 @@
+// The sizes that slabs have blocks of, and how many units of address space a slab of each takes. Depends on base/units.
+//
+// Up to 128 bytes there is a size for each multiple of 16, then four for each doubling: a block is at most a quarter larger than asked
+// for.
+#pragma once
+
+#include "base/units.hpp"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace remanence::transient {
+
+inline constexpr std::size_t k_step_bytes = 16; // what malloc() aligns to
+inline constexpr std::size_t k_line_bytes = 64;
+inline constexpr std::size_t k_table_bytes_max = KiB;      // class_table answers up to here without branches
+inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
+inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
+
+inline constexpr std::uint32_t k_stepped_classes = 8;
+inline constexpr std::uint32_t k_class_count = 44;
+
+/// Of at least one byte, at most k_class_bytes_max.
+constexpr std::uint32_t class_of(std::size_t bytes) {
+    if (bytes <= k_stepped_classes * k_step_bytes)
+        return static_cast<std::uint32_t>((bytes - 1) / k_step_bytes);
+    const auto width = static_cast<std::uint32_t>(std::bit_width(bytes - 1));
+    return k_stepped_classes + 4 * (width - 8) + static_cast<std::uint32_t>(((bytes - 1) >> (width - 3)) & 3U);
+}
+
+constexpr std::size_t class_bytes(std::uint32_t index) {
+    if (index < k_stepped_classes)
+        return (index + 1) * k_step_bytes;
+    const std::uint32_t above = index - k_stepped_classes;
+    return std::size_t{5 + above % 4} << (5 + above / 4);
+}
+
+static_assert(class_bytes(class_of(1)) == 16 && class_bytes(class_of(128)) == 128 && class_bytes(class_of(129)) == 160);
+static_assert(class_bytes(class_of(256)) == 256 && class_bytes(class_of(257)) == 320);
+static_assert(class_of(k_class_bytes_max) == k_class_count - 1 && class_bytes(k_class_count - 1) == k_class_bytes_max);
+
+/// At least 16 blocks to a slab, and for small ones no more memory than a few threads can afford to hold of each size.
+constexpr std::uint32_t units_of_class(std::uint32_t index) {
+    return class_bytes(index) <= KiB ? 1 : class_bytes(index) <= 8 * KiB ? 4 : 16;
+}
+
+/// How blocks lie: at multiples of 16, or so that none touches more cache lines or pages than it must: one of up to a cache line never
+/// straddles one, from a cache line on a block starts on one, from a page on it starts on a page.
+enum class placing : std::uint8_t { compact, on_lines };
+
+constexpr std::size_t placed_bytes(std::size_t bytes, placing how) {
+    if (how == placing::compact)
+        return bytes;
+    if (bytes <= k_line_bytes)
+        return std::bit_ceil(bytes < k_step_bytes ? k_step_bytes : bytes);
+    return bytes < k_page_bytes ? align_up(bytes, k_line_bytes) : align_up(bytes, k_page_bytes);
+}
+
+/// The class of (bytes + 15) / 16.
+using class_table = std::array<std::uint8_t, k_table_bytes_max / k_step_bytes + 1>;
+
+constexpr class_table make_class_table(placing how) {
+    class_table made{};
+    for (std::size_t i = 1; i < made.size(); ++i)
+        made[i] = static_cast<std::uint8_t>(class_of(placed_bytes(i * k_step_bytes, how)));
+    return made;
+}
+
+inline constexpr class_table k_compact_classes = make_class_table(placing::compact);
+inline constexpr class_table k_line_classes = make_class_table(placing::on_lines);
+
+} // namespace remanence::transient

@@ -1,0 +1,131 @@
+#include "volatile/threads.hpp"
+
+#include "os/anonymous_memory.hpp"
+#include "os/quick_mutex.hpp"
+#include "volatile/heap.hpp"
+
+#include <mutex>
+
+namespace remanence::transient {
+
+REM_QUICK_TLS constinit thread_local std::array<known_front, k_known_fronts> t_known_fronts{};
+
+namespace {
+
+REM_QUICK_TLS constinit thread_local thread_fronts t_fronts{};
+
+constinit os::quick_mutex changing;
+constinit os::thread_exit_hook exit_hook;
+constinit std::uint64_t last_number = 0;
+constinit heap* heaps = nullptr;
+constinit bool is_prepared = false;
+
+/// What the ending thread has of heaps is left to others.
+void leave_fronts(void* /*hook*/) {
+    const std::scoped_lock lock(changing);
+    while (front* const left = t_fronts.first) {
+        t_fronts.first = left->next_of_thread;
+        left->home->leave(*left);
+    }
+    t_known_fronts = {};
+}
+
+void lock_all() {
+    changing.lock();
+    for (heap* each = heaps; each != nullptr; each = each->next_registered())
+        each->lock().lock();
+}
+
+void unlock_all() {
+    for (heap* each = heaps; each != nullptr; each = each->next_registered())
+        each->lock().unlock();
+    changing.unlock();
+}
+
+// What other threads of the parent were at with their fronts is not known: nobody uses these any more, and what they hold is lost to
+// the child.
+void go_on_in_child() {
+    for (heap* each = heaps; each != nullptr; each = each->next_registered()) {
+        each->for_each_front([](front& of) {
+            if (of.thread != &t_fronts)
+                of.thread = nullptr;
+        });
+    }
+    unlock_all();
+}
+
+/// Made when the program starts: at the first use, another thread's fork could come in between.
+struct fork_watch {
+    fork_watch() noexcept { os::call_around_fork(lock_all, unlock_all, go_on_in_child); }
+};
+const fork_watch k_fork_watch;
+
+// With `changing` locked.
+void prepare() {
+    if (is_prepared)
+        return;
+    is_prepared = true;
+    exit_hook.create(leave_fronts);
+}
+
+front* find_locked(std::uint64_t heap_number) {
+    for (front* each = t_fronts.first; each != nullptr; each = each->next_of_thread) {
+        if (each->heap_number == heap_number)
+            return each;
+    }
+    return nullptr;
+}
+
+front* remember(std::uint64_t heap_number, front* mine) {
+    t_known_fronts[heap_number % k_known_fronts] = {heap_number, mine};
+    return mine;
+}
+
+} // namespace
+
+front* find_front(std::uint64_t heap_number) noexcept {
+    const std::scoped_lock lock(changing);
+    return remember(heap_number, find_locked(heap_number));
+}
+
+front* find_or_take_front(heap& of) noexcept {
+    const std::scoped_lock lock(changing);
+    if (front* const found = find_locked(of.number()))
+        return remember(of.number(), found);
+    front* const taken = of.take_front();
+    if (taken == nullptr)
+        return nullptr;
+    exit_hook.arm();
+    taken->thread = &t_fronts;
+    taken->next_of_thread = t_fronts.first;
+    t_fronts.first = taken;
+    return remember(of.number(), taken);
+}
+
+std::uint64_t register_heap(heap& which) noexcept {
+    const std::scoped_lock lock(changing);
+    prepare();
+    which.set_next_registered(heaps);
+    heaps = &which;
+    return ++last_number;
+}
+
+void unregister_heap(heap& which) noexcept {
+    const std::scoped_lock lock(changing);
+    if (heaps == &which)
+        heaps = which.next_registered();
+    for (heap* each = heaps; each != nullptr; each = each->next_registered()) {
+        if (each->next_registered() == &which)
+            each->set_next_registered(which.next_registered());
+    }
+    which.for_each_front([](front& of) {
+        if (of.thread == nullptr)
+            return;
+        front** at = &of.thread->first;
+        while (*at != &of)
+            at = &(*at)->next_of_thread;
+        *at = of.next_of_thread;
+    });
+}
+
+} // namespace remanence::transient

@@ -1,0 +1,152 @@
+#include <remanence/volatile_heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory_resource>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace remanence {
+namespace {
+
+TEST(volatile_heap, serves_containers_of_both_kinds) {
+    volatile_heap scratch;
+    std::pmr::vector<int> numbers(&scratch);
+    for (int i = 0; i != 10'000; ++i)
+        numbers.push_back(i);
+    EXPECT_EQ(std::accumulate(numbers.begin(), numbers.end(), 0), 9999 * 5000);
+    EXPECT_EQ(volatile_heap::of(numbers.data()), &scratch);
+
+    using pair = std::pair<const int, std::string>;
+    std::map<int, std::string, std::less<>, volatile_allocator<pair>> names(scratch.get_allocator());
+    for (int i = 0; i != 1000; ++i)
+        names.emplace(i, std::to_string(i));
+    EXPECT_EQ(volatile_heap::of(&*names.begin()), &scratch);
+    EXPECT_TRUE(scratch.verify().clean());
+    EXPECT_GT(scratch.stats().blocks, 1000U);
+    const auto copy = names;
+    EXPECT_EQ(copy.at(77), "77");
+    EXPECT_TRUE(copy.get_allocator() == names.get_allocator());
+}
+
+TEST(volatile_heap, heaps_are_apart_and_found_by_address) {
+    volatile_heap first;
+    const auto second = std::make_unique<volatile_heap>();
+    EXPECT_FALSE(first.is_equal(*second));
+    void* const of_first = first.allocate(10);
+    void* const of_second = second->allocate(1'000'000);
+    EXPECT_EQ(volatile_heap::of(of_first), &first);
+    EXPECT_EQ(volatile_heap::of(of_second), second.get());
+    int local = 0;
+    EXPECT_EQ(volatile_heap::of(&local), nullptr);
+    EXPECT_EQ(volatile_heap::of(nullptr), nullptr);
+    EXPECT_NE(&volatile_heap::process_default(), &first);
+    EXPECT_EQ(&volatile_heap::process_default(), &volatile_heap::process_default());
+    first.free(of_first);
+}
+
+TEST(volatile_heap, is_destroyed_at_once_with_its_blocks_and_says_which_were_left) {
+    volatile_leak_report left;
+    {
+        volatile_heap scratch({.on_leaks = [&](const volatile_leak_report& report) { left = report; }});
+        for (int i = 0; i != 7; ++i)
+            (void)scratch.allocate(100);
+        (void)scratch.allocate(300'000);
+        scratch.free(scratch.allocate(5000));
+    }
+    EXPECT_EQ(left.blocks, 8U);
+    ASSERT_EQ(left.classes.size(), 2U);
+    EXPECT_EQ(left.classes[0].block_bytes, 128U);
+    EXPECT_EQ(left.classes[0].blocks, 7U);
+    EXPECT_EQ(left.classes[1].blocks, 1U);
+}
+
+TEST(volatile_heap, says_no_when_there_is_no_memory) {
+    volatile_heap scratch({.reserve_bytes = 1});
+    EXPECT_EQ(scratch.try_allocate(std::size_t{1} << 40U), nullptr);
+    EXPECT_THROW((void)scratch.allocate(std::size_t{1} << 40U), std::bad_alloc);
+    EXPECT_THROW((void)scratch.allocate(10, 24), std::bad_alloc);
+    EXPECT_THROW((void)scratch.get_allocator<int>().allocate(~std::size_t{0} / 2), std::bad_array_new_length);
+    void* const block = scratch.allocate(10);
+    EXPECT_EQ(scratch.reallocate(block, std::size_t{1} << 40U), nullptr);
+    EXPECT_EQ(scratch.usable_size(block), 16U);
+    EXPECT_TRUE(scratch.verify().clean());
+}
+
+TEST(volatile_heap, options_out_of_range_are_refused) {
+    const auto reason_of = [](const volatile_heap_options& options) {
+        try {
+            const volatile_heap refused(options);
+        } catch (const error& found) {
+            return found.reason();
+        }
+        return errc{};
+    };
+    EXPECT_EQ(reason_of({.reserve_bytes = std::uint64_t{17} << 40U}), errc::invalid_argument);
+    EXPECT_EQ(reason_of({.guard_bytes = 5000}), errc::invalid_argument);
+    const errc far_node = reason_of({.numa_node = 777});
+    EXPECT_TRUE(far_node == errc::invalid_argument || far_node == errc::not_supported);
+}
+
+TEST(volatile_heap, of_the_first_numa_node_works_where_the_system_binds_memory) {
+    try {
+        volatile_heap scratch({.numa_node = 0});
+        std::memset(scratch.allocate(1'000'000), 1, 1'000'000);
+    } catch (const error& found) {
+        EXPECT_EQ(found.reason(), errc::not_supported) << found.what();
+    }
+}
+
+TEST(volatile_heap, blocks_grow_shrink_and_keep_their_contents) {
+    volatile_heap scratch;
+    auto* block = static_cast<char*>(scratch.reallocate(nullptr, 5));
+    std::strcpy(block, "ABCD");
+    for (const std::size_t bytes : {10U, 100U, 10'000U, 1'000'000U, 2'000'000U, 50U, 5U}) {
+        block = static_cast<char*>(scratch.reallocate(block, bytes));
+        ASSERT_STREQ(block, "ABCD");
+        ASSERT_GE(scratch.usable_size(block), bytes);
+    }
+    scratch.free(block);
+    EXPECT_EQ(scratch.stats().blocks, 0U);
+}
+
+TEST(volatile_heap, guard_bytes_say_what_was_asked_for_and_find_who_wrote_behind_it) {
+    volatile_heap scratch({.guard_bytes = 8});
+    auto* const block = static_cast<char*>(scratch.allocate(21));
+    EXPECT_EQ(scratch.usable_size(block), 21U);
+    auto* const large = static_cast<char*>(scratch.allocate_dynamic(10, 200'000));
+    EXPECT_EQ(scratch.reallocate(large, 200'000), large);
+    EXPECT_EQ(scratch.stats().requested_bytes, 200'021U);
+    auto* const grown = static_cast<char*>(scratch.reallocate(block, 22));
+    EXPECT_EQ(scratch.usable_size(grown), 22U);
+    EXPECT_TRUE(scratch.verify().clean());
+
+    grown[22] = 1;
+    const volatile_verify_report report = scratch.verify();
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_EQ(report.problems[0].address, grown);
+    EXPECT_DEATH(scratch.free(grown), "written over");
+    EXPECT_DEATH((void)scratch.reallocate(grown, 5), "written over");
+}
+
+TEST(volatile_heap, shares_are_between_nothing_and_all) {
+    volatile_heap scratch;
+    std::vector<void*> blocks;
+    for (int i = 0; i != 10'000; ++i)
+        blocks.push_back(std::memset(scratch.allocate(64), 1, 64));
+    const double full = scratch.stats().page_efficiency;
+    EXPECT_GT(full, 0.5);
+    EXPECT_LE(full, 1);
+    for (std::size_t i = 0; i < blocks.size(); i += 2)
+        scratch.free(blocks[i]);
+    const volatile_heap_stats half = scratch.stats();
+    EXPECT_LT(half.page_efficiency, full);
+    EXPECT_LT(half.availability, 0.5) << "small holes serve small requests only";
+    EXPECT_FALSE(half.requested_bytes.has_value());
+}
+
+} // namespace
+} // namespace remanence

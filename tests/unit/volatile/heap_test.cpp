@@ -1,0 +1,330 @@
+#include "os/anonymous_memory.hpp"
+#include "volatile/heap.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace remanence::transient {
+namespace {
+
+constexpr heap_options k_small_reserve{.reserve_bytes = 4 * GiB};
+
+std::size_t problems_of(const heap& of) {
+    return of.check_invariants(
+        [](std::uint64_t offset, std::string_view what) { ADD_FAILURE() << "at " << offset << ": " << what; });
+}
+
+/// What a program believes to have: blocks by address, each filled with a byte of its own.
+class held_blocks {
+public:
+    explicit held_blocks(heap& from, placing how) : from_(from), how_(how) {}
+
+    void add(void* address, std::size_t bytes, std::size_t alignment) {
+        ASSERT_NE(address, nullptr);
+        const auto at = reinterpret_cast<std::uintptr_t>(address);
+        const std::size_t usable = from_.usable_bytes(address);
+        ASSERT_GE(usable, bytes);
+        ASSERT_TRUE(is_aligned(at, std::max(alignment, k_step_bytes)));
+        if (how_ == placing::on_lines && bytes > 0) {
+            ASSERT_TRUE(bytes >= k_page_bytes   ? is_aligned(at, k_page_bytes)
+                        : bytes >= k_line_bytes ? is_aligned(at, k_line_bytes)
+                                                : at / k_line_bytes == (at + bytes - 1) / k_line_bytes);
+        }
+        const auto next = blocks_.lower_bound(at);
+        ASSERT_TRUE(next == blocks_.end() || at + usable <= next->first);
+        ASSERT_TRUE(next == blocks_.begin() || std::prev(next)->first + std::prev(next)->second.bytes <= at);
+        const auto fill = static_cast<unsigned char>(++count_);
+        std::memset(address, fill, usable);
+        blocks_[at] = {usable, fill};
+    }
+    void expect_filled(std::uintptr_t at, std::size_t bytes, unsigned char fill) const {
+        const auto* const content = reinterpret_cast<const unsigned char*>(at);
+        for (std::size_t i = 0; i < bytes; i += i + 8 < bytes ? 7 : 1)
+            ASSERT_EQ(content[i], fill) << "byte " << i << " of " << bytes;
+    }
+    void free_nth(std::size_t nth) {
+        const auto at = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(nth % blocks_.size()));
+        expect_filled(at->first, at->second.bytes, at->second.fill);
+        from_.free(reinterpret_cast<void*>(at->first));
+        blocks_.erase(at);
+    }
+    void reallocate_nth(std::size_t nth, std::size_t bytes) {
+        const auto at = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(nth % blocks_.size()));
+        const block_fill was = at->second;
+        void* const moved = from_.reallocate(reinterpret_cast<void*>(at->first), bytes);
+        blocks_.erase(at);
+        ASSERT_NE(moved, nullptr);
+        expect_filled(reinterpret_cast<std::uintptr_t>(moved), std::min(was.bytes, bytes), was.fill);
+        add(moved, 0, 1);
+    }
+    void expect_same_blocks() const {
+        std::vector<alloc::block> found;
+        from_.for_each_block([&](const alloc::block& each) { found.push_back(each); });
+        EXPECT_EQ(found.size(), blocks_.size());
+        for (const alloc::block& each : found) {
+            const auto at = blocks_.find(reinterpret_cast<std::uintptr_t>(each.start));
+            ASSERT_NE(at, blocks_.end());
+            EXPECT_EQ(each.bytes, at->second.bytes);
+            EXPECT_EQ(from_.block_of(static_cast<std::byte*>(each.start) + each.bytes / 2), each);
+        }
+    }
+    [[nodiscard]] bool is_empty() const { return blocks_.empty(); }
+
+private:
+    struct block_fill {
+        std::size_t bytes;
+        unsigned char fill;
+    };
+    heap& from_;
+    placing how_;
+    std::map<std::uintptr_t, block_fill> blocks_;
+    unsigned count_ = 0;
+};
+
+/// Mostly small, at times up to 1 MiB.
+std::size_t size_of(std::uint32_t seed) {
+    const std::uint32_t width = seed % 32 == 0 ? 20 : seed % 8 == 0 ? 17 : 9;
+    return (seed / 32) % (1U << width);
+}
+
+void run(const std::vector<std::uint32_t>& seeds, placing how) {
+    heap tested;
+    ASSERT_EQ(tested.open({.reserve_bytes = 4 * GiB, .how = how}), 0);
+    held_blocks held(tested, how);
+    for (const std::uint32_t seed : seeds) {
+        const std::size_t bytes = size_of(seed / 8);
+        if (seed % 8 < 4 || held.is_empty()) {
+            const std::size_t alignment = seed % 8 == 3 ? std::size_t{1} << (seed / 8 % 20) : 1;
+            held.add(tested.allocate(bytes, alignment), bytes, alignment);
+        } else if (seed % 8 < 7) {
+            held.free_nth(seed / 8);
+        } else {
+            held.reallocate_nth(seed / 8, bytes);
+        }
+        if (testing::Test::HasFatalFailure())
+            return;
+    }
+    held.expect_same_blocks();
+    EXPECT_EQ(problems_of(tested), 0U);
+    while (!held.is_empty())
+        held.free_nth(0);
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
+RC_GTEST_PROP(volatile_heap_model, blocks_are_disjoint_aligned_and_intact, (const std::vector<std::uint32_t>& seeds)) {
+    run(seeds, placing::on_lines);
+    run(seeds, placing::compact);
+    RC_ASSERT(!testing::Test::HasFailure());
+}
+
+TEST(volatile_heap_core, thousands_of_random_operations_leave_blocks_intact) {
+    const std::uint64_t seed = std::random_device{}();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937_64 random(seed);
+    std::vector<std::uint32_t> seeds(10'000);
+    for (std::uint32_t& each : seeds)
+        each = static_cast<std::uint32_t>(random());
+    run(seeds, placing::on_lines);
+    run(seeds, placing::compact);
+}
+
+TEST(volatile_heap_core, every_alignment_up_to_1_gib_is_kept_and_others_refused) {
+    heap tested;
+    ASSERT_EQ(tested.open({.reserve_bytes = 64 * GiB}), 0);
+    for (std::size_t alignment = 1; alignment <= k_alignment_max; alignment *= 2) {
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{70'000}}) {
+            void* const got = tested.allocate(bytes, alignment);
+            ASSERT_NE(got, nullptr) << alignment;
+            EXPECT_TRUE(is_aligned(reinterpret_cast<std::uintptr_t>(got), alignment));
+            tested.free(got);
+        }
+    }
+    EXPECT_EQ(tested.allocate(1, 2 * k_alignment_max), nullptr);
+    EXPECT_EQ(tested.allocate(1, 48), nullptr);
+    EXPECT_EQ(tested.allocate(~std::size_t{0}), nullptr);
+    EXPECT_EQ(tested.allocate(~std::size_t{0} - 100, 64), nullptr);
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
+TEST(volatile_heap_core, zeros_are_zeros_also_where_blocks_lay_before) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    for (const std::size_t bytes : {std::size_t{24}, std::size_t{5000}, std::size_t{300'000}}) {
+        void* const dirty = tested.allocate(bytes);
+        ASSERT_NE(dirty, nullptr);
+        std::memset(dirty, 0xee, bytes);
+        tested.free(dirty);
+        const auto* const zeros = static_cast<const unsigned char*>(tested.allocate_zeros(bytes));
+        ASSERT_NE(zeros, nullptr);
+        EXPECT_TRUE(std::all_of(zeros, zeros + bytes, [](unsigned char each) { return each == 0; }));
+    }
+}
+
+TEST(volatile_heap_core, a_large_block_grows_in_place_or_moves_with_its_contents) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    constexpr std::size_t k_words = 20 * MiB / sizeof(std::uint64_t);
+    ASSERT_NE(tested.allocate(20 * MiB), nullptr); // elsewhere: the next are the first two of a section
+    auto* const first = static_cast<std::uint64_t*>(tested.allocate(20 * MiB));
+    auto* const behind = static_cast<std::uint64_t*>(tested.allocate(20 * MiB));
+    ASSERT_EQ(behind, first + k_words);
+    for (std::size_t i = 0; i < k_words; i += 512)
+        first[i] = i;
+    auto* const moved = static_cast<std::uint64_t*>(tested.reallocate(first, 20 * MiB + 1));
+    ASSERT_NE(moved, nullptr);
+    EXPECT_NE(moved, first);
+    auto* const grown = static_cast<std::uint64_t*>(tested.reallocate(moved, 30 * MiB));
+    for (std::size_t i = 0; i < k_words; i += 512)
+        ASSERT_EQ(grown[i], i);
+    EXPECT_EQ(tested.reallocate(behind, MiB), behind);
+    EXPECT_EQ(tested.reallocate(behind, 20 * MiB), behind);
+    void* const hole = tested.allocate(19 * MiB); // best fit: where the first was
+    EXPECT_EQ(hole, first);
+    EXPECT_EQ(first[512], 0U) << "its memory is another now";
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
+TEST(volatile_heap_core, a_block_with_room_grows_where_it_is) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    void* const block = tested.allocate_with_room(1000, 100 * MiB);
+    ASSERT_NE(block, nullptr);
+    EXPECT_LT(tested.usage().resident_bytes, 2 * MiB);
+    EXPECT_EQ(tested.usable_bytes(block), 100 * MiB);
+    EXPECT_EQ(tested.reallocate(block, 100 * MiB), block);
+}
+
+TEST(volatile_heap_core, what_was_freed_goes_back_to_the_system) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    std::vector<void*> blocks;
+    for (int i = 0; i != 2000; ++i) {
+        blocks.push_back(tested.allocate(40'000));
+        ASSERT_NE(blocks.back(), nullptr);
+        std::memset(blocks.back(), 1, 40'000);
+    }
+    EXPECT_GT(tested.usage().resident_bytes, 80'000'000U);
+    for (void* const each : blocks)
+        tested.free(each);
+    tested.trim();
+    EXPECT_LT(tested.usage().resident_bytes, 4'000'000U);
+    EXPECT_EQ(tested.usage().usable_bytes, 0U);
+}
+
+TEST(volatile_heap_core, usage_counts_blocks_by_size) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    for (int i = 0; i != 100; ++i)
+        ASSERT_NE(tested.allocate(100), nullptr);
+    ASSERT_NE(tested.allocate(MiB), nullptr);
+    const heap_usage found = tested.usage();
+    EXPECT_EQ(found.classes[class_of(100)].blocks, 100U);
+    EXPECT_EQ(found.large_blocks, 1U);
+    EXPECT_EQ(found.usable_bytes, 100 * 112 + MiB);
+    EXPECT_GE(found.peak_bytes, MiB + k_unit_bytes);
+}
+
+TEST(availability, is_1_of_one_piece_and_falls_with_pieces) {
+    availability_sum none;
+    EXPECT_EQ(none.value(), 1);
+    availability_sum one;
+    one.add(4096);
+    EXPECT_EQ(one.value(), 1);
+    availability_sum two; // of 2,048 bytes: all sizes but 4,096 are served as well
+    two.add(2048, 2);
+    EXPECT_DOUBLE_EQ(two.value(), 8.0 / 9);
+    availability_sum many; // of 16 bytes, the least there is
+    many.add(16, 256);
+    EXPECT_DOUBLE_EQ(many.value(), 1.0 / 9);
+}
+
+// --- no memory
+
+std::atomic<int> pages_left;
+
+int fail_at_last(std::byte* where, std::uint64_t bytes) noexcept {
+    return pages_left.fetch_sub(1) <= 0 ? ENOMEM : os::make_writable(where, bytes);
+}
+
+TEST(volatile_heap_without_memory, each_refused_growth_leaves_blocks_and_heap_intact) {
+    for (int refused = 0;; ++refused) {
+        pages_left = refused;
+        heap tested;
+        const int code = tested.open({.reserve_bytes = GiB, .make_writable = fail_at_last});
+        if (code != 0) {
+            EXPECT_EQ(code, ENOMEM);
+            continue;
+        }
+        held_blocks held(tested, placing::compact);
+        bool has_failed = false;
+        for (std::uint32_t i = 0; i != 400; ++i) {
+            const std::size_t bytes = size_of(i * 2654435761U);
+            void* const got = tested.allocate(bytes);
+            has_failed = has_failed || got == nullptr;
+            if (got != nullptr)
+                held.add(got, bytes, 1);
+            if (i % 3 == 2 && !held.is_empty())
+                held.free_nth(i);
+        }
+        pages_left = 1000;
+        EXPECT_EQ(problems_of(tested), 0U);
+        void* const later = tested.allocate(100'000);
+        EXPECT_NE(later, nullptr) << "it can go on when there is memory again";
+        held.add(later, 100'000, 1);
+        held.expect_same_blocks();
+        ASSERT_FALSE(testing::Test::HasFailure()) << refused;
+        if (!has_failed)
+            return;
+    }
+}
+
+TEST(volatile_heap_without_memory, a_full_heap_refuses_and_serves_again_after_a_free) {
+    heap tested;
+    ASSERT_EQ(tested.open({.reserve_bytes = GiB}), 0);
+    std::vector<void*> blocks;
+    for (void* got = nullptr; (got = tested.allocate(3 * MiB)) != nullptr;)
+        blocks.push_back(got);
+    EXPECT_GT(blocks.size(), 300U);
+    EXPECT_EQ(tested.allocate(3 * MiB), nullptr);
+    void* const kept = blocks.back();
+    EXPECT_EQ(tested.reallocate(kept, 512 * MiB), nullptr);
+    EXPECT_EQ(tested.usable_bytes(kept), 3 * MiB);
+    tested.free(blocks.front());
+    EXPECT_NE(tested.allocate(3 * MiB), nullptr);
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
+// --- mistakes
+
+TEST(volatile_heap_mistakes, are_reported_at_once_with_the_address) {
+    testing::GTEST_FLAG(death_test_style) = "fast";
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    for (const std::size_t bytes : {std::size_t{24}, std::size_t{3000}, std::size_t{200'000}}) {
+        auto* const block = static_cast<std::byte*>(tested.allocate(bytes));
+        auto* const other = static_cast<std::byte*>(tested.allocate(bytes));
+        ASSERT_NE(block, nullptr);
+        EXPECT_DEATH(tested.free(block + 8), "0x[0-9a-f]+: free.. or realloc.. of an address at which no block begins");
+        EXPECT_DEATH(tested.free(block + bytes / 16 * 16), "at which no block begins") << bytes;
+        tested.free(block);
+        EXPECT_DEATH(tested.free(block), "freed already") << bytes;
+        EXPECT_DEATH((void)tested.reallocate(block, 1), "freed already") << bytes;
+        EXPECT_DEATH((void)tested.usable_bytes(block), "freed already") << bytes;
+        tested.free(other);
+    }
+    int local = 0;
+    EXPECT_DEATH(tested.free(&local), "never allocated here");
+    void* const mallocs = std::malloc(10);
+    EXPECT_DEATH(tested.free(mallocs), "never allocated here");
+    std::free(mallocs);
+    EXPECT_DEATH(tested.free(tested.base()), "never allocated here");
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
+} // namespace
+} // namespace remanence::transient
