@@ -1,8 +1,9 @@
-"""Runs the programs and sessions of the README and the guide: programs_test.py COMPILER LIBRARY CHECKED REM [unittest options].
+"""Runs the programs and sessions of the README, the guide and the page for programs in C:
+programs_test.py COMPILER C_COMPILER LIBRARY CHECKED REM [unittest options].
 
 A block is a program, a file or a session if a comment before it says so:
 
-    <!-- program hello.cpp -->   is written to hello.cpp, compiled, and called hello from then on
+    <!-- program hello.cpp -->   is written to hello.cpp, compiled, and called hello from then on; hello.c by the C compiler
     <!-- file hello.cpp -->      is written to hello.cpp
     <!-- session -->             each line that begins with "$ " is run by the shell; what it prints must be as shown
 
@@ -20,10 +21,14 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "from-a-heap-manager.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^<!-- (program|file|session)(?: (\S+))? -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- (?:program|file|session)\b", re.MULTILINE)
-COMPILER = LIBRARY = CHECKED = REM = ""
+COMPILER = C_COMPILER = LIBRARY = CHECKED = REM = ""
+COMMANDS = {
+    ".cpp": "g++ -std=c++20 -Wall -Wextra -I include {0} build/library/libremanence.a -o {1}",
+    ".c": "gcc -std=c99 -pedantic -Wall -Wextra -I include {0} build/library/libremanence.a -lstdc++ -pthread -o {1}",
+}
 
 
 def pattern_of(shown):
@@ -59,6 +64,7 @@ class Programs(unittest.TestCase):
             (where / "build" / "library" / "libremanence_checked.a").symlink_to(CHECKED)
             (where / "bin").mkdir()
             (where / "bin" / "g++").symlink_to(COMPILER)
+            (where / "bin" / "gcc").symlink_to(C_COMPILER)
             (where / "bin" / "rem").symlink_to(REM)
             for kind, name, text in blocks:
                 if kind == "session":
@@ -66,8 +72,8 @@ class Programs(unittest.TestCase):
                     continue
                 (where / name).write_text(text)
                 if kind == "program":
-                    program = name.removesuffix(".cpp")
-                    command = f"g++ -std=c++20 -Wall -Wextra -I include {name} build/library/libremanence.a -o {program}"
+                    source = pathlib.PurePath(name)
+                    command = COMMANDS[source.suffix].format(source, source.stem)
                     with self.subTest(program=name):
                         self.assertEqual(self.shell(where, command), "", name)
 
@@ -96,5 +102,5 @@ for each in (page for page in PAGES if MARK.search(page.read_text())):
     add_test(each)
 
 if __name__ == "__main__":
-    COMPILER, LIBRARY, CHECKED, REM = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
+    COMPILER, C_COMPILER, LIBRARY, CHECKED, REM = (os.path.abspath(sys.argv.pop(1)) for _ in range(5))
     unittest.main()

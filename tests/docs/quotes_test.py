@@ -1,11 +1,11 @@
-"""Each C++ block in docs/ that names its source, by `<!-- from PATH -->` before it, is found there, indentation aside."""
+"""Each C or C++ block in docs/ that names its source, by `<!-- from PATH -->` before it, is found there, indentation aside."""
 
 import pathlib
 import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-QUOTE = re.compile(r"^<!-- from (\S+) -->\n```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+QUOTE = re.compile(r"^<!-- from (\S+) -->\n```(?:cpp|c)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def plain(text):

@@ -3,7 +3,7 @@
 
 usage: package_test.py WAY DIRECTORY CMAKE_ARGUMENT...
 
-WAY is find_package, pkg_config (both see an installed copy only, whose prefix is in CMAKE_PREFIX_PATH or PKG_CONFIG_PATH),
+WAY is find_package, pkg_config, find_package_c, pkg_config_c (all see an installed copy only, whose prefix is in CMAKE_PREFIX_PATH or PKG_CONFIG_PATH),
 from_source (FetchContent and add_subdirectory in turn, in one build directory, so that the library is compiled once) or
 two_files (what scripts/amalgamate makes). Everything is made in DIRECTORY, which is kept. The environment variable RELEASE_IS says what a library that was installed for Release
 configurations does: "checked" when the build under test has no NDEBUG, else "unchecked".
@@ -77,6 +77,21 @@ def pkg_config(folder, _):
     run(folder / "program", os.environ["RELEASE_IS"], cwd=folder)
 
 
+def find_package_c(folder, arguments):
+    (folder / "CMakeLists.txt").write_text(PROJECT.replace("CXX", "C") + block("C programs"), encoding="utf-8")
+    shutil.copy(HERE / "consumer.c", folder / "main.c")
+    run("cmake", "-S", folder, "-B", folder / "build", *arguments)
+    run("cmake", "--build", folder / "build")
+    run(folder / "build/program", cwd=folder)
+
+
+def pkg_config_c(folder, _):
+    shutil.copy(HERE / "consumer.c", folder / "main.c")
+    command = block("C programs without CMake").replace("gcc ", f"{os.environ['CC']} {os.environ['CFLAGS']} ")
+    run("sh", "-euc", command, cwd=folder)
+    run(folder / "program", cwd=folder)
+
+
 def from_source(folder, arguments):
     source = folder / "remanence"
     source.unlink(missing_ok=True)
@@ -114,7 +129,14 @@ def two_files(folder, _):
 def main():
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    ways = {"find_package": find_package, "pkg_config": pkg_config, "from_source": from_source, "two_files": two_files}
+    ways = {
+        "find_package": find_package,
+        "find_package_c": find_package_c,
+        "from_source": from_source,
+        "pkg_config": pkg_config,
+        "pkg_config_c": pkg_config_c,
+        "two_files": two_files,
+    }
     ways[sys.argv[1]](folder, sys.argv[3:])
 
 
