@@ -190,7 +190,7 @@ rem_status rem_version(const rem_heap* heap, uint64_t* version);
  * a crash before the next commit.
  */
 void* rem_alloc(rem_heap* heap, size_t size);
-/* The same at a multiple of `alignment`: a power of two up to 2 MiB. */
+/* The same at a multiple of `alignment`: a power of two up to 1 GiB. */
 void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
 /* The same, zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */
 void* rem_calloc(rem_heap* heap, size_t count, size_t size);

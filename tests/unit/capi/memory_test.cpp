@@ -37,14 +37,14 @@ TEST_F(c_memory, blocks_are_aligned_as_those_of_malloc) {
     }
 }
 
-TEST_F(c_memory, any_power_of_two_up_to_2_MiB_is_an_alignment_and_nothing_else_is) {
-    for (std::size_t alignment = 1; alignment <= std::size_t{2} << 20; alignment *= 2) {
+TEST_F(c_memory, any_power_of_two_is_an_alignment_and_nothing_else_is) {
+    for (std::size_t alignment = 1; alignment <= std::size_t{16} << 20; alignment *= 2) {
         void* const block = rem_alloc_aligned(heap, alignment, 100);
         ASSERT_NE(block, nullptr) << alignment;
         EXPECT_TRUE(is_aligned_to(block, alignment)) << alignment;
         EXPECT_OK(rem_free(block));
     }
-    for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{4} << 20}) {
+    for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{2} << 30}) {
         EXPECT_EQ(rem_alloc_aligned(heap, alignment, 100), nullptr) << alignment;
         EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
     }
