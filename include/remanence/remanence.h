@@ -167,7 +167,31 @@ rem_status rem_create(const char* path, const rem_options* options, rem_heap** h
 rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap);
 
 /*
- * Closes the heap. An archive heap is committed before; others lose what was not committed. REM_SECTION_OPEN while a section
+ * A volatile heap has no file: memory for the time that the process runs, apart from malloc()'s, which ends all at once. Set `size`
+ * to sizeof(rem_volatile_options); zero is the default of each member.
+ */
+typedef struct rem_volatile_options {
+    size_t size;
+    size_t reserve_bytes; /* address space; 0: 64 GiB, or what there is */
+    size_t
+        guard_bytes; /* behind each block a pattern of so many, up to 4,096; a block whose pattern was written over ends the
+                             process when it is freed, and is a problem to rem_verify() */
+    bool has_numa_node;
+    unsigned numa_node; /* all memory is of this node */
+    /* Called by rem_close() when there are blocks left. It must not use the heap. May be NULL. */
+    void (*on_leaks)(void* context, size_t blocks, size_t bytes);
+    void* context; /* for on_leaks */
+} rem_volatile_options;
+
+/*
+ * Of the calls below, those for memory, rem_get_stats(), rem_verify(), rem_is_open() and rem_close() are for volatile heaps, too; all
+ * others are REM_NOT_SUPPORTED. Memory is REM_NO_MEMORY when the system has none. Two threads that free the same block at the same
+ * time may end the process. In a child of fork() the handle is that of the child's copy. `options` may be NULL.
+ */
+rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** heap);
+
+/*
+ * Closes the heap; a volatile one is destroyed with all that is in it. An archive heap is committed before; others lose what was not committed. REM_SECTION_OPEN while a section
  * is open, or a commit waits: then the heap stays open, as it does when an archive heap's commit fails for REM_NO_SPACE. After
  * any other status, too, it is closed. A process that ends without closing its heaps leaves them as a crash does: as of
  * their last commits.

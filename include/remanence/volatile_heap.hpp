@@ -81,12 +81,15 @@ struct volatile_heap_options {
     std::function<void(const volatile_leak_report&)> on_leaks{};
 };
 
+class volatile_heap;
 template <class T>
 class volatile_allocator;
 
 namespace detail {
 class volatile_heap_impl;
-}
+/// For the C interface: whether a block of the heap begins there. Another thread may free it meanwhile.
+[[nodiscard]] bool begins_block(const volatile_heap& of, const void* address) noexcept;
+} // namespace detail
 
 /// All members but constructor and destructor may be called by any threads at the same time, and blocks freed by any. A thread that
 /// ends leaves what it has of the heap to others. A forked child may go on with the heap's copy that it has.
@@ -138,6 +141,8 @@ public:
     void trim() noexcept;
 
 private:
+    friend bool detail::begins_block(const volatile_heap& of, const void* address) noexcept;
+
     void* do_allocate(std::size_t bytes, std::size_t alignment) override;
     void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
     [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {

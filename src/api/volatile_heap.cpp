@@ -234,6 +234,11 @@ volatile_verify_report volatile_heap::verify() const {
     return report;
 }
 
+bool detail::begins_block(const volatile_heap& of, const void* address) noexcept {
+    const auto found = of.impl_->blocks.block_of(address);
+    return found && found->start == address;
+}
+
 void volatile_heap::trim() noexcept { impl_->blocks.trim(); }
 
 void* volatile_heap::do_allocate(std::size_t bytes, std::size_t alignment) {

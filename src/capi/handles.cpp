@@ -18,6 +18,7 @@ namespace {
 struct slot {
     std::atomic<std::uintptr_t> handle = 0; // 0: free
     std::optional<open_heap> heap;
+    std::unique_ptr<volatile_face> memory; // of a volatile heap
 };
 
 // Blocks of slots, each twice as large as the one before: none ever moves, and a reader needs no lock. They stay until the
@@ -51,9 +52,9 @@ slot* find(const rem_heap* handle) noexcept {
     return found != nullptr && found->handle.load(std::memory_order_acquire) == value ? found : nullptr;
 }
 
-} // namespace
-
-rem_heap* add_handle(heap&& opened, rem_kind kind) {
+/// Calls `fill` with a slot that is free, and then shows it to everybody.
+template <class F>
+rem_heap* add(const F& fill) {
     const std::lock_guard guard(changing);
     for (std::size_t block = 0; block < k_blocks; ++block) {
         if (blocks[block] == nullptr)
@@ -62,7 +63,7 @@ rem_heap* add_handle(heap&& opened, rem_kind kind) {
         for (std::size_t i = 0; i < size_of(block); ++i) {
             if (first[i].handle != 0)
                 continue;
-            first[i].heap.emplace(std::move(opened), kind);
+            fill(first[i]);
             const std::uintptr_t value = (++handles_made << k_index_bits) | (before(block) + i);
             first[i].handle.store(value, std::memory_order_release);
             return reinterpret_cast<rem_heap*>(value); // NOLINT(performance-no-int-to-ptr)
@@ -71,14 +72,33 @@ rem_heap* add_handle(heap&& opened, rem_kind kind) {
     throw error(errc::exhausted, "no more heaps can be open in one process.");
 }
 
+} // namespace
+
+std::atomic<volatile_finder> find_volatile_around = nullptr;
+
+rem_heap* add_handle(heap&& opened, rem_kind kind) {
+    return add([&](slot& free) { free.heap.emplace(std::move(opened), kind); });
+}
+
+rem_heap* add_handle(std::unique_ptr<volatile_face> opened) {
+    return add([&](slot& free) { free.memory = std::move(opened); });
+}
+
 open_heap* find_opened(const rem_heap* handle) noexcept {
     slot* const found = find(handle);
-    return found == nullptr ? nullptr : &*found->heap;
+    return found != nullptr && found->heap ? &*found->heap : nullptr;
+}
+
+volatile_face* find_volatile(const rem_heap* handle) noexcept {
+    const slot* const found = find(handle);
+    return found == nullptr ? nullptr : found->memory.get();
 }
 
 open_heap& opened(const rem_heap* handle) {
     if (open_heap* const found = find_opened(handle); found != nullptr) [[likely]]
         return *found;
+    if (find_volatile(handle) != nullptr)
+        throw error(errc::not_supported, "the heap is volatile: it has no file, no roots, no sections and no commits.");
     if (handle == nullptr)
         refuse_argument("the heap is NULL: rem_open() gives one.");
     throw error(errc::closed, "the heap is closed, or the handle is none that rem_open() gave. Open it again.");
@@ -99,11 +119,14 @@ rem_heap* handle_of(const heap* opened) noexcept {
 }
 
 void remove_handle(rem_heap* handle) {
+    std::unique_ptr<volatile_face> memory; // ends when nothing is locked: it may call the program
+    const std::lock_guard guard(changing);
     slot* const found = find(handle);
     if (found == nullptr)
         return;
     found->handle.store(0, std::memory_order_release);
-    found->heap.reset(); // before the slot is found free
+    memory = std::move(found->memory);
+    found->heap.reset(); // closed already
 }
 
 } // namespace remanence::capi

@@ -9,7 +9,9 @@
 #include <remanence/remanence.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace remanence::capi {
@@ -32,12 +34,38 @@ struct open_heap {
     [[nodiscard]] bool is_transactional() const { return kind == REM_TRANSACTIONAL; }
 };
 
+/// A heap without a file. Abstract, so that a program which opens none does not take its code.
+class volatile_face {
+public:
+    volatile_face() = default;
+    volatile_face(const volatile_face&) = delete;
+    volatile_face& operator=(const volatile_face&) = delete;
+    virtual ~volatile_face() = default;
+
+    /// Null when there is no memory.
+    [[nodiscard]] virtual void* allocate(std::size_t alignment, std::size_t size) = 0;
+    [[nodiscard]] virtual bool begins_block(const void* address) const = 0;
+    // Of what begins a block.
+    [[nodiscard]] virtual void* reallocate(void* block, std::size_t size) = 0;
+    [[nodiscard]] virtual std::size_t usable_size(const void* block) const = 0;
+    virtual void free_block(void* block) = 0;
+
+    virtual void show(rem_stats& stats) const = 0;
+    [[nodiscard]] virtual verify_report verify() const = 0;
+    [[nodiscard]] virtual rem_heap* handle() const = 0;
+};
+/// The one that an address lies in; null: none that a C program opened. Set with the first that is opened; null until then.
+using volatile_finder = volatile_face* (*)(const void* address) noexcept;
+extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wide
+
 /// Any thread. The heap moves into the table and stays at its place.
 [[nodiscard]] rem_heap* add_handle(heap&& opened, rem_kind kind);
-/// Throws errc::closed, of null errc::invalid_argument. O(1).
+[[nodiscard]] rem_heap* add_handle(std::unique_ptr<volatile_face> opened);
+/// Throws errc::closed, of null errc::invalid_argument, of a volatile heap errc::not_supported. O(1).
 [[nodiscard]] open_heap& opened(const rem_heap* handle);
-/// Null when it is closed, or was none. O(1).
+/// Both null when it is closed, or was none. O(1).
 [[nodiscard]] open_heap* find_opened(const rem_heap* handle) noexcept;
+[[nodiscard]] volatile_face* find_volatile(const rem_heap* handle) noexcept;
 /// Of a heap that lies in the table; null, when it is a C++ program's own.
 [[nodiscard]] rem_heap* handle_of(const heap* opened) noexcept;
 /// Ends the handle, and destroys what it stands for. Nobody may be in a call with it.

@@ -2,35 +2,15 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/structs.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 
 using namespace remanence;
 
 namespace remanence::capi {
 
 namespace {
-
-constexpr std::size_t k_options_size_min = sizeof(rem_options); // of the first release that has the struct
-
-/// Zero where the caller's struct ends before ours.
-rem_options whole_options(const rem_options* given) {
-    rem_options options{};
-    if (given == nullptr)
-        return options;
-    if (given->size < k_options_size_min)
-        refuse_argument("rem_options::size is not set: it is to be sizeof(rem_options).");
-    const auto* const bytes = reinterpret_cast<const std::byte*>(given);
-    if (!std::all_of(bytes + std::min(sizeof options, given->size), bytes + given->size,
-                     [](std::byte each) { return each == std::byte{0}; })) {
-        throw error(errc::not_supported,
-                    "rem_options sets what this release does not have: the program was compiled for a newer one.");
-    }
-    std::memcpy(&options, given, std::min(sizeof options, given->size));
-    return options;
-}
 
 heap_options options_of(const rem_options& given) {
     heap_options options;
@@ -106,7 +86,7 @@ rem_status open_by(opener open, const char* path, const rem_options* given, rem_
     return guard([&] {
         if (path == nullptr || into == nullptr)
             refuse_argument("rem_open needs a path, and a place for the handle.");
-        const rem_options options = whole_options(given);
+        const rem_options options = whole_struct(given, "rem_options");
         heap opened = open(path, options_of(options));
         // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
         if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())
@@ -132,6 +112,10 @@ rem_status rem_open_existing(const char* path, const rem_options* options, rem_h
 
 rem_status rem_close(rem_heap* heap) {
     return capi::guard([&] {
+        if (capi::find_volatile(heap) != nullptr) {
+            capi::remove_handle(heap);
+            return REM_OK;
+        }
         remanence::heap& closing = capi::opened(heap).of;
         try {
             closing.close();
@@ -147,7 +131,7 @@ rem_status rem_close(rem_heap* heap) {
 
 bool rem_is_open(const rem_heap* heap) {
     const capi::open_heap* const found = capi::find_opened(heap);
-    return found != nullptr && found->of.is_open();
+    return found != nullptr ? found->of.is_open() : capi::find_volatile(heap) != nullptr;
 }
 
 const char* rem_path(const rem_heap* heap) {

@@ -4,9 +4,9 @@
 #include "base/units.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/structs.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 using namespace remanence;
@@ -14,17 +14,6 @@ using namespace remanence;
 namespace remanence::capi {
 
 namespace {
-
-/// Into a struct of the caller's, which may be an older or a newer one than ours: its `size` stays, and zeros are what we do
-/// not know.
-template <class Struct>
-void fill(Struct* into, Struct values) {
-    const std::size_t size = into->size;
-    auto* const bytes = reinterpret_cast<std::byte*>(into);
-    std::memcpy(bytes, &values, std::min(size, sizeof values));
-    std::fill(bytes + std::min(size, sizeof values), bytes + size, std::byte{0});
-    into->size = size;
-}
 
 template <class Struct>
 void check_size(const Struct* into, const char* what) {
@@ -74,8 +63,13 @@ rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats) {
     return capi::guard([&] {
         capi::check_size(stats, "rem_get_stats needs a struct whose size is set: sizeof(rem_stats).");
-        const heap_stats known = capi::opened(heap).of.stats();
         rem_stats shown{};
+        if (const capi::volatile_face* const memory = capi::find_volatile(heap)) {
+            memory->show(shown);
+            capi::fill_struct(stats, shown);
+            return REM_OK;
+        }
+        const heap_stats known = capi::opened(heap).of.stats();
         shown.commits = known.commits;
         shown.checkpoints = known.checkpoints;
         shown.changed_bytes = known.changed_bytes;
@@ -96,7 +90,7 @@ rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats) {
         shown.recovered_bytes = known.recovered_bytes;
         shown.open_ns = capi::ns(known.open_time);
         known.tracker.copy(shown.tracker, sizeof shown.tracker - 1);
-        capi::fill(stats, shown);
+        capi::fill_struct(stats, shown);
         return REM_OK;
     });
 }
@@ -106,17 +100,18 @@ rem_status rem_verify(const rem_heap* heap, rem_report* report,
     return capi::guard([&] {
         if (report != nullptr)
             capi::check_size(report, "rem_verify needs a struct whose size is set: sizeof(rem_report); or NULL.");
-        const remanence::heap& of = capi::opened(heap).of;
-        const verify_report found = of.verify();
+        const capi::volatile_face* const memory = capi::find_volatile(heap);
+        const verify_report found = memory != nullptr ? memory->verify() : capi::opened(heap).of.verify();
         if (report != nullptr)
-            capi::fill(report, {0, found.pages_checked, found.log_records_checked, found.blocks_checked,
-                                found.problems.size()});
+            capi::fill_struct(report, {0, found.pages_checked, found.log_records_checked, found.blocks_checked,
+                                       found.problems.size()});
         for (const verify_report::problem& each : found.problems) {
             if (problem != nullptr)
                 problem(context, each.what.c_str(), each.offset);
         }
         return found.clean() ? REM_OK
-                             : capi::note(REM_CORRUPT, found.problems.front().what.c_str(), of.path().string(), 0,
+                             : capi::note(REM_CORRUPT, found.problems.front().what.c_str(),
+                                          memory != nullptr ? std::string() : capi::opened(heap).of.path().string(), 0,
                                           found.problems.front().offset);
     });
 }

@@ -22,18 +22,46 @@ std::size_t usual_alignment(std::size_t size) {
 }
 
 void* allocate(const rem_heap* heap, std::size_t alignment, std::size_t size) {
+    if (volatile_face* const memory = find_volatile(heap)) {
+        void* const block = memory->allocate(alignment, size);
+        if (block == nullptr)
+            throw std::bad_alloc();
+        return block;
+    }
     return detail::allocate(detail::header_of(&opened(heap).impl()), size, alignment);
 }
 
-detail::heap_impl& impl_around(const void* address) {
-    const heap* const around = heap_of(address);
-    if (around == nullptr)
-        refuse_argument("the address lies in no open heap.");
-    return detail::impl_of(*around);
+/// Either it is in a heap with a file, or in a volatile one. Throws errc::invalid_argument.
+struct heap_around {
+    detail::heap_impl* impl = nullptr;
+    volatile_face* memory = nullptr;
+
+    explicit heap_around(const void* address) {
+        if (const heap* const found = heap_of(address)) {
+            impl = &detail::impl_of(*found);
+            return;
+        }
+        if (const volatile_finder find = find_volatile_around.load(std::memory_order_acquire))
+            memory = find(address);
+        if (memory == nullptr)
+            refuse_argument("the address lies in no open heap.");
+    }
+};
+
+void check_begins_block(const volatile_face& memory, const void* address) {
+    if (!memory.begins_block(address))
+        refuse_argument("no block of the volatile heap begins at the address: it was freed before, lies inside of a "
+                        "block, or was never allocated.");
 }
 
 void free_block(void* block) {
-    detail::heap_impl& impl = impl_around(block);
+    const heap_around around(block);
+    if (around.memory != nullptr) {
+        check_begins_block(*around.memory, block);
+        around.memory->free_block(block);
+        return;
+    }
+    detail::heap_impl& impl = *around.impl;
     (void)detail::writable_header_of(&impl);
     detail::check(impl.memory().deallocate(block));
 }
@@ -48,16 +76,18 @@ void* rem_alloc(rem_heap* heap, size_t size) {
 
 void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
-        (void)capi::opened(heap);
-        if (!is_power_of_two(alignment)) // the allocator takes what is small for granted
-            capi::refuse_argument("rem_alloc_aligned: the alignment is no power of two.");
+        if (capi::find_volatile(heap) == nullptr)
+            (void)capi::opened(heap);
+        if (!is_power_of_two(alignment) || alignment > GiB) // the allocator takes what is small for granted
+            capi::refuse_argument("rem_alloc_aligned: the alignment is no power of two, or more than 1 GiB.");
         return capi::allocate(heap, alignment, size);
     });
 }
 
 void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
-        (void)capi::opened(heap); // a closed heap is what is wrong first
+        if (capi::find_volatile(heap) == nullptr)
+            (void)capi::opened(heap); // a closed heap is what is wrong first
         if (size != 0 && count > std::numeric_limits<std::size_t>::max() / size)
             capi::refuse_argument("rem_calloc: count times size is more than SIZE_MAX.");
         void* const block = capi::allocate(heap, capi::usual_alignment(count * size), count * size);
@@ -68,6 +98,15 @@ void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
 
 void* rem_realloc(rem_heap* heap, void* block, size_t size) {
     return capi::guard_or<void*>(nullptr, [&]() -> void* {
+        if (capi::volatile_face* const memory = capi::find_volatile(heap)) {
+            if (block == nullptr)
+                return capi::allocate(heap, capi::usual_alignment(size), size);
+            capi::check_begins_block(*memory, block);
+            void* const moved = memory->reallocate(block, size);
+            if (moved == nullptr)
+                throw std::bad_alloc();
+            return moved;
+        }
         txn::heap_memory& memory = capi::opened(heap).writable().memory();
         if (block == nullptr)
             return capi::allocate(heap, capi::usual_alignment(size), size);
@@ -103,14 +142,25 @@ size_t rem_usable_size(const void* block) {
     return capi::guard_or<size_t>(0, [&]() -> size_t {
         if (block == nullptr)
             capi::refuse_argument("rem_usable_size: the block is NULL.");
-        const auto found = capi::impl_around(block).memory().block_of(block);
+        const capi::heap_around around(block);
+        if (around.memory != nullptr) {
+            capi::check_begins_block(*around.memory, block);
+            return around.memory->usable_size(block);
+        }
+        const auto found = around.impl->memory().block_of(block);
         if (!found || found->start != block)
             capi::refuse_argument("rem_usable_size: no block begins at the address.");
         return found->bytes;
     });
 }
 
-rem_heap* rem_heap_of(const void* address) { return capi::handle_of(heap_of(address)); }
+rem_heap* rem_heap_of(const void* address) {
+    if (const heap* const found = heap_of(address))
+        return capi::handle_of(found);
+    const capi::volatile_finder find = capi::find_volatile_around.load(std::memory_order_acquire);
+    const capi::volatile_face* const memory = find == nullptr ? nullptr : find(address);
+    return memory == nullptr ? nullptr : memory->handle();
+}
 
 rem_status rem_touch(rem_heap* heap, const void* address, size_t size) {
     return capi::guard([&] {

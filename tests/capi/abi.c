@@ -84,6 +84,14 @@ int main(void) {
     MEMBER(rem_options, dirty_limit_bytes);
     MEMBER(rem_options, on_progress);
     MEMBER(rem_options, context);
+    STRUCT(rem_volatile_options);
+    MEMBER(rem_volatile_options, size);
+    MEMBER(rem_volatile_options, reserve_bytes);
+    MEMBER(rem_volatile_options, guard_bytes);
+    MEMBER(rem_volatile_options, has_numa_node);
+    MEMBER(rem_volatile_options, numa_node);
+    MEMBER(rem_volatile_options, on_leaks);
+    MEMBER(rem_volatile_options, context);
     STRUCT(rem_root);
     MEMBER(rem_root, name);
     MEMBER(rem_root, type);

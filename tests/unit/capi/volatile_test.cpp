@@ -1,0 +1,159 @@
+// Volatile heaps in C: the calls for memory, and what all others say.
+#include "fixture.hpp"
+
+#include <remanence/volatile_heap.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+class c_volatile : public testing::Test {
+protected:
+    void SetUp() override { ASSERT_OK(rem_open_volatile(nullptr, &heap)); }
+    void TearDown() override {
+        if (rem_is_open(heap)) {
+            EXPECT_OK(rem_close(heap));
+        }
+    }
+    std::uint64_t allocated() {
+        rem_stats stats{};
+        stats.size = sizeof stats;
+        EXPECT_OK(rem_get_stats(heap, &stats));
+        return stats.allocated_bytes;
+    }
+
+    rem_heap* heap = nullptr;
+};
+
+TEST_F(c_volatile, blocks_are_freed_without_heap_or_size) {
+    const std::uint64_t before = allocated();
+    std::vector<void*> blocks;
+    for (std::size_t size = 0; size < 1'000'000; size = size * 3 / 2 + 1) {
+        blocks.push_back(rem_alloc(heap, size));
+        ASSERT_NE(blocks.back(), nullptr);
+        std::memset(blocks.back(), 'x', size);
+        EXPECT_GE(rem_usable_size(blocks.back()), std::max<std::size_t>(size, 1));
+        EXPECT_EQ(rem_heap_of(blocks.back()), heap);
+    }
+    EXPECT_GT(allocated(), before);
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+    for (void* const block : blocks)
+        EXPECT_OK(rem_free(block));
+    EXPECT_EQ(allocated(), before);
+}
+
+TEST_F(c_volatile, mistakes_are_a_status) {
+    for (const std::size_t size : {16U, 100U, 5000U, 300'000U}) {
+        auto* const block = static_cast<char*>(rem_alloc(heap, size));
+        auto* const kept = static_cast<char*>(rem_alloc(heap, size));
+        EXPECT_STATUS(rem_free(block + 8), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_usable_size(block + 1), 0U);
+        EXPECT_EQ(rem_realloc(heap, block + 8, 10), nullptr);
+        EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+        EXPECT_OK(rem_free(block));
+        EXPECT_STATUS(rem_free(block), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_usable_size(block), 0U);
+        EXPECT_EQ(rem_realloc(heap, block, 10), nullptr);
+        EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+        EXPECT_OK(rem_free(kept));
+    }
+    constexpr std::size_t k_max = std::numeric_limits<std::size_t>::max();
+    EXPECT_EQ(rem_alloc(heap, k_max), nullptr);
+    EXPECT_EQ(last_status(), REM_NO_MEMORY);
+    EXPECT_EQ(rem_calloc(heap, k_max / 8, 16), nullptr);
+    EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    for (const std::size_t alignment : {std::size_t{0}, std::size_t{24}, std::size_t{2} << 30}) {
+        EXPECT_EQ(rem_alloc_aligned(heap, alignment, 8), nullptr);
+        EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    }
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+}
+
+TEST_F(c_volatile, realloc_keeps_the_contents) {
+    auto* block = static_cast<char*>(rem_realloc(heap, nullptr, 10));
+    std::strcpy(block, "contents");
+    for (const std::size_t size : {100U, 10'000U, 3'000'000U, 50'000'000U, 20U}) {
+        block = static_cast<char*>(rem_realloc(heap, block, size));
+        ASSERT_NE(block, nullptr);
+        EXPECT_STREQ(block, "contents");
+    }
+    EXPECT_EQ(rem_realloc(heap, block, std::numeric_limits<std::size_t>::max()), nullptr);
+    EXPECT_EQ(last_status(), REM_NO_MEMORY);
+    EXPECT_STREQ(block, "contents");
+}
+
+TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
+    int object = 0;
+    std::uint64_t number = 0;
+    std::size_t size = 0;
+    EXPECT_STATUS(rem_version(heap, &number), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_root_set(heap, "a", &object), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_root_remove(heap, "a"), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_touch(heap, &object, sizeof object), REM_NOT_SUPPORTED);
+    for (auto* const call : {&rem_write_begin, &rem_write_end, &rem_write_abort, &rem_read_begin, &rem_read_end,
+                             &rem_sync, &rem_rollback, &rem_checkpoint})
+        EXPECT_STATUS(call(heap), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_commit(heap, REM_DURABLE), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_commit_async(heap, nullptr), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_changed_pages(heap, &size), REM_NOT_SUPPORTED);
+    EXPECT_EQ(rem_root_get(heap, "a"), nullptr);
+    EXPECT_EQ(last_status(), REM_NOT_SUPPORTED);
+    EXPECT_EQ(rem_path(heap), nullptr);
+    EXPECT_EQ(last_status(), REM_NOT_SUPPORTED);
+}
+
+TEST_F(c_volatile, a_heap_ends_with_all_that_is_in_it) {
+    rem_heap* second = nullptr;
+    std::pair<std::size_t, std::size_t> left;
+    rem_volatile_options options{};
+    options.size = sizeof options;
+    options.on_leaks = [](void* into, std::size_t blocks, std::size_t bytes) {
+        *static_cast<std::pair<std::size_t, std::size_t>*>(into) = {blocks, bytes};
+    };
+    options.context = &left;
+    ASSERT_OK(rem_open_volatile(&options, &second));
+    void* const block = rem_alloc(second, 100);
+    EXPECT_NE(rem_alloc(second, 100), nullptr);
+    ASSERT_OK(rem_close(second));
+    EXPECT_EQ(left.first, 2U);
+    EXPECT_GE(left.second, 200U);
+    EXPECT_EQ(rem_heap_of(block), nullptr);
+    EXPECT_STATUS(rem_free(block), REM_INVALID_ARGUMENT);
+    EXPECT_EQ(rem_alloc(second, 100), nullptr);
+    EXPECT_EQ(last_status(), REM_CLOSED);
+    EXPECT_STATUS(rem_close(second), REM_CLOSED);
+}
+
+TEST_F(c_volatile, options_out_of_range_open_nothing) {
+    rem_heap* second = heap;
+    rem_volatile_options options{};
+    EXPECT_STATUS(rem_open_volatile(&options, &second), REM_INVALID_ARGUMENT); // no size
+    EXPECT_EQ(second, nullptr);
+    options.size = sizeof options;
+    EXPECT_STATUS(rem_open_volatile(&options, nullptr), REM_INVALID_ARGUMENT);
+    options.guard_bytes = 5000;
+    EXPECT_STATUS(rem_open_volatile(&options, &second), REM_INVALID_ARGUMENT);
+    options = {};
+    options.size = sizeof options;
+    options.reserve_bytes = ~std::size_t{0};
+    EXPECT_STATUS(rem_open_volatile(&options, &second), REM_INVALID_ARGUMENT);
+}
+
+TEST_F(c_volatile, blocks_of_cpp_heaps_are_theirs) {
+    volatile_heap of_cpp;
+    void* const block = of_cpp.allocate(100);
+    EXPECT_EQ(rem_heap_of(block), nullptr);
+    EXPECT_STATUS(rem_free(block), REM_INVALID_ARGUMENT);
+    of_cpp.deallocate(block, 100);
+}
+
+} // namespace
+
+} // namespace remanence::test
