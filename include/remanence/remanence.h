@@ -191,10 +191,10 @@ typedef struct rem_volatile_options {
 rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** heap);
 
 /*
- * Closes the heap; a volatile one is destroyed with all that is in it. An archive heap is committed before; others lose what was not committed. REM_SECTION_OPEN while a section
- * is open, or a commit waits: then the heap stays open, as it does when an archive heap's commit fails for REM_NO_SPACE. After
- * any other status, too, it is closed. A process that ends without closing its heaps leaves them as a crash does: as of
- * their last commits.
+ * Closes the heap; a volatile one is destroyed with all that is in it. An archive heap is committed before; others lose what was
+ * not committed. REM_SECTION_OPEN while a section is open, or a commit waits: then the heap stays open, as it does when an
+ * archive heap's commit fails for REM_NO_SPACE. After any other status, too, it is closed. A process that ends without closing
+ * its heaps leaves them as a crash does: as of their last commits.
  */
 rem_status rem_close(rem_heap* heap);
 
@@ -219,9 +219,10 @@ void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
 /* The same, zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */
 void* rem_calloc(rem_heap* heap, size_t count, size_t size);
 /*
- * Makes the block larger or smaller, and returns where it is now, aligned as by rem_alloc(). NULL on failure; the block then
- * stays. `block` may be NULL: rem_alloc(). Size 0 is size 1: it frees nothing. Roots and pointers that led to the block must be
- * set anew when it moved.
+ * Makes the block larger or smaller, and returns where it is now, aligned as by rem_alloc(). A block of whole pages stays where it
+ * is if it shrinks, or the pages behind it are free; one that moves is copied, or, in a volatile heap, moved by its pages. NULL
+ * on failure; the block then stays. `block` may be NULL: rem_alloc(). Size 0 is size 1: it frees nothing. Roots and pointers
+ * that led to the block must be set anew when it moved.
  */
 void* rem_realloc(rem_heap* heap, void* block, size_t size);
 /*

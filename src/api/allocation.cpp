@@ -8,6 +8,21 @@
 
 namespace remanence::detail {
 
+/// Notes what became of the reservation.
+static bool has_grown(heap_impl& impl) {
+    if (impl.memory().reserved_bytes() != impl.registered_bytes)
+        registry::extend(impl);
+    return impl.memory().has_grown();
+}
+
+bool resize(heap_impl& impl, void* block, std::size_t bytes) {
+    if (!impl.memory().resize(block, bytes))
+        return false;
+    if (has_grown(impl))
+        impl.threads.watch_memory();
+    return true;
+}
+
 void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     heap_impl* impl = registry::find(owner);
     if (impl == nullptr)
@@ -19,9 +34,7 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     void* block = impl->memory().allocate(bytes, alignment, why);
     if (block == nullptr)
         raise(why->why());
-    if (impl->memory().reserved_bytes() != impl->registered_bytes)
-        registry::extend(*impl);
-    if (impl->memory().has_grown()) [[unlikely]] {
+    if (has_grown(*impl)) [[unlikely]] {
         try {
             impl->threads.watch_memory();
         } catch (...) {

@@ -122,6 +122,10 @@ private:
     heap_impl* kept_before_ = nullptr; // of those that live on
 };
 
+/// Makes a block of whole pages longer or shorter where it is. False, and nothing was done, when that cannot be. Throws
+/// std::bad_alloc.
+[[nodiscard]] bool resize(heap_impl& impl, void* block, std::size_t bytes);
+
 /// Opens a heap as heap::open() and its like do, on other files than the real ones: for tests that watch or fail the operations
 /// of a heap with real containers in it. `files` must outlive the heap.
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options = {},

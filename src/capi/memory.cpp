@@ -107,14 +107,15 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
                 throw std::bad_alloc();
             return moved;
         }
-        txn::heap_memory& memory = capi::opened(heap).writable().memory();
+        detail::heap_impl& impl = capi::opened(heap).writable();
+        txn::heap_memory& memory = impl.memory();
         if (block == nullptr)
             return capi::allocate(heap, capi::usual_alignment(size), size);
         const auto old = memory.contains(block) ? memory.block_of(block) : std::nullopt;
         if (!old || old->start != block)
             capi::refuse_argument("rem_realloc: no block of this heap begins at the address.");
         const bool fits = size <= old->bytes;
-        if (fits && size >= old->bytes / 2)
+        if ((fits && size >= old->bytes / 2) || detail::resize(impl, block, size))
             return block;
         void* moved = nullptr;
         try {

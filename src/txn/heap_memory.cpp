@@ -138,13 +138,34 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
     spiller_.spill_if_due({});
 }
 
+bool heap_memory::resize(void* block, std::uint64_t bytes) {
+    std::lock_guard allocation(locks_.allocation);
+    const auto found = allocator_->block_of(block);
+    if (!found || found->start != block || bytes > k_heap_bytes_max)
+        return false;
+    const std::uint64_t whole =
+        align_up(bytes, k_page_bytes); // what is left over of the last page is of no other block
+    declared_.note_allocation();
+    if (!allocator_->resize(block, found->bytes, whole))
+        return false;
+    const std::uint64_t at = offset_of(block);
+    if (options_.inspect && whole < found->bytes) [[unlikely]]
+        wipe({at + whole, found->bytes - whole});
+    spiller_.spill_if_due({at + found->bytes, whole > found->bytes ? whole - found->bytes : 0});
+    return true;
+}
+
 void heap_memory::wipe(void* block) {
     const auto freed = allocator_->block_of(block);
     if (!freed || freed->start != block)
         return;
+    wipe({offset_of(freed->start), freed->bytes});
+}
+
+void heap_memory::wipe(heap_range freed) {
     if (is_declared())
-        (void)view_.announce(offset_of(freed->start), freed->bytes);
-    std::memset(freed->start, 0, freed->bytes);
+        (void)view_.announce(freed.offset, freed.bytes);
+    std::memset(base() + freed.offset, 0, freed.bytes);
 }
 
 std::optional<alloc::block> heap_memory::block_of(const void* address) const {

@@ -59,6 +59,9 @@ public:
     /// The same for who knows only where it begins. errc::invalid_argument, saying why, when no block begins there; then
     /// nothing was done. O(log of the block's size).
     result<void> deallocate(void* block);
+    /// Makes a block of whole pages longer or shorter where it is, with the pages behind it: block_of() tells by how much. False,
+    /// and nothing was done, when no such block begins there, or it cannot be. O(log free runs).
+    [[nodiscard]] bool resize(void* block, std::uint64_t bytes);
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
     /// Calls f with the allocator, which nobody uses meanwhile.
     template <class F>
@@ -103,6 +106,7 @@ private:
     // Apart from what is done each time.
     [[nodiscard, gnu::cold]] unexpected why_no_memory(std::uint64_t bytes) const;
     [[gnu::noinline]] void wipe(void* block);
+    void wipe(heap_range freed);
     [[nodiscard, gnu::cold]] unexpected why_no_block(const void* address,
                                                      const std::optional<alloc::block>& around) const;
     void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);

@@ -114,6 +114,54 @@ TEST_F(c_memory, realloc_keeps_the_contents_and_frees_the_former_block) {
     EXPECT_EQ(allocated(), before);
 }
 
+TEST_F(c_memory, blocks_of_many_pages_change_their_size_where_they_are) {
+    constexpr std::size_t k_small = 100'000;
+    constexpr std::size_t k_large = 250'000;
+    add_account("first", 1); // so that roots, too, have their pages
+    const std::uint64_t before = allocated();
+    auto* const block = static_cast<char*>(rem_alloc(heap, k_small));
+    std::memset(block, 'x', k_small);
+    ASSERT_OK(rem_root_set(heap, "block", block));
+    ASSERT_EQ(rem_realloc(heap, block, k_large), block); // nothing is behind it
+    std::memset(block + k_small, 'y', k_large - k_small);
+    EXPECT_EQ(rem_heap_of(block + k_large - 1), heap);
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    ASSERT_EQ(rem_realloc(heap, block, 2 * k_large), block);
+    ASSERT_OK(rem_rollback(heap));
+    EXPECT_LT(rem_usable_size(block), k_large + 4096);
+    void* const behind = rem_alloc(heap, k_small);
+    auto* const moved = static_cast<char*>(rem_realloc(heap, block, 3 * k_large)); // something is
+    ASSERT_NE(moved, block);
+    EXPECT_EQ(rem_usable_size(block), 0U);
+    ASSERT_EQ(rem_realloc(heap, moved, k_small), moved);
+    EXPECT_LT(rem_usable_size(moved), k_small + 4096);
+    ASSERT_OK(rem_root_set(heap, "block", moved));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    reopen(REM_SNAPSHOT);
+    EXPECT_EQ(rem_root_get(heap, "block"), moved);
+    EXPECT_TRUE(std::all_of(moved, moved + k_small, [](char each) { return each == 'x'; }));
+    expect_sound();
+    ASSERT_OK(rem_root_remove(heap, "block"));
+    EXPECT_OK(rem_free(moved));
+    EXPECT_OK(rem_free(behind));
+    EXPECT_EQ(allocated(), before);
+}
+
+TEST_F(c_memory, what_realloc_adds_is_part_of_a_declared_commit) {
+    add_account("first", 1); // so that roots, too, have their pages
+    auto* const block = static_cast<char*>(rem_alloc(heap, 100'000));
+    ASSERT_OK(rem_root_set(heap, "block", block));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    reopen(REM_TRANSACTIONAL);
+    ASSERT_OK(rem_write_begin_declared(heap));
+    ASSERT_EQ(rem_realloc(heap, block, 200'000), block);
+    std::memset(block + 110'000, 'z', 90'000);
+    ASSERT_OK(rem_write_end(heap));
+    reopen(REM_TRANSACTIONAL);
+    EXPECT_TRUE(std::all_of(block + 110'000, block + 200'000, [](char each) { return each == 'z'; }));
+    expect_sound();
+}
+
 TEST_F(c_memory, realloc_that_fails_leaves_the_block) {
     auto* const block = static_cast<char*>(rem_alloc(heap, 100));
     std::strcpy(block, "still here");
