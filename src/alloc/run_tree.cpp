@@ -1,6 +1,6 @@
 #include "alloc/run_tree.hpp"
 
-#include <vector>
+#include <array>
 
 namespace remanence::alloc {
 
@@ -45,19 +45,21 @@ void run_tree::for_each(std::uint64_t page_count, const std::function<void(std::
         std::uint32_t page;
         std::uint64_t bound;
     };
-    std::vector<link> left{{pages_.state().free_run_root, k_no_bound}};
-    while (!left.empty()) {
-        link at = left.back();
-        left.pop_back();
+    // No vector: an allocator that serves malloc() must not call it. Trees are some 100 deep at most, but for damaged ones.
+    std::array<link, 1024> left;
+    std::size_t count = 0;
+    left[count++] = {pages_.state().free_run_root, k_no_bound};
+    while (count != 0 && count + 2 <= left.size()) {
+        link at = left[--count];
         if (at.page == 0)
             continue;
         const page_descriptor* const run = visit(at.page, at.bound);
         if (run == nullptr)
             return;
-        left.push_back({run->after, at.bound});
+        left[count++] = {run->after, at.bound};
         if (run->count >= page_count) {
             visit_run(at.page, run->count);
-            left.push_back({run->before, at.bound});
+            left[count++] = {run->before, at.bound};
         }
     }
 }

@@ -33,7 +33,8 @@ public:
     void insert(std::uint32_t page);
     /// Takes out the run that begins at `page`. False, and nothing changed, when the tree does not have it: damage.
     [[nodiscard]] bool remove(std::uint32_t page);
-    /// Calls visit(page, page_count) for each run of at least so many pages, in no order. O(those, and their depth).
+    /// Calls visit(page, page_count) for each run of at least so many pages, in no order; of a damaged tree it may leave out some. Takes no
+    /// memory. O(those, and their depth).
     void for_each(std::uint64_t page_count, const std::function<void(std::uint32_t, std::uint32_t)>& visit_run);
     /// Links followed since the start: what an operation costs, independent of the machine.
     [[nodiscard]] std::uint64_t step_count() const { return step_count_; }

@@ -187,6 +187,8 @@ heap::pages heap::take_pages(std::uint64_t bytes, std::uint64_t alignment) noexc
         return {};
     const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(got) - base_);
     const bool are_zero = offset >= untouched_;
+    if (!are_zero)
+        free_used_bytes_ -= std::min(free_used_bytes_, bytes);
     untouched_ = std::max(untouched_, offset + bytes);
     peak_bytes_ = std::max(peak_bytes_, core_state().allocated_bytes);
     return {static_cast<std::byte*>(got), are_zero};
@@ -347,8 +349,8 @@ void heap::give_back(slab& of) noexcept {
 }
 
 void heap::note_given_back(std::uint64_t bytes) noexcept {
-    given_back_bytes_ += bytes;
-    if (given_back_bytes_ >= std::max(k_trim_min, core_state().allocated_bytes / 4))
+    free_used_bytes_ += bytes;
+    if (free_used_bytes_ >= std::max(k_trim_min, core_state().allocated_bytes / 4))
         trim_locked();
 }
 
@@ -358,7 +360,7 @@ void heap::trim() noexcept {
 }
 
 void heap::trim_locked() noexcept {
-    given_back_bytes_ = 0;
+    free_used_bytes_ = 0;
     core_->for_each_free_stretch(k_unit_bytes, untouched_,
                                  [this](heap_range free) { os::give_memory_back(base_ + free.offset, free.bytes); });
 }

@@ -241,8 +241,8 @@ private:
     std::uint32_t front_count_ = 0;
     front* vacant_ = nullptr; // the first of a list
     front* last_vacant_ = nullptr;
-    std::uint64_t untouched_ = 0;        // from this offset on nothing was ever handed out
-    std::uint64_t given_back_bytes_ = 0; // since the last trim
+    std::uint64_t untouched_ = 0;       // from this offset on nothing was ever handed out
+    std::uint64_t free_used_bytes_ = 0; // what was given back since the last trim, and not taken again
     std::uint64_t peak_bytes_ = 0;
     std::uint32_t moved_count_ =
         0; // blocks that moved by their page tables: each may cost the kernel two mappings more

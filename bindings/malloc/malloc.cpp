@@ -1,0 +1,125 @@
+// malloc and its family over one volatile heap: for programs that are not compiled for Remanence. Depends on src/volatile.
+//
+// The first call of any of these makes the heap, be it of the loader or of the C library before main(). Nothing here needs
+// constructors, or memory from elsewhere.
+#include "base/undying.hpp"
+#include "os/quick_mutex.hpp"
+#include "volatile/heap.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#define REM_EXPORT extern "C" [[gnu::visibility("default")]]
+
+namespace {
+
+using remanence::transient::heap;
+namespace rem = remanence;
+
+constinit rem::undying<heap> the_heap;
+constinit std::atomic<bool> is_open = false;
+constinit rem::os::quick_mutex opening;
+
+// Addresses cost nothing, but a limit on them (ulimit -v) may leave few.
+constexpr std::uint64_t k_reserve_bytes = 4 * rem::TiB;
+
+[[gnu::cold, gnu::noinline]] bool open_heap() {
+    const std::scoped_lock lock(opening);
+    if (!is_open.load(std::memory_order_relaxed) && the_heap.value.open({.reserve_bytes = k_reserve_bytes}) == 0)
+        is_open.store(true, std::memory_order_release);
+    return is_open.load(std::memory_order_relaxed);
+}
+
+bool is_ready() { return is_open.load(std::memory_order_acquire) || open_heap(); }
+
+void* or_enomem(void* got) {
+    if (got == nullptr) [[unlikely]]
+        errno = ENOMEM;
+    return got;
+}
+
+bool overflows(std::size_t count, std::size_t bytes) {
+    std::size_t product = 0;
+    return __builtin_mul_overflow(count, bytes, &product);
+}
+
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
+    if (!rem::is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return or_enomem(is_ready() ? the_heap.value.allocate(bytes, alignment) : nullptr);
+}
+
+} // namespace
+
+REM_EXPORT void* malloc(std::size_t bytes) { return or_enomem(is_ready() ? the_heap.value.allocate(bytes) : nullptr); }
+
+REM_EXPORT void free(void* block) {
+    if (block != nullptr)
+        the_heap.value.free(block);
+}
+
+REM_EXPORT void* calloc(std::size_t count, std::size_t bytes) {
+    if (overflows(count, bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return or_enomem(is_ready() ? the_heap.value.allocate_zeros(count * bytes) : nullptr);
+}
+
+// As glibc does: no bytes free the block.
+REM_EXPORT void* realloc(void* block, std::size_t bytes) {
+    if (block == nullptr)
+        return malloc(bytes);
+    if (bytes == 0) {
+        the_heap.value.free(block);
+        return nullptr;
+    }
+    return or_enomem(the_heap.value.reallocate(block, bytes));
+}
+
+REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
+    if (overflows(count, bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return realloc(block, count * bytes);
+}
+
+REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) { return allocate_aligned(alignment, bytes); }
+
+REM_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return allocate_aligned(alignment, bytes); }
+
+REM_EXPORT int posix_memalign(void** into, std::size_t alignment, std::size_t bytes) {
+    if (!rem::is_power_of_two(alignment) || alignment < sizeof(void*))
+        return EINVAL;
+    void* const got = is_ready() ? the_heap.value.allocate(bytes, alignment) : nullptr;
+    if (got == nullptr)
+        return ENOMEM;
+    *into = got;
+    return 0;
+}
+
+REM_EXPORT void* valloc(std::size_t bytes) { return allocate_aligned(rem::k_page_bytes, bytes); }
+
+REM_EXPORT void* pvalloc(std::size_t bytes) {
+    const std::size_t whole = rem::align_up(bytes, rem::k_page_bytes);
+    if (whole >= bytes)
+        return allocate_aligned(rem::k_page_bytes, whole);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+REM_EXPORT std::size_t malloc_usable_size(void* block) {
+    return block == nullptr ? 0 : the_heap.value.usable_bytes(block);
+}
+
+REM_EXPORT int malloc_trim(std::size_t /*pad*/) {
+    if (is_ready())
+        the_heap.value.trim();
+    return 1;
+}

@@ -1,0 +1,176 @@
+// What malloc_test.py runs with another malloc: malloc_program PART. Exits with 0 when all is as it should be, else with the line.
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <malloc.h>
+#include <string_view>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#define EXPECT(holds)                                                                                                  \
+    do {                                                                                                               \
+        if (!(holds))                                                                                                  \
+            ::_exit(__LINE__ % 256);                                                                                   \
+    } while (false)
+
+extern "C" void* pvalloc(std::size_t bytes);
+
+namespace {
+
+// Volatile: the compiler would warn.
+const volatile std::size_t k_too_much = std::numeric_limits<std::size_t>::max();
+
+bool is_multiple(const void* address, std::size_t of) { return reinterpret_cast<std::uintptr_t>(address) % of == 0; }
+
+/// The whole family, with what is refused.
+void family() {
+    for (std::size_t bytes = 0; bytes < 300'000; bytes += 1 + bytes / 3) {
+        auto* const block = static_cast<unsigned char*>(std::malloc(bytes));
+        EXPECT(block != nullptr && is_multiple(block, 16));
+        EXPECT(malloc_usable_size(block) >= bytes);
+        std::memset(block, 0x77, malloc_usable_size(block));
+        auto* const grown = static_cast<unsigned char*>(std::realloc(block, 2 * bytes + 1));
+        EXPECT(grown != nullptr);
+        for (std::size_t i = 0; i < bytes; ++i)
+            EXPECT(grown[i] == 0x77);
+        std::free(grown);
+        auto* const zeros = static_cast<unsigned char*>(std::calloc(bytes + 1, 3));
+        EXPECT(zeros != nullptr);
+        for (std::size_t i = 0; i < 3 * (bytes + 1); ++i)
+            EXPECT(zeros[i] == 0);
+        std::free(zeros);
+    }
+    for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30U; alignment *= 2) {
+        for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, std::size_t{100'000}}) {
+            void* const first = aligned_alloc(alignment, bytes);
+            void* const second = memalign(alignment, bytes);
+            void* third = nullptr;
+            EXPECT(first != nullptr && is_multiple(first, alignment));
+            EXPECT(second != nullptr && is_multiple(second, alignment));
+            const bool is_valid = alignment >= sizeof(void*);
+            EXPECT(posix_memalign(&third, alignment, bytes) == (is_valid ? 0 : EINVAL));
+            EXPECT(is_valid ? third != nullptr && is_multiple(third, alignment) : third == nullptr);
+            std::free(first);
+            std::free(second);
+            std::free(third);
+        }
+    }
+    void* const page = valloc(10);
+    void* const pages = pvalloc(10);
+    EXPECT(is_multiple(page, 4096) && is_multiple(pages, 4096) && malloc_usable_size(pages) >= 4096);
+    std::free(page);
+    std::free(pages);
+
+    errno = 0;
+    EXPECT(std::malloc(k_too_much) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(std::calloc(k_too_much / 2, 3) == nullptr && errno == ENOMEM);
+    void* const block = std::malloc(10);
+    errno = 0;
+    EXPECT(reallocarray(block, k_too_much / 2, 3) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(std::realloc(block, k_too_much / 2) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(aligned_alloc(24, 100) == nullptr && errno == EINVAL);
+    errno = 0;
+    EXPECT(pvalloc(k_too_much) == nullptr && errno == ENOMEM);
+    EXPECT(reallocarray(block, 10, 10) != nullptr); // leaks on purpose: nobody minds
+    std::free(nullptr);
+    EXPECT(malloc_usable_size(nullptr) == 0);
+    EXPECT(std::realloc(std::malloc(5), 0) == nullptr);
+    errno = 5;
+    std::free(std::malloc(1'000'000));
+    EXPECT(errno == 5);
+}
+
+/// Threads that come and go by the thousand, and free what others allocated.
+void threads() {
+    std::array<std::atomic<char*>, 64> shared{};
+    for (int round = 0; round != 1000; ++round) {
+        std::array<std::thread, 3> some;
+        for (std::size_t i = 0; i != some.size(); ++i) {
+            some[i] = std::thread([&, i] {
+                thread_local std::vector<char> at_exit(100); // freed behind the others
+                for (std::size_t j = 0; j != 100; ++j) {
+                    const std::size_t bytes = 1 + (j * 37 + i * 101) % 2000;
+                    auto* const block = static_cast<char*>(std::malloc(bytes));
+                    std::memset(block, static_cast<int>(bytes % 100), bytes);
+                    std::free(shared[(j * 13 + i) % shared.size()].exchange(block));
+                }
+                at_exit[0] = 1;
+            });
+        }
+        for (std::thread& each : some)
+            each.join();
+    }
+    for (std::atomic<char*>& each : shared)
+        std::free(each.exchange(nullptr));
+}
+
+/// Children that are forked while other threads allocate can allocate and free.
+void forks() {
+    std::atomic<bool> is_done = false;
+    std::vector<std::thread> busy;
+    for (int i = 0; i != 2; ++i) {
+        busy.emplace_back([&] {
+            for (std::size_t j = 0; !is_done; ++j)
+                std::free(std::malloc(1 + j * 7919 % 200'000));
+        });
+    }
+    void* const before = std::malloc(100);
+    for (int round = 0; round != 200; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::free(before);
+            std::thread([] { std::free(std::malloc(50)); }).join();
+            for (std::size_t j = 0; j != 200; ++j)
+                std::free(std::malloc(1 + j * 7919 % 200'000));
+            ::_exit(0);
+        }
+        int status = -1;
+        EXPECT(::waitpid(child, &status, 0) == child && status == 0);
+    }
+    is_done = true;
+    for (std::thread& each : busy)
+        each.join();
+}
+
+// The compiler must not see what is freed.
+void* volatile hidden;
+int not_from_malloc = 0;
+void free_hidden() { std::free(hidden); }
+
+void free_twice(std::size_t bytes) {
+    hidden = std::malloc(bytes);
+    free_hidden();
+    free_hidden();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view part = argc > 1 ? argv[1] : "";
+    if (part == "family")
+        family();
+    else if (part == "threads")
+        threads();
+    else if (part == "forks")
+        forks();
+    else if (part == "twice-small")
+        free_twice(40);
+    else if (part == "twice-large")
+        free_twice(500'000);
+    else if (part == "inside")
+        hidden = static_cast<char*>(std::malloc(100)) + 8, free_hidden();
+    else if (part == "foreign")
+        hidden = &not_from_malloc, free_hidden();
+    else
+        return 255;
+    return 0;
+}
