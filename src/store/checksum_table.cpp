@@ -75,9 +75,10 @@ result<checksum_table::node*> checksum_table::load(std::size_t level, std::uint6
     auto reference = reference_to(level, index);
     if (!reference)
         return reference.error();
-    auto fresh = std::make_unique<node>();
-    fresh->bytes.fill(std::byte{0});
-    if (reference->checksum != 0) {
+    auto fresh = std::make_unique_for_overwrite<node>();
+    if (reference->checksum == 0) {
+        fresh->bytes.fill(std::byte{0});
+    } else {
         std::uint64_t at = place(level, index, reference->slot & 1);
         REM_TRY(file_.read(at, fresh->bytes));
         if (reference->slot > 1 || node_checksum(fresh->bytes) != reference->checksum) { // I7

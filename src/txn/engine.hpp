@@ -38,7 +38,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -158,8 +157,6 @@ public:
     result<verification> verify();
     /// From any thread.
     [[nodiscard]] engine_stats stats() const;
-    /// While it is held nothing is spilled, so that what is asked in turn fits together. From any thread.
-    [[nodiscard]] std::unique_lock<std::recursive_mutex> at_rest() const { return std::unique_lock(locks_.at_store); }
     /// Those that are in the file, as far as they were not written again, and in no commit yet.
     [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return heap_.view->spiller().spilled().chunks(); }
 

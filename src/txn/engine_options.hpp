@@ -46,15 +46,13 @@ struct engine_options {
     std::uint64_t dirty_limit_bytes = 0;
     /// That the process may use. 0: as much as /proc and /sys tell.
     std::uint64_t memory_bytes = 0;
-    /// Exceptions of the chunk map, each of which costs mappings, before commits that move chunks bring others together.
-    std::size_t scattered_max = 1024;
-    /// Of stored chunks, before gaps between them are mapped from holes of the file: each costs opening a mapping.
-    std::size_t stretches_max = 16;
+    std::size_t scattered_max = view::view_options{}.scattered_max;
+    std::size_t stretches_max = view::view_options{}.stretches_max;
     unsigned mode = 0666;
     bool read_only = false;
     std::string application; // as in heap_options
     bool core_dump = false;
-    bool read_ahead = true; // as in heap_options
+    bool read_ahead = view::view_options{}.read_ahead;
     track::tracker_choice tracker = track::tracker_choice::automatic;
     /// Of writes while they are not allowed: see heap_memory::allow_writes(). Trap tracker only.
     track::stray_write_reporter report_stray_write = nullptr;

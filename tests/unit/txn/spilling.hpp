@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -35,7 +36,11 @@ protected:
                                .dirty_limit_bytes = budget_,
                                .memory_bytes = memory_bytes_,
                                .tracker = GetParam(),
-                               .on_progress = [this](auto...) { ++reports_; }};
+                               .on_progress = [this](auto...) {
+                                   ++reports_;
+                                   if (on_progress_)
+                                       on_progress_();
+                               }};
         if (checks) {
             options.inspect = [](heap_memory&, const change::change_set&, const alloc::block_allocator&) {
                 return fail(errc::foreign_pointer, "refused");
@@ -106,6 +111,7 @@ protected:
     std::uint64_t memory_bytes_ = 0; // unknown
     bool begins_checkpoints_ = false;
     int reports_ = 0; // of progress
+    std::function<void()> on_progress_;
 };
 
 inline const auto k_spill_trackers =
