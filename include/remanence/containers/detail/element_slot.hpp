@@ -20,7 +20,7 @@
 namespace remanence::detail {
 
 /// How a value moves from one slot to another. `flatten`: a string's allocator looks where it lies when it is moved, and compilers would
-/// rather call three functions for that, some ten times for each element that a B-tree inserts.
+/// rather call three functions for that, several times for each element that a B-tree inserts.
 template <class Value>
 struct slot_value {
     static constexpr bool k_is_bytes = is_plain_bytes_v<Value>;
