@@ -1,0 +1,167 @@
+// One heap, many processes: who is attached, who writes, which version is visible, and what readers still need. This is the
+// protocol of sharing by itself: locks on bytes of the heap's file, and the coordination file NAME-shm. It knows nothing of what is
+// in heap and log; whoever uses it does the work between its steps.
+//
+// A seen version survives the death of processes, and power loss if its commit was durable. No step waits for a process that is dead
+// or stopped, but for those that say so.
+#pragma once
+
+#include "base/result.hpp"
+#include "os/file.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace remanence::share {
+
+/// A commit that others may see.
+struct visible_commit {
+    std::uint64_t version = 0;
+    std::uint64_t chain = 0;       // checksum of its record
+    std::uint64_t log_end = 0;     // where in the log the next record goes
+    std::uint64_t image_bytes = 0; // of the heap then
+    std::uint64_t durable_through = 0;
+};
+
+/// A superblock that rules.
+struct ruling_checkpoint {
+    std::uint64_t sequence = 0; // of the superblock
+    std::uint64_t version = 0;
+    std::uint64_t log_begin = 0; // where in the log the records behind `version` begin
+};
+
+/// Which heap, for the coordination file to be its.
+struct heap_identity {
+    std::array<std::uint8_t, 16> uuid{};
+    std::array<std::uint8_t, 16> session{};
+    std::uint64_t epoch = 0;
+};
+
+/// A process, as it describes itself; a number may have been used again since.
+struct participant {
+    int process = 0;
+    int thread = 0;
+    std::chrono::system_clock::time_point since{};
+    std::string program; // of the process now, if this one may know it
+};
+
+/// One that is attached and in a read section, or re-attaching.
+struct reader {
+    participant who;
+    std::uint64_t version = 0;
+};
+
+using deadline = std::optional<std::chrono::steady_clock::time_point>; // none: it waits
+
+/// Of one open heap. All but attach() and detaching is for any thread, one call of each group at a time.
+class coordination {
+public:
+    enum class role {
+        first, // alone: nothing but recovery may come before become_ready()
+        joined // others are attached
+    };
+    struct attached;
+    /// Takes part. `heap` is the heap's file, which must outlive this, opened for reading and writing under `path`, and not locked.
+    /// As first: what was left of an earlier coordination file is void, and nobody else gets in before become_ready(). errc::in_use
+    /// when the heap is open exclusively, or is open under another name, with what holds it in the message.
+    static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path, unsigned mode);
+    coordination(const coordination&) = delete;
+    coordination& operator=(const coordination&) = delete;
+    /// As the death of the process. In a forked child: closes, and takes nothing from the parent.
+    ~coordination();
+
+    /// First: the heap is recovered, its log is there, and this is its state. Others get in from now on.
+    result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
+                              const ruling_checkpoint& checkpoint);
+    /// Joined: errc::in_use if the coordination file is another heap's.
+    result<void> check_identity(const heap_identity& heap) const;
+
+    /// Leaving. True: nobody else is attached, and nobody gets in: the coordination file is void and gone, and the heap is to be
+    /// closed as an exclusive one. False: others go on with it. Nothing else may be called then but the destructor. errc::in_use
+    /// never: it waits for another that is leaving.
+    result<bool> detach();
+
+    // What is there to be seen.
+
+    [[nodiscard]] std::uint64_t visible() const noexcept;
+    [[nodiscard]] visible_commit commit() const noexcept;
+    [[nodiscard]] std::uint64_t checkpoint_sequence() const noexcept;
+    [[nodiscard]] ruling_checkpoint checkpoint() const noexcept;
+    /// The checkpoint before which the log may be overwritten, and what was left may be reused.
+    [[nodiscard]] ruling_checkpoint released() const noexcept;
+    /// I5, in every process.
+    [[nodiscard]] bool is_poisoned() const noexcept;
+    void poison() noexcept;
+    /// Returns when at least this version is visible; false at the deadline.
+    bool wait_for_version(std::uint64_t version, deadline until) noexcept;
+
+    // Reading: one pin for each process.
+
+    /// The view is at `version`, and stays exactly that until unpin(). False, and nothing is pinned: a fold has passed it, and the
+    /// view must be brought forward first. Wait-free.
+    bool pin(std::uint64_t version) noexcept;
+    void unpin() noexcept;
+    /// Until let_go(): the superblock that rules, which is returned, and the log from its begin on stay. For who re-attaches or
+    /// copies records.
+    ruling_checkpoint hold() noexcept;
+    void let_go() noexcept;
+    /// Where a fold is announced up to; more than a pin: this reader holds it up.
+    [[nodiscard]] std::uint64_t fold_target() const noexcept;
+    /// The pinned version's reader has made private what the fold up to `version` touches.
+    void raise_pin(std::uint64_t version) noexcept;
+
+    // Writing: one process at a time.
+
+    enum class turn {
+        clean,     // the last one ended in order
+        take_over, // the last one died: what it left behind the visible commit is to be looked at first
+        timeout,
+    };
+    result<turn> take_writer(deadline until);
+    /// Before the first byte of any file is written. After take_over it is so already.
+    void begin_writing() noexcept;
+    /// The record is in the file, as durable as it says: others may see it. May be called several times.
+    void publish(const visible_commit& commit) noexcept;
+    /// Nothing that was begun is unfinished.
+    void end_writing() noexcept;
+    void release_writer() noexcept;
+    /// Who has the turn, if anybody.
+    [[nodiscard]] std::optional<participant> writer() const;
+    [[nodiscard]] bool others_wait_to_write() const noexcept;
+
+    // Checkpoints, and whatever else writes a superblock: one process at a time. With the turn to write, never waiting for it.
+
+    /// False: another process is at it.
+    result<bool> try_take_checkpoint();
+    /// Folds up to this visible version are going to change pages in place.
+    void announce_fold(std::uint64_t version) noexcept;
+    /// Whether no live process pins less than was announced. Clears the pins of the dead.
+    [[nodiscard]] bool may_fold() noexcept;
+    /// Its superblock is durable.
+    void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept;
+    /// Whether no live process holds an earlier superblock; then release() may follow.
+    [[nodiscard]] bool may_release() noexcept;
+    void release() noexcept;
+    void release_checkpoint() noexcept;
+
+    /// Those in read sections, oldest version first.
+    [[nodiscard]] std::vector<reader> readers() const;
+    [[nodiscard]] std::size_t attached_processes() const;
+
+private:
+    coordination();
+    struct implementation;
+    std::unique_ptr<implementation> impl_;
+};
+
+struct coordination::attached {
+    std::unique_ptr<coordination> how;
+    role as;
+};
+
+} // namespace remanence::share
