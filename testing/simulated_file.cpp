@@ -2,13 +2,17 @@
 
 #include "base/assert.hpp"
 #include "base/range.hpp"
+#include "os/lock_holders.hpp"
 #include "testing/simulated_inode.hpp"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,7 +47,7 @@ simulated_file::simulated_file(simulated_disk& disk, std::uint32_t number, std::
 
 simulated_file::~simulated_file() {
     const std::scoped_lock guard(disk_.mutex_);
-    release();
+    inode().locks.unlock_all(this);
     inode().open_count--;
     disk_.open_files_--;
 }
@@ -108,23 +112,58 @@ result<bool> simulated_file::is_hole(file_range range) {
 
 result<bool> simulated_file::try_lock(os::lock_kind wanted) {
     const std::scoped_lock guard(disk_.mutex_);
-    auto& locked = inode();
-    const std::size_t shared_by_others = locked.shared_locks - (held_ == os::lock_kind::shared ? 1 : 0);
-    const bool exclusive_by_others = locked.exclusive_lock && held_ != os::lock_kind::exclusive;
-    if (exclusive_by_others || (wanted == os::lock_kind::exclusive && shared_by_others > 0))
-        return false;
-    release();
-    held_ = wanted;
-    if (wanted == os::lock_kind::shared)
-        locked.shared_locks++;
-    else
-        locked.exclusive_lock = true;
-    return true;
+    return inode().locks.try_lock(os::k_lock_offset, wanted, this);
 }
 
 result<bool> simulated_file::is_locked_exclusively() {
     const std::scoped_lock guard(disk_.mutex_);
-    return inode().exclusive_lock && held_ != os::lock_kind::exclusive;
+    return inode().locks.is_locked_exclusively_by_others(os::k_lock_offset, this);
+}
+
+/// Keeps the file open, as a descriptor does.
+class simulated_file::locks final : public os::byte_locks {
+public:
+    explicit locks(std::unique_ptr<simulated_file> opening) : opening_(std::move(opening)) {}
+    result<bool> try_lock(std::uint64_t byte, os::lock_kind kind) override {
+        const std::scoped_lock guard(opening_->disk_.mutex_);
+        return opening_->inode().locks.try_lock(byte, kind, opening_.get());
+    }
+    result<void> lock(std::uint64_t byte, os::lock_kind kind) override {
+        while (!*try_lock(byte, kind))
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return {};
+    }
+    void unlock(std::uint64_t byte) noexcept override {
+        const std::scoped_lock guard(opening_->disk_.mutex_);
+        opening_->inode().locks.unlock(byte, opening_.get());
+    }
+    result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) override {
+        const std::scoped_lock guard(opening_->disk_.mutex_);
+        return opening_->inode().locks.locked_by_others(first, count, opening_.get());
+    }
+
+private:
+    std::unique_ptr<simulated_file> opening_;
+};
+
+result<std::unique_ptr<os::byte_locks>> simulated_file::open_locks() {
+    const std::scoped_lock guard(disk_.mutex_);
+    return std::unique_ptr<os::byte_locks>(
+        std::make_unique<locks>(std::make_unique<simulated_file>(disk_, number_, path_, mode_)));
+}
+
+result<std::shared_ptr<std::byte>> simulated_file::map_shared(std::size_t bytes) {
+    const std::scoped_lock guard(disk_.mutex_);
+    if (bytes > inode().size)
+        return fail(errc::io, "the simulated os::file would be mapped beyond its end", path_);
+    auto& memory = inode().shared_memory;
+    if (!memory) {
+        auto* const fresh = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{k_page_bytes}));
+        std::memset(fresh, 0, bytes);
+        memory = std::shared_ptr<std::byte>(
+            fresh, [](std::byte* begin) { ::operator delete(begin, std::align_val_t{k_page_bytes}); });
+    }
+    return memory;
 }
 
 result<void> simulated_file::map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) {
@@ -169,14 +208,6 @@ result<void> simulated_file::record(disk_operation operation) {
         return why;
     }
     return {};
-}
-
-void simulated_file::release() {
-    if (held_ == os::lock_kind::shared)
-        inode().shared_locks--;
-    if (held_ == os::lock_kind::exclusive)
-        inode().exclusive_lock = false;
-    held_.reset();
 }
 
 } // namespace remanence::simulation

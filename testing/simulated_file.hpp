@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -33,20 +33,22 @@ public:
     result<bool> is_locked_exclusively() override;
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override;
     [[nodiscard]] const std::string& path() const override { return path_; }
+    result<std::unique_ptr<os::byte_locks>> open_locks() override;
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override;
+    result<os::file_identity> identity() override { return os::file_identity{.device = 1, .inode = number_}; }
     result<unsigned> permissions() override { return 0666U; }
     result<bool> is_at(const std::string& path) override;
     result<os::present_name> find_name() override;
 
 private:
+    class locks;
     simulated_disk::inode& inode();
     result<void> record(disk_operation operation);
-    void release();
 
     simulated_disk& disk_;
     std::uint32_t number_;
     std::string path_;
     os::access mode_;
-    std::optional<os::lock_kind> held_;
 };
 
 } // namespace remanence::simulation

@@ -6,6 +6,7 @@
 #include "testing/block_set.hpp"
 #include "testing/simulated_contents.hpp"
 #include "testing/simulated_disk.hpp"
+#include "testing/simulated_locks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +20,9 @@ struct simulated_disk::inode {
     std::unique_ptr<simulated_contents> contents; // zeros from `size` on
     std::uint64_t size = 0;
     std::size_t open_count = 0;
-    std::size_t shared_locks = 0;
-    bool exclusive_lock = false;
+    simulated_locks locks{};
+    std::shared_ptr<std::byte>
+        shared_memory{};             // once mapped so; not what reading the file yields, nor ever on the medium
     block_set blocks{};              // kept only when space is limited
     std::size_t durable_changes = 0; // the disk's changes before this one are durable, as far as they are the file's
     std::vector<disk_operation> durable_writes{}; // S6: of the changes since then; kept only for failed_sync::btrfs

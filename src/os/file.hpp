@@ -7,6 +7,7 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "os/byte_locks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,6 @@
 namespace remanence::os {
 
 enum class access { read_only, read_write };
-enum class lock_kind { shared, exclusive };
 
 /// Name of a call site, for traces: a string literal such as "log: record". Without a name it does not compile, so that
 /// no write and no sync escapes the tests that leave one out at a time.
@@ -41,6 +41,14 @@ enum class unpunchable { is_zeroed, stays };
 struct present_name {
     bool exists = true; // false: none of its names is left, so that nobody can open it any more
     std::string path{}; // empty: it has a name, but the system does not tell which
+};
+
+/// Which file it is, whatever its names.
+struct file_identity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::string
+        reached_by{}; // the kind of file system, when other machines, or a program, may have a hand in it; else empty
 };
 
 /// An open file. Not thread-safe beyond what POSIX gives to pread and pwrite.
@@ -96,6 +104,13 @@ public:
     /// Lays a private (copy-on-write) mapping of [offset, offset+bytes) over the address range at `where`, which the
     /// caller has reserved. Multiples of the page size. The mapping may outlive the file object.
     virtual result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) = 0;
+
+    /// An opening of its own of this very file, for locks on its bytes.
+    virtual result<std::unique_ptr<byte_locks>> open_locks() = 0;
+    /// Its first bytes as memory that all who map it share, for the file is long enough. Left out of core files, and absent in
+    /// forked children. It may outlive the file object; its owner unmaps it.
+    virtual result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) = 0;
+    virtual result<file_identity> identity() = 0;
 
     /// Its permission bits.
     virtual result<unsigned> permissions() = 0;

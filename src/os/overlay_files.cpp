@@ -121,6 +121,11 @@ public:
     result<void> map_private(void*, std::size_t, std::uint64_t, access) override {
         return fail(errc::not_supported, "cannot map " + path() + ": its changes are in memory only.", path());
     }
+    result<std::unique_ptr<byte_locks>> open_locks() override { return below_->open_locks(); }
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t) override {
+        return fail(errc::not_supported, "cannot share " + path() + ": its changes are in memory only.", path());
+    }
+    result<file_identity> identity() override { return below_->identity(); }
     result<unsigned> permissions() override { return below_->permissions(); }
     result<bool> is_at(const std::string& path) override { return below_->is_at(path); }
     result<present_name> find_name() override { return below_->find_name(); }

@@ -5,6 +5,7 @@
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
 #include "os/lock_holders.hpp"
+#include "os/posix_byte_locks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -77,6 +78,19 @@ unexpected not_regular(const std::string& path) {
 bool is_symbolic_link(const std::string& path) {
     struct stat info{};
     return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+/// Of a file system: what it is called if other machines may change its files, or a program stands behind it. Locks and shared
+/// memory need not mean there what they mean here.
+std::string kind_if_reached_by_others(std::uint64_t magic) {
+    constexpr std::pair<std::uint64_t, const char*> k_kinds[] = {
+        {NFS_SUPER_MAGIC, "NFS"},     {SMB_SUPER_MAGIC, "SMB"},   {CIFS_SUPER_MAGIC, "SMB"}, {SMB2_SUPER_MAGIC, "SMB"},
+        {V9FS_MAGIC, "9P"},           {FUSE_SUPER_MAGIC, "FUSE"}, {AFS_FS_MAGIC, "AFS"},     {AFS_SUPER_MAGIC, "AFS"},
+        {CEPH_SUPER_MAGIC, "Ceph"},   {CODA_SUPER_MAGIC, "Coda"}, {0x0bd00bd0, "Lustre"},    {0x01161970, "GFS2"},
+        {OCFS2_SUPER_MAGIC, "OCFS2"}, {0x47504653, "GPFS"},
+    };
+    const auto* const found = std::ranges::find(k_kinds, magic, [](const auto& kind) { return kind.first; });
+    return found == std::end(k_kinds) ? "" : found->second;
 }
 
 /// For a path that leads nowhere, which the system tells of as if its name were not there.
@@ -240,6 +254,45 @@ public:
         if (got == MAP_FAILED)
             return system_failure(errno, "cannot map", path_, offset);
         return {};
+    }
+
+    result<std::unique_ptr<byte_locks>> open_locks() override {
+        const int rights = ::fcntl(descriptor_, F_GETFL) & O_ACCMODE;
+        int again = open_file(path_of_descriptor().c_str(), rights);
+        if (again < 0 && errno == ENOENT) // no /proc here
+            again = open_file(path_.c_str(), rights | O_NONBLOCK);
+        if (again < 0)
+            return system_failure(errno, "cannot open once more", path_);
+        descriptor opened(again);
+        struct stat info{};
+        if (::fstat(opened.get(), &info) != 0)
+            return system_failure(errno, "cannot inspect", path_);
+        if (info.st_dev != device_ || info.st_ino != inode_)
+            return fail(errc::unlinked, path_ + " was moved or removed while it was being opened. Try again.", path_);
+        return posix_byte_locks(opened.release(), path_);
+    }
+
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override {
+        void* const got = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+        if (got == MAP_FAILED)
+            return system_failure(errno, "cannot map", path_);
+        if (::madvise(got, bytes, MADV_DONTFORK) != 0) {
+            const int code = errno;
+            ::munmap(got, bytes);
+            return system_failure(code, "cannot keep from forked children the mapping of", path_);
+        }
+        (void)::madvise(got, bytes, MADV_DONTDUMP); // a hint
+        return std::shared_ptr<std::byte>(static_cast<std::byte*>(got), [bytes, owner = ::getpid()](std::byte* begin) {
+            if (::getpid() == owner) // in a child something else may be there
+                ::munmap(begin, bytes);
+        });
+    }
+
+    result<file_identity> identity() override {
+        struct statfs info{};
+        if (::fstatfs(descriptor_, &info) != 0)
+            return system_failure(errno, "cannot inspect", path_);
+        return file_identity{device_, inode_, kind_if_reached_by_others(static_cast<std::uint64_t>(info.f_type))};
     }
 
     result<unsigned> permissions() override {

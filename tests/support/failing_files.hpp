@@ -100,6 +100,15 @@ private:
         result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override {
             return call<void>("map_private", [&] { return below_->map_private(where, bytes, offset, protection); });
         }
+        result<std::unique_ptr<os::byte_locks>> open_locks() override {
+            return call<std::unique_ptr<os::byte_locks>>("open_locks", [&] { return below_->open_locks(); });
+        }
+        result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override {
+            return call<std::shared_ptr<std::byte>>("map_shared", [&] { return below_->map_shared(bytes); });
+        }
+        result<os::file_identity> identity() override {
+            return call<os::file_identity>("identity", [&] { return below_->identity(); });
+        }
         result<unsigned> permissions() override {
             return call<unsigned>("permissions", [&] { return below_->permissions(); });
         }

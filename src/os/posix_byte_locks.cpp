@@ -1,0 +1,114 @@
+#include "os/posix_byte_locks.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <pthread.h>
+#include <unistd.h>
+#include <utility>
+
+namespace remanence::os {
+
+namespace {
+
+class locks_of_opening;
+
+// All of the process: a child that is forked closes their descriptors. It must not unlock, which would unlock the parent's.
+constinit std::mutex all_locks_mutex;
+constinit locks_of_opening* all_locks = nullptr; // under the mutex
+
+class locks_of_opening final : public byte_locks {
+public:
+    locks_of_opening(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {
+        const std::scoped_lock guard(all_locks_mutex);
+        next_ = std::exchange(all_locks, this);
+        if (next_ != nullptr)
+            next_->link_ = &next_;
+    }
+    ~locks_of_opening() override {
+        const std::scoped_lock guard(all_locks_mutex);
+        if (descriptor_ < 0) // in a child
+            return;
+        *link_ = next_;
+        if (next_ != nullptr)
+            next_->link_ = link_;
+        ::close(descriptor_);
+    }
+
+    result<bool> try_lock(std::uint64_t byte, lock_kind kind) override {
+        struct flock wanted = lock_of(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK, byte, 1);
+        if (::fcntl(descriptor_, F_OFD_SETLK, &wanted) == 0)
+            return true;
+        if (errno == EAGAIN || errno == EACCES)
+            return false;
+        return refused("cannot lock");
+    }
+
+    result<void> lock(std::uint64_t byte, lock_kind kind) override {
+        struct flock wanted = lock_of(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK, byte, 1);
+        while (::fcntl(descriptor_, F_OFD_SETLKW, &wanted) != 0)
+            if (errno != EINTR)
+                return refused("cannot lock");
+        return {};
+    }
+
+    void unlock(std::uint64_t byte) noexcept override {
+        struct flock wanted = lock_of(F_UNLCK, byte, 1);
+        (void)::fcntl(descriptor_, F_OFD_SETLK, &wanted); // it fails for a descriptor that is closed, and not otherwise
+    }
+
+    result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) override {
+        struct flock found = lock_of(F_WRLCK, first, count);
+        if (::fcntl(descriptor_, F_OFD_GETLK, &found) != 0)
+            return refused("cannot ask for the locks of");
+        if (found.l_type == F_UNLCK)
+            return std::optional<std::uint64_t>();
+        return std::optional(std::max(first, static_cast<std::uint64_t>(found.l_start))); // neighbours are one lock
+    }
+
+    static void close_all_in_child() noexcept {
+        for (locks_of_opening* each = all_locks; each != nullptr; each = each->next_)
+            ::close(std::exchange(each->descriptor_, -1));
+        all_locks = nullptr;
+    }
+
+private:
+    static struct flock lock_of(int type, std::uint64_t first, std::uint64_t count) {
+        struct flock lock{};
+        lock.l_type = static_cast<short>(type);
+        lock.l_whence = SEEK_SET;
+        lock.l_start = static_cast<off_t>(first);
+        lock.l_len = static_cast<off_t>(count);
+        return lock;
+    }
+
+    [[gnu::cold]] unexpected refused(const std::string& operation) const {
+        const int code = errno;
+        return fail(errc::io,
+                    operation + " " + path_ + ": " + std::strerror(code) +
+                        ". The file system, or a limit of the system, refuses locks of open files; see its log.",
+                    path_, code);
+    }
+
+    int descriptor_;
+    std::string path_;
+    locks_of_opening* next_ = nullptr;
+    locks_of_opening** link_ = &all_locks; // what points here
+};
+
+// When the program starts: at the first use another thread's fork could come in between.
+const int at_fork = ::pthread_atfork([] { all_locks_mutex.lock(); }, [] { all_locks_mutex.unlock(); },
+                                     [] {
+                                         locks_of_opening::close_all_in_child();
+                                         all_locks_mutex.unlock();
+                                     });
+
+} // namespace
+
+std::unique_ptr<byte_locks> posix_byte_locks(int descriptor, std::string path) {
+    return std::make_unique<locks_of_opening>(descriptor, std::move(path));
+}
+
+} // namespace remanence::os

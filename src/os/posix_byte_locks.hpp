@@ -1,0 +1,14 @@
+// Byte locks of a real file.
+#pragma once
+
+#include "os/byte_locks.hpp"
+
+#include <memory>
+#include <string>
+
+namespace remanence::os {
+
+/// Takes over `descriptor`, which must be an opening of its own, for nothing but this. `path` is for messages.
+std::unique_ptr<byte_locks> posix_byte_locks(int descriptor, std::string path);
+
+} // namespace remanence::os

@@ -1,0 +1,14 @@
+// Waiting for a change of a word that several processes have mapped.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace remanence::os {
+
+/// Returns when the word is no longer `expected`, when somebody wakes, after `at_most`, or for no reason.
+void wait_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds at_most) noexcept;
+void wake_all(std::atomic<std::uint32_t>& word) noexcept;
+
+} // namespace remanence::os
