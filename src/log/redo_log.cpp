@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "os/lock_holders.hpp"
 #include "store/heap_creation.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ unexpected log_in_use(const std::string& path) {
         errc::in_use,
         "the redo log " + path +
             " is in use: the heap that it belongs to was moved or replaced while it was open, and is open still (" +
-            store::who_holds(path) + "). Close that one first, or move its log to it.",
+            os::who_holds(path) + "). Close that one first, or move its log to it.",
         path);
 }
 

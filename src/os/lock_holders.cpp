@@ -69,4 +69,28 @@ std::vector<lock_holder> lock_holders(const std::string& path) {
     return found;
 }
 
+std::string who_holds(const std::string& path) {
+    const std::vector<lock_holder> all = lock_holders(path);
+    if (all.empty())
+        return "another process, or another handle of this one, holds its lock; the kernel's lists do not tell which "
+               "(it "
+               "belongs to another user, or to another container)";
+    std::string names;
+    bool is_mine = false;
+    std::size_t count = 0;
+    for (const lock_holder& each : all) {
+        if (each.is_this_process) {
+            is_mine = true;
+            continue;
+        }
+        names += (count++ == 0 ? "" : " and ") + std::to_string(each.process) + " (" + each.name + ")";
+    }
+    if (count == 0)
+        return "another handle of this process holds its lock";
+    if (is_mine)
+        return "this process and " + names + " hold its lock";
+    return count == 1 ? "another process, " + names + ", holds its lock"
+                      : "other processes, " + names + ", hold its lock";
+}
+
 } // namespace remanence::os

@@ -20,4 +20,7 @@ struct lock_holder {
 /// kernel shows to this one: none of another user, nor of other containers. Walks /proc: for error paths.
 std::vector<lock_holder> lock_holders(const std::string& path);
 
+/// "another process, 12 (bookd), holds its lock": those that hold a file's lock, as far as the kernel tells, or that it does not.
+std::string who_holds(const std::string& path);
+
 } // namespace remanence::os

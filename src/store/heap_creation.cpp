@@ -18,30 +18,6 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
 
-std::string who_holds(const std::string& path) {
-    const std::vector<os::lock_holder> all = os::lock_holders(path);
-    if (all.empty())
-        return "another process, or another handle of this one, holds its lock; the kernel's lists do not tell which "
-               "(it "
-               "belongs to another user, or to another container)";
-    std::string names;
-    bool is_mine = false;
-    std::size_t count = 0;
-    for (const os::lock_holder& each : all) {
-        if (each.is_this_process) {
-            is_mine = true;
-            continue;
-        }
-        names += (count++ == 0 ? "" : " and ") + std::to_string(each.process) + " (" + each.name + ")";
-    }
-    if (count == 0)
-        return "another handle of this process holds its lock";
-    if (is_mine)
-        return "this process and " + names + " hold its lock";
-    return count == 1 ? "another process, " + names + ", holds its lock"
-                      : "other processes, " + names + ", hold its lock";
-}
-
 result<void> check_is_at(os::file& file, const std::string& path) {
     auto mine = file.is_at(path);
     if (!mine)
@@ -51,7 +27,7 @@ result<void> check_is_at(os::file& file, const std::string& path) {
 }
 
 unexpected in_use(const std::string& path) {
-    return fail(errc::in_use, path + " is open elsewhere: " + who_holds(path) + ". Close it there first.", path);
+    return fail(errc::in_use, path + " is open elsewhere: " + os::who_holds(path) + ". Close it there first.", path);
 }
 
 namespace {
@@ -111,7 +87,7 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
         return mine.error();
     if (!*locked || !*mine) {
         return fail(errc::in_use,
-                    path + " is just being created, as " + building + ": " + who_holds(building) +
+                    path + " is just being created, as " + building + ": " + os::who_holds(building) +
                         ". Wait until that is done.",
                     path);
     }

@@ -16,8 +16,6 @@ namespace remanence::store {
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 
-/// "another process, 12 (bookd), holds its lock": those that hold a file's lock, as far as the kernel tells, or that it does not.
-std::string who_holds(const std::string& path);
 /// errc::in_use, for whoever wants the lock of a heap that another one holds.
 unexpected in_use(const std::string& path);
 

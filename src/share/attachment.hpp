@@ -1,0 +1,148 @@
+// The steps of opening and closing: who is first and makes the coordination file, who joins, who is the last and removes it.
+//
+//  AT1  Nothing of the heap or of an old coordination file is used or changed before the first has the file for itself; what an old
+//       coordination file says is void before anything else is done, and nobody maps one before he holds k_attach.
+//  AT2  k_attach is taken exclusively only by who is at the door, and k_attach alone says whether anybody is in. So who is at the door and is
+//       kept out by an exclusive lock is kept out by an exclusive heap.
+//  AT3  Of those that close, one after the other is at the door: the last one knows that he is.
+//  AT4  Who is in holds a slot.
+#pragma once
+
+#include "base/result.hpp"
+#include "os/byte_locks.hpp"
+#include "share/layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace remanence::share {
+
+enum class arrival {
+    first,      // alone, and at the door until become_ready()
+    joined,     // in
+    exclusive,  // somebody has the heap to himself
+    other_name, // others are in, whose coordination file is not at this name
+    not_yet     // somebody else is about to open, or looks at the heap: to be tried again
+};
+
+/// `Policy::locks` as os::byte_locks; `Policy::place` is the name of the coordination file: remove_old(), create(), open() (false: nothing
+/// that can be used is there), set_ready() and remove().
+template <class Policy>
+class attachment {
+public:
+    attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots)
+        : locks_(bytes), file_(file), slots_(slots) {}
+
+    result<arrival> attach() {
+        // So a process that is stopped at the door keeps nobody from joining.
+        auto anybody = is_anybody_in();
+        if (!anybody)
+            return anybody.error();
+        if (*anybody) {
+            auto joined = try_join();
+            if (!joined || *joined == arrival::joined)
+                return joined;
+        }
+        REM_TRY(locks_.lock(lock_byte::k_door, os::lock_kind::exclusive));
+        auto alone = locks_.try_lock(lock_byte::k_attach, os::lock_kind::exclusive);
+        if (!alone)
+            return alone.error();
+        if (*alone) {
+            REM_TRY(file_.remove_old()); // AT1
+            REM_TRY(file_.create());
+            return arrival::first;
+        }
+        auto joined = try_join(); // AT2
+        if (joined && *joined == arrival::not_yet) {
+            anybody = is_anybody_in();
+            if (!anybody)
+                return anybody.error();
+            if (*anybody)
+                joined = arrival::other_name;
+        }
+        locks_.unlock(lock_byte::k_door);
+        return joined;
+    }
+
+    /// The first: `fill` writes what others find, who get in then.
+    template <class F>
+    result<void> become_ready(F&& fill) {
+        REM_TRY(take_slot()); // AT4
+        fill();
+        file_.set_ready();
+        auto shared = locks_.try_lock(lock_byte::k_attach, os::lock_kind::shared);
+        if (!shared)
+            return shared.error();
+        locks_.unlock(lock_byte::k_door);
+        return {};
+    }
+
+    /// True: the last one, who has the file for himself from now on.
+    result<bool> detach() {
+        REM_TRY(locks_.lock(lock_byte::k_door, os::lock_kind::exclusive)); // AT3
+        auto alone = locks_.try_lock(lock_byte::k_attach, os::lock_kind::exclusive);
+        if (!alone)
+            return alone.error();
+        if (*alone) {
+            REM_TRY(file_.remove()); // AT1
+            return true;
+        }
+        leave();
+        return false;
+    }
+
+    /// What is held is let go of, the door last.
+    void leave() {
+        locks_.unlock(lock_byte::k_first_slot + slot_);
+        locks_.unlock(lock_byte::k_attach);
+        locks_.unlock(lock_byte::k_door);
+    }
+
+    [[nodiscard]] std::size_t slot() const { return slot_; }
+
+private:
+    result<bool> is_anybody_in() {
+        auto locked = locks_.locked_by_others(lock_byte::k_first_slot, slots_);
+        if (!locked)
+            return locked.error();
+        return locked->has_value();
+    }
+
+    /// Exclusive, joined or not_yet.
+    result<arrival> try_join() {
+        auto shared = locks_.try_lock(lock_byte::k_attach, os::lock_kind::shared);
+        if (!shared)
+            return shared.error();
+        if (!*shared)
+            return arrival::exclusive;
+        auto usable = file_.open();
+        if (usable && *usable) {
+            REM_TRY(take_slot());
+            return arrival::joined;
+        }
+        locks_.unlock(lock_byte::k_attach);
+        if (!usable)
+            return usable.error();
+        return arrival::not_yet;
+    }
+
+    result<void> take_slot() {
+        for (slot_ = 0; slot_ < slots_; ++slot_) {
+            auto got = locks_.try_lock(lock_byte::k_first_slot + slot_, os::lock_kind::exclusive);
+            if (!got)
+                return got.error();
+            if (*got)
+                return {};
+        }
+        return fail(errc::no_space, "the heap is open in " + std::to_string(slots_) +
+                                        " processes, as many as it can be. Close it in one of them.");
+    }
+
+    typename Policy::locks& locks_;
+    typename Policy::place& file_;
+    std::size_t slots_;
+    std::size_t slot_ = 0;
+};
+
+} // namespace remanence::share

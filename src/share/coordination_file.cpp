@@ -1,0 +1,104 @@
+#include "share/coordination_file.hpp"
+
+#include <span>
+#include <utility>
+
+namespace remanence::share {
+
+result<void> coordination_file::remove_old() {
+    auto there = files_.exists(path_);
+    if (!there)
+        return there.error();
+    if (!*there)
+        return {};
+    auto old = files_.open_or_create(path_, mode_); // which follows no symbolic link
+    if (!old)
+        return old.error();
+    auto bytes = (*old)->size();
+    if (!bytes)
+        return bytes.error();
+    std::uint64_t magic = 0; // of one whose maker died, or whose contents the machine took with it
+    if (*bytes >= sizeof magic)
+        REM_TRY((*old)->read(0, std::as_writable_bytes(std::span(&magic, 1))));
+    if (magic != k_magic && (magic != 0 || (*bytes > 0 && *bytes < sizeof magic)))
+        return fail(errc::exists,
+                    path_ + " is in the way: the processes that share a heap need a file of this name, and this one is "
+                            "something else. Move it away.",
+                    path_);
+    return files_.remove("share: remove an old coordination file", path_, **old);
+}
+
+result<void> coordination_file::create() {
+    auto made = files_.open_or_create(path_, mode_);
+    if (!made)
+        return made.error();
+    auto reserved = (*made)->reserve("share: reserve the coordination file", 0, sizeof(coordination_memory));
+    if (reserved)
+        reserved = map(**made, sizeof(coordination_memory));
+    if (!reserved) {
+        (void)files_.remove("share: remove what could not be made", path_, **made); // best effort
+        return reserved;
+    }
+    file_ = std::move(*made);
+    // The rest is zeros, as its constructors would leave it; 512 KiB need not be written for that.
+    coordination_header& fresh = memory().header;
+    fresh.magic = k_magic;
+    fresh.protocol = k_protocol;
+    fresh.bytes = sizeof(coordination_memory);
+    fresh.device = heap_.device;
+    fresh.inode = heap_.inode;
+    fresh.boot = boot_;
+    return {};
+}
+
+result<bool> coordination_file::open() {
+    auto there = files_.exists(path_);
+    if (!there)
+        return there.error();
+    if (!*there)
+        return false;
+    auto opened = files_.open_or_create(path_, mode_); // which follows no symbolic link
+    if (!opened)
+        return opened.error();
+    auto bytes = (*opened)->size();
+    if (!bytes)
+        return bytes.error();
+    if (*bytes < sizeof(coordination_header))
+        return false;
+    const bool is_whole = *bytes >= sizeof(coordination_memory);
+    mapped_.reset();
+    REM_TRY(map(**opened, is_whole ? sizeof(coordination_memory) : sizeof(coordination_header)));
+    const coordination_header& header = memory().header;
+    if (header.magic != k_magic || header.boot != boot_ || header.device != heap_.device ||
+        header.inode != heap_.inode || header.state.load(std::memory_order_acquire) != coordination_header::ready)
+        return false;
+    if (header.protocol != k_protocol)
+        return fail(errc::unsupported_format,
+                    path_ + ": processes of another release share this heap (protocol " +
+                        std::to_string(header.protocol) + "; this one has " + std::to_string(k_protocol) +
+                        "). Use one release in all of them.",
+                    path_);
+    if (!is_whole || header.bytes != sizeof(coordination_memory))
+        return false;
+    file_ = std::move(*opened);
+    return true;
+}
+
+void coordination_file::set_ready() {
+    memory().header.state.store(coordination_header::ready, std::memory_order_release);
+}
+
+result<void> coordination_file::remove() {
+    memory().header.state.store(coordination_header::gone, std::memory_order_release);
+    return files_.remove("share: remove the coordination file", path_, *file_);
+}
+
+result<void> coordination_file::map(os::file& file, std::size_t bytes) {
+    auto mapped = file.map_shared(bytes);
+    if (!mapped)
+        return mapped.error();
+    mapped_ = std::move(*mapped);
+    return {};
+}
+
+} // namespace remanence::share

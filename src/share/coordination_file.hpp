@@ -1,0 +1,87 @@
+// NAME-shm: the memory that processes share, as a file beside the heap.
+#pragma once
+
+#include "base/result.hpp"
+#include "os/file.hpp"
+#include "share/coordination.hpp"
+#include "share/layout.hpp"
+#include "share/shared_memory_policy.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace remanence::share {
+
+inline constexpr std::uint64_t k_magic = 0x6d68'732d'6d65'7278; // "xrem-shm"
+inline constexpr std::uint64_t k_protocol = 1;
+inline constexpr std::size_t k_slots = 4096;
+
+/// What is written when the file is made. It says whose the rest is.
+struct coordination_header {
+    enum state : std::uint64_t { building = 0, ready = 1, gone = 2 };
+
+    std::uint64_t magic;
+    std::uint64_t protocol;
+    std::uint64_t bytes;
+    std::uint64_t device; // of the heap's file
+    std::uint64_t inode;
+    std::array<std::uint8_t, 16> boot;
+    std::atomic<std::uint64_t> state;
+    heap_identity heap; // once ready
+};
+static_assert(sizeof(coordination_header) == 104);
+
+/// For who waits. Nothing but time is lost when these are wrong.
+struct coordination_waiting {
+    std::atomic<std::uint32_t> turns; // counts takes and releases
+    std::atomic<std::uint32_t> turn_is_wanted;
+    alignas(64) std::atomic<std::uint32_t> versions; // counts publications
+    std::atomic<std::uint32_t> version_is_wanted;
+};
+
+struct coordination_memory {
+    coordination_header header;
+    alignas(64) control<shared_memory_policy> words;
+    alignas(64) coordination_waiting waiting;
+    alignas(4096) slot<shared_memory_policy> slots[k_slots];
+};
+static_assert(sizeof(slot<shared_memory_policy>) == 128);
+static_assert(offsetof(coordination_memory, slots) == 4096 && sizeof(coordination_memory) == 4096 + 128 * k_slots);
+
+/// Used as attachment.hpp says.
+class coordination_file {
+public:
+    coordination_file(os::file_system& files, const std::string& heap_path, unsigned mode, os::file_identity heap,
+                      const std::array<std::uint8_t, 16>& boot)
+        : files_(files), path_(heap_path + "-shm"), mode_(mode), heap_(std::move(heap)), boot_(boot) {}
+
+    /// Refuses to remove what never was a coordination file: errc::exists.
+    result<void> remove_old();
+    /// Takes up its room on the disk: what is mapped must not run out of it.
+    result<void> create();
+    /// False for what belongs to another heap, another start of the machine, or to nobody. errc::unsupported_format for a live one of
+    /// another release.
+    result<bool> open();
+    void set_ready();
+    result<void> remove();
+
+    [[nodiscard]] coordination_memory& memory() const { return *reinterpret_cast<coordination_memory*>(mapped_.get()); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    result<void> map(os::file& file, std::size_t bytes);
+
+    os::file_system& files_;
+    std::string path_;
+    unsigned mode_;
+    os::file_identity heap_;
+    std::array<std::uint8_t, 16> boot_;
+    std::unique_ptr<os::file> file_;
+    std::shared_ptr<std::byte> mapped_;
+};
+
+} // namespace remanence::share

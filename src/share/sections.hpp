@@ -1,0 +1,209 @@
+// The steps of reading, writing and checkpoints among processes that are attached. Only atomics and locks, both the policy's: a test
+// drives them one at a time, through all orders and all deaths.
+//
+//  SH1  A reader's pin is visible before it looks at the fold's target; the target is visible before the checkpointer looks at pins. So
+//       one of them sees the other: no fold changes in place what a pinned version shows.
+//  SH2  A hold is visible before the ruling superblock is looked at once more. Nothing that a held superblock names, nor the log behind it,
+//       is overwritten: that asks for `released`, and another superblock is written only once the one before it was released.
+//  SH3  What is published never goes back, whoever dies.
+//  SH4  Who died is told by his lock, which the kernel takes from him, and never by a number.
+#pragma once
+
+#include "base/result.hpp"
+#include "share/coordination.hpp"
+#include "share/layout.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace remanence::share {
+
+/// `Policy::locks` has try_lock(byte, kind), unlock(byte) and locked_by_others(first, count), as os::byte_locks.
+template <class Policy>
+class sections {
+public:
+    using locks = typename Policy::locks;
+
+    /// `mine` is the index of a slot whose byte `bytes` holds.
+    sections(control<Policy>& shared, std::span<slot<Policy>> slots, locks& bytes, std::size_t mine)
+        : shared_(shared), slots_(slots), locks_(bytes), mine_(mine) {}
+
+    /// Before anything else: what a dead process left in this slot is gone, and scans reach it from now on.
+    void enter() {
+        slots_[mine_].pin.store(k_none, std::memory_order_seq_cst);
+        slots_[mine_].hold.store(k_none, std::memory_order_seq_cst);
+        raise(shared_.slots_used, mine_ + 1);
+    }
+    void leave() {
+        slots_[mine_].pin.store(k_none, std::memory_order_release);
+        slots_[mine_].hold.store(k_none, std::memory_order_release);
+    }
+
+    [[nodiscard]] std::uint64_t visible() const { return shared_.visible.number_in(shared_.visible.look()); }
+    [[nodiscard]] visible_commit commit() const {
+        for (;;) {
+            const std::uint64_t looked = shared_.visible.look();
+            if (const auto found = shared_.visible.read(looked))
+                return {.version = shared_.visible.number_in(looked),
+                        .chain = (*found)[0],
+                        .log_end = (*found)[1],
+                        .image_bytes = (*found)[2],
+                        .durable_through = shared_.durable_through.load(std::memory_order_acquire)};
+        }
+    }
+    [[nodiscard]] std::uint64_t checkpoint_sequence() const { return shared_.ruling.number_in(shared_.ruling.look()); }
+    [[nodiscard]] ruling_checkpoint checkpoint() const { return read(shared_.ruling); }
+    [[nodiscard]] ruling_checkpoint released() const { return read(shared_.released); }
+    [[nodiscard]] std::uint64_t fold_target() const { return shared_.fold_target.load(std::memory_order_seq_cst); }
+    [[nodiscard]] bool is_poisoned() const { return shared_.poison.load(std::memory_order_acquire) != 0; }
+    void poison() { shared_.poison.store(1, std::memory_order_seq_cst); }
+
+    /// The first one, before others are in: this is the state of the heap.
+    void begin(const visible_commit& commit, const ruling_checkpoint& checkpoint) {
+        raise(shared_.durable_through, commit.durable_through);
+        raise(shared_.fold_target, checkpoint.version);
+        shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
+        shared_.ruling.publish(checkpoint.sequence, {checkpoint.version, checkpoint.log_begin});
+        shared_.released.publish(checkpoint.sequence, {checkpoint.version, checkpoint.log_begin});
+    }
+
+    // Reading.
+
+    bool pin(std::uint64_t version) {
+        auto& pinned = slots_[mine_].pin;
+        (void)pinned.exchange(version, std::memory_order_seq_cst); // SH1: a store could become visible after the load
+        if (shared_.fold_target.load(std::memory_order_seq_cst) <= version)
+            return true;
+        pinned.store(k_none, std::memory_order_release);
+        return false;
+    }
+    void unpin() { slots_[mine_].pin.store(k_none, std::memory_order_release); }
+    void raise_pin(std::uint64_t version) { slots_[mine_].pin.store(version, std::memory_order_release); }
+
+    ruling_checkpoint hold() {
+        for (;;) {
+            const std::uint64_t looked = shared_.ruling.look();
+            (void)slots_[mine_].hold.exchange(shared_.ruling.number_in(looked), std::memory_order_seq_cst);
+            if (shared_.ruling.look(std::memory_order_seq_cst) != looked) // SH2
+                continue;
+            if (const auto found = shared_.ruling.read(looked))
+                return made_of(looked, *found);
+        }
+    }
+    void let_go() { slots_[mine_].hold.store(k_none, std::memory_order_release); }
+
+    // Writing.
+
+    /// Nothing: another process has the turn.
+    result<std::optional<coordination::turn>> try_take_writer() {
+        auto got = locks_.try_lock(lock_byte::k_writer, os::lock_kind::exclusive);
+        if (!got)
+            return got.error();
+        if (!*got)
+            return std::optional<coordination::turn>();
+        return std::optional(shared_.is_writing.load(std::memory_order_seq_cst) != 0 ? coordination::turn::take_over
+                                                                                     : coordination::turn::clean);
+    }
+    void begin_writing() { shared_.is_writing.store(1, std::memory_order_seq_cst); }
+    void publish(const visible_commit& commit) {
+        raise(shared_.durable_through, commit.durable_through);
+        if (commit.version != visible()) // else only its durability is news
+            shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
+    }
+    void end_writing() { shared_.is_writing.store(0, std::memory_order_seq_cst); }
+    void release_writer() { locks_.unlock(lock_byte::k_writer); }
+
+    // Checkpoints.
+
+    result<bool> try_take_checkpoint() { return locks_.try_lock(lock_byte::k_checkpoint, os::lock_kind::exclusive); }
+    void announce_fold(std::uint64_t version) { raise(shared_.fold_target, version); }
+    [[nodiscard]] bool may_fold() {
+        const std::uint64_t target = shared_.fold_target.load(std::memory_order_seq_cst);
+        return none_alive_has(&slot<Policy>::pin, target) && is_all_released();
+    }
+    void publish_checkpoint(const ruling_checkpoint& made) {
+        shared_.ruling.publish(made.sequence, {made.version, made.log_begin});
+    }
+    [[nodiscard]] bool may_release() { return none_alive_has(&slot<Policy>::hold, checkpoint_sequence()); }
+    void release() {
+        const ruling_checkpoint now = checkpoint();
+        if (now.sequence != shared_.released.number_in(shared_.released.look()))
+            shared_.released.publish(now.sequence, {now.version, now.log_begin});
+    }
+    void release_checkpoint() { locks_.unlock(lock_byte::k_checkpoint); }
+
+    // Who is there.
+
+    [[nodiscard]] bool is_alive(std::size_t index) const {
+        if (index == mine_)
+            return true;
+        auto locked = locks_.locked_by_others(lock_byte::k_first_slot + index, 1);
+        return !locked || locked->has_value(); // who cannot be asked about may live
+    }
+    [[nodiscard]] std::size_t slots_used() const {
+        return static_cast<std::size_t>(
+            std::min<std::uint64_t>(shared_.slots_used.load(std::memory_order_seq_cst), slots_.size()));
+    }
+
+private:
+    using word = typename Policy::word;
+
+    static void raise(word& value, std::uint64_t to) {
+        for (std::uint64_t seen = value.load(std::memory_order_relaxed);
+             seen < to && !value.compare_exchange(seen, to, std::memory_order_seq_cst);) {
+        }
+    }
+
+    static ruling_checkpoint made_of(std::uint64_t looked, const typename control<Policy>::checkpoint::fields& found) {
+        return {.sequence = control<Policy>::checkpoint::number_in(looked), .version = found[0], .log_begin = found[1]};
+    }
+    static ruling_checkpoint read(const typename control<Policy>::checkpoint& published) {
+        for (;;) {
+            const std::uint64_t looked = published.look();
+            if (const auto found = published.read(looked))
+                return made_of(looked, *found);
+        }
+    }
+
+    bool none_alive_has(word slot<Policy>::* what, std::uint64_t less_than) {
+        for (std::size_t i = 0, count = slots_used(); i < count; ++i)
+            if ((slots_[i].*what).load(std::memory_order_seq_cst) < less_than && !clear_if_dead(i))
+                return false;
+        return true;
+    }
+
+    /// Takes the lock of a dead process for as long as it clears what that one left.
+    bool clear_if_dead(std::size_t index) {
+        if (index == mine_)
+            return false;
+        const std::uint64_t byte = lock_byte::k_first_slot + index;
+        auto got = locks_.try_lock(byte, os::lock_kind::exclusive);
+        if (!got || !*got)
+            return false;
+        slots_[index].pin.store(k_none, std::memory_order_seq_cst);
+        slots_[index].hold.store(k_none, std::memory_order_seq_cst);
+        locks_.unlock(byte);
+        return true;
+    }
+
+    /// SH2: where the last checkpoint's maker died before he released, this does.
+    bool is_all_released() {
+        if (shared_.released.number_in(shared_.released.look()) == checkpoint_sequence())
+            return true;
+        if (!may_release())
+            return false;
+        release();
+        return true;
+    }
+
+    control<Policy>& shared_;
+    std::span<slot<Policy>> slots_;
+    locks& locks_;
+    std::size_t mine_;
+};
+
+} // namespace remanence::share

@@ -1,0 +1,35 @@
+// The protocol's words as they are in memory that processes share.
+#pragma once
+
+#include "os/byte_locks.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace remanence::share {
+
+class shared_word {
+public:
+    [[nodiscard]] std::uint64_t load(std::memory_order order) const { return value_.load(order); }
+    void store(std::uint64_t value, std::memory_order order) { value_.store(value, order); }
+    std::uint64_t exchange(std::uint64_t value, std::memory_order order) { return value_.exchange(value, order); }
+    bool compare_exchange(std::uint64_t& expected, std::uint64_t value, std::memory_order order) {
+        return value_.compare_exchange_strong(expected, value, order);
+    }
+
+private:
+    std::atomic<std::uint64_t> value_;
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free); // other locks are a process's own
+};
+
+class coordination_file;
+
+struct shared_memory_policy {
+    using word = shared_word;
+    using field = shared_word;
+    using note = shared_word;
+    using locks = os::byte_locks;
+    using place = coordination_file;
+};
+
+} // namespace remanence::share
