@@ -88,6 +88,8 @@ public:
     /// A durable write is a write and a sync, as where the file system has no better. Set it before the first file.
     void refuse_durable_writes() { takes_durable_writes_ = false; }
     [[nodiscard]] bool takes_durable_writes() const { return takes_durable_writes_; }
+    /// Its files say that this kind of file system is behind them, which others have a hand in.
+    void pretend_to_be(std::string kind) { reached_by_ = std::move(kind); }
     /// S5: inverts the bits of `mask` in one byte of a file. Not recorded; rewind() undoes it.
     void rot(const std::string& path, std::uint64_t offset, std::byte mask);
     /// Of the names, sizes and bytes of all files: equal for equal disks, and different ones have the same once in 2⁶⁴.
@@ -133,6 +135,7 @@ private:
     std::vector<disk_operation> trace_;
     std::vector<std::unique_ptr<simulated_contents>> pool_; // of zeros, for the next files
     std::size_t open_files_ = 0;
+    std::string reached_by_;
     std::optional<std::uint64_t> fail_in_;
     errc fail_code_ = errc::io;
     bool dies_ = false; // at fail_in_, rather than to fail once

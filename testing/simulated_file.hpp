@@ -35,7 +35,9 @@ public:
     [[nodiscard]] const std::string& path() const override { return path_; }
     result<std::unique_ptr<os::byte_locks>> open_locks() override;
     result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override;
-    result<os::file_identity> identity() override { return os::file_identity{.device = 1, .inode = number_}; }
+    result<os::file_identity> identity() override {
+        return os::file_identity{.device = 1, .inode = number_, .reached_by = disk_.reached_by_};
+    }
     result<unsigned> permissions() override { return 0666U; }
     result<bool> is_at(const std::string& path) override;
     result<os::present_name> find_name() override;

@@ -27,7 +27,7 @@ enum class arrival {
 };
 
 /// `Policy::locks` as os::byte_locks; `Policy::place` is the name of the coordination file: remove_old(), create(), open() (false: nothing
-/// that can be used is there), set_ready() and remove().
+/// that can be used is there), slot_to_try_first(), set_ready() and remove().
 template <class Policy>
 class attachment {
 public:
@@ -128,7 +128,9 @@ private:
     }
 
     result<void> take_slot() {
-        for (slot_ = 0; slot_ < slots_; ++slot_) {
+        const std::size_t first = file_.slot_to_try_first();
+        for (std::size_t i = 0; i < slots_; ++i) {
+            slot_ = (first + i) % slots_;
             auto got = locks_.try_lock(lock_byte::k_first_slot + slot_, os::lock_kind::exclusive);
             if (!got)
                 return got.error();

@@ -200,6 +200,7 @@ result<void> coordination::check_identity(const heap_identity& heap) const {
 
 result<bool> coordination::detach() {
     impl_->steps->leave();
+    impl_->mine().process.store(0, std::memory_order_relaxed);
     return impl_->places.detach();
 }
 

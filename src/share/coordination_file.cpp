@@ -84,6 +84,13 @@ result<bool> coordination_file::open() {
     return true;
 }
 
+std::size_t coordination_file::slot_to_try_first() const {
+    std::size_t index = 0;
+    while (index + 1 < k_slots && memory().slots[index].process.load(std::memory_order_relaxed) != 0)
+        ++index;
+    return index;
+}
+
 void coordination_file::set_ready() {
     memory().header.state.store(coordination_header::ready, std::memory_order_release);
 }

@@ -66,6 +66,8 @@ public:
     /// False for what belongs to another heap, another start of the machine, or to nobody. errc::unsupported_format for a live one of
     /// another release.
     result<bool> open();
+    /// One that nobody seems to have: to ask for the locks of all takes long where they are many.
+    [[nodiscard]] std::size_t slot_to_try_first() const;
     void set_ready();
     result<void> remove();
 

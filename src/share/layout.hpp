@@ -25,9 +25,9 @@ inline constexpr std::uint64_t k_none = ~std::uint64_t{0}; // no pin, no hold
 /// What one process reads, and who it is.
 template <class Policy>
 struct alignas(128) slot {
-    typename Policy::word pin;  // a version, or k_none
-    typename Policy::word hold; // a superblock's sequence, or k_none
-    typename Policy::note process;
+    typename Policy::word pin;        // a version, or k_none
+    typename Policy::word hold;       // a superblock's sequence, or k_none
+    typename Policy::note process;    // 0: free, unless its lock says otherwise
     typename Policy::note thread;     // whose section began last
     typename Policy::note since;      // when it began; nanoseconds of the system clock
     typename Policy::note program[2]; // 16 characters
