@@ -24,7 +24,7 @@ demo: ## install what is missing, build, and run the address book, or the demo N
 	@build/release/bin/$(NAME)_demo
 
 # Tests of single layers, of files of older formats, of includes, and power losses: what most changes break first.
-CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format capi inspect log os recover store testing track txn types view) \
+CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format capi inspect log os recover share store testing track txn types view) \
 	$(patsubst %,unit_%_threads,api capi log os track txn)
 check: ## the inner loop: optimized build, unit tests and some crash states, in minutes
 	@scripts/setup build tests

@@ -47,7 +47,7 @@ struct participant {
     int process = 0;
     int thread = 0;
     std::chrono::system_clock::time_point since{};
-    std::string program; // of the process now, if this one may know it
+    std::string program; // its first characters, as it was called when it attached
 };
 
 /// One that is attached and in a read section, or re-attaching.
@@ -68,7 +68,9 @@ public:
     struct attached;
     /// Takes part. `heap` is the heap's file, which must outlive this, opened for reading and writing under `path`, and not locked.
     /// As first: what was left of an earlier coordination file is void, and nobody else gets in before become_ready(). errc::in_use
-    /// when the heap is open exclusively, or is open under another name, with what holds it in the message.
+    /// when the heap is open exclusively, or is open under another name, with what holds it in the message; errc::not_supported on a
+    /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
+    /// of another release share it. Waits for one that is about to become ready, or to close.
     static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path, unsigned mode);
     coordination(const coordination&) = delete;
     coordination& operator=(const coordination&) = delete;
@@ -122,6 +124,7 @@ public:
         take_over, // the last one died: what it left behind the visible commit is to be looked at first
         timeout,
     };
+    /// errc::poisoned. With the turn that a process has just had it waits a moment for those that want it, too.
     result<turn> take_writer(deadline until);
     /// Before the first byte of any file is written. After take_over it is so already.
     void begin_writing() noexcept;
@@ -134,13 +137,15 @@ public:
     [[nodiscard]] std::optional<participant> writer() const;
     [[nodiscard]] bool others_wait_to_write() const noexcept;
 
-    // Checkpoints, and whatever else writes a superblock: one process at a time. With the turn to write, never waiting for it.
+    // Checkpoints, and whatever else writes a superblock: one process at a time. With the turn to write, never waiting for it. A
+    // superblock is written over the one before the last, which readers may hold: the last one is released first.
 
     /// False: another process is at it.
     result<bool> try_take_checkpoint();
     /// Folds up to this visible version are going to change pages in place.
     void announce_fold(std::uint64_t version) noexcept;
-    /// Whether no live process pins less than was announced. Clears the pins of the dead.
+    /// Whether no live process pins less than was announced, and the checkpoint before this one is released, which this does if its
+    /// maker died before he did. Clears the pins of the dead.
     [[nodiscard]] bool may_fold() noexcept;
     /// Its superblock is durable.
     void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept;
