@@ -24,7 +24,7 @@ inline constexpr std::uint64_t k_none = ~std::uint64_t{0}; // no pin, no hold
 
 /// What one process reads, and who it is.
 template <class Policy>
-struct alignas(128) slot {
+struct alignas(Policy::k_slot) slot {
     typename Policy::word pin;        // a version, or k_none
     typename Policy::word hold;       // a superblock's sequence, or k_none
     typename Policy::note process;    // 0: free, unless its lock says otherwise
@@ -39,15 +39,15 @@ struct control {
     using commit = doubled<Policy, 3>;     // by version: chain, log_end, image_bytes
     using checkpoint = doubled<Policy, 2>; // by sequence: version, log_begin
 
-    alignas(64) commit visible;
-    alignas(64) typename Policy::word fold_target; // a version
-    alignas(64) checkpoint ruling;
-    alignas(64) checkpoint released;
-    alignas(64) typename Policy::word is_writing; // by whoever holds the lock, or held it when he died
+    alignas(Policy::k_line) commit visible;
+    alignas(Policy::k_line) typename Policy::word fold_target; // a version
+    alignas(Policy::k_line) checkpoint ruling;
+    alignas(Policy::k_line) checkpoint released;
+    alignas(Policy::k_line) typename Policy::word is_writing; // by whoever holds the lock, or held it when he died
     typename Policy::word durable_through;
     typename Policy::word poison;
-    alignas(64) typename Policy::word slots_used;  // slots behind these were never taken
-    alignas(64) typename Policy::note writer_slot; // + 1; 0: none
+    alignas(Policy::k_line) typename Policy::word slots_used;  // slots behind these were never taken
+    alignas(Policy::k_line) typename Policy::note writer_slot; // + 1; 0: none
     typename Policy::note writer_thread;
     typename Policy::note writer_since;
 };

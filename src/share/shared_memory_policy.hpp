@@ -4,6 +4,7 @@
 #include "os/byte_locks.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace remanence::share {
@@ -30,6 +31,8 @@ struct shared_memory_policy {
     using note = shared_word;
     using locks = os::byte_locks;
     using place = coordination_file;
+    static constexpr std::size_t k_line = 64;  // of the processor's caches
+    static constexpr std::size_t k_slot = 128; // two: they are fetched in pairs
 };
 
 } // namespace remanence::share
