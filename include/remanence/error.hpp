@@ -42,6 +42,8 @@ enum class errc : int {
     undeclared_change = 29,     ///< a library that checks commits: a declared section changed what it did not announce
     unlinked = 30,              ///< the heap's file, or its log, was removed or replaced while it was open
     wrong_application = 31, ///< the heap is another application's (heap_options::application), or does not say whose
+    readers_behind = 32,    ///< a shared heap: other processes read versions so old that the log cannot be reused
+    outside_section = 33,   ///< a shared heap: memory was changed outside any write section
 };
 
 /// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.

@@ -71,6 +71,10 @@ const char* sentence_of(errc code) noexcept {
         return "the file has lost its name";
     case errc::wrong_application:
         return "the heap is another application's";
+    case errc::readers_behind:
+        return "readers of old versions are in the way";
+    case errc::outside_section:
+        return "memory was changed outside a write section";
     }
     return "unknown error";
 }

@@ -68,8 +68,8 @@ result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::s
 
 } // namespace
 
-result<void> lock_log(os::file& log) {
-    auto locked = log.try_lock(os::lock_kind::exclusive);
+result<void> lock_log(os::file& log, os::lock_kind kind) {
+    auto locked = log.try_lock(kind);
     if (!locked)
         return locked.error();
     return *locked ? result<void>() : log_in_use(log.path());
@@ -105,6 +105,43 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
         return built.error();
     }
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));
+}
+
+result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path) {
+    const std::string path = store::log_path(heap_path);
+    auto file = files.open(path, os::access::read_write);
+    if (!file && file.why().code == errc::not_found) {
+        return fail(
+            errc::log_missing,
+            "the redo log " + path + " of the heap " + heap_path +
+                ", which other processes have open, is not there. Put it back; if heap and log were renamed, open "
+                "the heap by the name that both have now.",
+            path);
+    }
+    if (!file)
+        return file.error();
+    REM_TRY(lock_log(**file, os::lock_kind::shared));
+    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), 0, 0));
+}
+
+result<void> redo_log::share() { return lock_log(*file_, os::lock_kind::shared); }
+
+// The far part, if there are two, ends somewhere before the end of the file: used_bytes() is an estimate then.
+result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
+    auto size = file_->size();
+    if (!size)
+        return size.error();
+    const std::lock_guard guard(mutex_);
+    REM_CHECK(pending_.empty());
+    size_ = *size;
+    if (end.offset < begin && end.version != appended_)
+        far_end_ = size_;
+    begin_ = begin;
+    end_ = end.offset;
+    needs_sync_ = needs_sync_ || end.durable_through < end.version;
+    appended_ = written_ = end.version;
+    durable_ = std::max(durable_, end.durable_through);
+    return {};
 }
 
 // A sector at least stays free, so that a window in two parts is told from an empty one.

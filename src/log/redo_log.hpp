@@ -36,8 +36,15 @@ enum class durability {
 };
 
 /// Whoever writes a log, or removes it, holds its lock: its heap's does not keep those out who find the log beside another
-/// one. errc::in_use.
-result<void> lock_log(os::file& log);
+/// one. Processes that share a heap share it. errc::in_use.
+result<void> lock_log(os::file& log, os::lock_kind kind = os::lock_kind::exclusive);
+
+/// Where in a log the next record goes, and behind which commit.
+struct log_tail {
+    std::uint64_t offset;
+    std::uint64_t version;
+    std::uint64_t durable_through;
+};
 
 class redo_log {
 public:
@@ -52,7 +59,19 @@ public:
                                                     std::uint64_t superblock_sequence, unsigned mode,
                                                     std::uint64_t version);
 
+    /// Opens the log beside a shared heap, which another process has made, and shares its lock. follow() comes before all else.
+    /// errc::log_missing; errc::in_use.
+    static result<std::unique_ptr<redo_log>> join(os::file_system& files, const std::string& heap_path);
+    /// Made by create(), it is not this process's alone any more.
+    result<void> share();
+    /// Other processes have written, or may have: the window begins at `begin`, and ends here. Precondition: everything that was
+    /// appended here is written.
+    result<void> follow(std::uint64_t begin, const log_tail& end);
+
     // From here to restart(): one thread at a time, the one that makes commits.
+
+    /// Where the next record goes.
+    [[nodiscard]] std::uint64_t end() const { return end_; }
 
     /// Whether a record of this size fits before the window's begin; always, unless the window is in two parts. Then
     /// release() makes room, or restart().

@@ -344,7 +344,45 @@ result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanne
     return {};
 }
 
+/// Reads the record at `offset` when it is the one that follows this version.
+result<bool> read_follower(os::file& log, std::uint64_t log_bytes, std::uint64_t offset,
+                           const store::session_identity& session, std::uint64_t version, std::uint64_t predecessor,
+                           scanned_record& record) {
+    record_header header{};
+    auto intact = read_record(log, log_bytes, offset, session.number, record, header);
+    if (!intact)
+        return intact.error();
+    if (!*intact || header.epoch != session.epoch || header.version != version + 1 || header.predecessor != predecessor)
+        return false;
+    const std::uint64_t unknown = header.features & ~format::k_known_record_features;
+    if (unknown == 0)
+        return true;
+    return fail(errc::unsupported_format,
+                "the redo log " + log.path() + " uses features that this release lacks (" + std::to_string(unknown) +
+                    " at byte " + std::to_string(offset) + "). Open the heap with the release that wrote it.",
+                log.path(), 0, offset);
+}
+
 } // namespace
+
+// R2: a version is written once in an epoch, so its record is at one of the two places at most.
+result<std::optional<scanned_record>> next_record(os::file& log, const store::session_identity& session,
+                                                  log_place& place) {
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    for (const std::uint64_t offset : {place.offset, format::k_log_header_bytes}) {
+        scanned_record record;
+        auto follows = read_follower(log, *size, offset, session, place.version, place.chain, record);
+        if (!follows)
+            return follows.error();
+        if (!*follows)
+            continue;
+        place = {record.version, record.checksum, offset + align_up(record.bytes.size(), format::k_record_alignment)};
+        return std::optional(std::move(record));
+    }
+    return std::optional<scanned_record>();
+}
 
 // R2: a version is written once in an epoch, so its record is at one of the two places at most, and it alone names the
 // checksum of the one before.
@@ -356,22 +394,9 @@ result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pai
     window found(supers.ruling());
     std::uint64_t version = supers.ruling().checkpoint_version;
     std::uint64_t predecessor = supers.ruling().chain;
-    const auto read_next = [&](std::uint64_t offset, scanned_record& record) -> result<bool> {
-        record_header header{};
-        auto intact = read_record(log, *size, offset, session_of(supers), record, header);
-        if (!intact)
-            return intact.error();
-        if (!*intact || header.epoch != supers.ruling().epoch || header.version != version + 1 ||
-            header.predecessor != predecessor)
-            return false;
-        const std::uint64_t unknown = header.features & ~format::k_known_record_features;
-        if (unknown == 0)
-            return true;
-        return fail(errc::unsupported_format,
-                    "the redo log " + log.path() + " uses features that this release lacks (" +
-                        std::to_string(unknown) + " at byte " + std::to_string(offset) +
-                        "). Open the heap with the release that wrote it.",
-                    log.path(), 0, offset);
+    const store::session_identity session{supers.ruling().epoch, session_of(supers)};
+    const auto read_next = [&](std::uint64_t offset, scanned_record& record) {
+        return read_follower(log, *size, offset, session, version, predecessor, record);
     };
     for (;;) {
         scanned_record record;

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "os/file.hpp"
+#include "store/image_writer.hpp"
 #include "store/superblock_pair.hpp"
 
 #include <cstddef>
@@ -39,6 +40,17 @@ struct scanned_log {
     std::optional<failure> damage; // an acknowledged record is not there
 };
 result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pair& supers);
+
+/// A commit in a log, and where the next one follows.
+struct log_place {
+    std::uint64_t version;
+    std::uint64_t chain;  // checksum of its record
+    std::uint64_t offset; // behind it
+};
+/// Reads the intact record that follows `place`, if there is one, and moves on behind it: there, or at the log's beginning. For
+/// who reads while others write: what is not there yet, or not whole, is no damage. errc::unsupported_format.
+result<std::optional<scanned_record>> next_record(os::file& log, const store::session_identity& session,
+                                                  log_place& place);
 
 /// errc::corrupt at a place in the log.
 unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what);

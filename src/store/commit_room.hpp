@@ -33,6 +33,9 @@ public:
     result<void> add_second_homes(std::span<const std::uint64_t> chunks);
     [[nodiscard]] bool needs_second_homes(std::span<const std::uint64_t> chunks) const;
 
+    /// The superblock that rules is another process's.
+    void note_other_superblock() { places_reserved_ = false; }
+
     // Room on the disk: errc::no_space.
 
     /// For these pages (contiguous in the heap and in the file) and their checksums; where reading holes takes room, for all

@@ -4,6 +4,7 @@
 #include "os/memory.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace remanence::store {
@@ -15,6 +16,21 @@ bool has_redo_log(os::file_system& files, const std::string& path) {
     auto log = files.open(log_path(path), os::access::read_only);
     auto magic = format::log_header{}.magic;
     return log && (*log)->read(0, std::as_writable_bytes(std::span(&magic, 1))) && magic == format::k_log_magic;
+}
+
+/// errc::unsupported_format when it is to be upgraded first.
+result<std::unique_ptr<heap_file>> of_this_format(result<std::unique_ptr<heap_file>> store, const std::string& path) {
+    if (!store)
+        return store.error();
+    if (const std::uint32_t version = (*store)->super().format_version; version != format::k_format_version) {
+        return fail(errc::unsupported_format,
+                    path + " has the older format " + std::to_string(version) + ", this release works on format " +
+                        std::to_string(format::k_format_version) + ". Convert it: rem upgrade " + path,
+                    path, 0,
+                    (*store)->super().sequence % 2 * format::k_superblock_bytes +
+                        offsetof(format::superblock, format_version));
+    }
+    return store;
 }
 
 } // namespace
@@ -35,7 +51,8 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
 
 /// All of an open but what open_damaged() does not insist on.
 result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files, const std::string& path,
-                                                         os::access mode, locking lock) {
+                                                         os::access mode, locking lock,
+                                                         std::optional<std::uint64_t> ruling_sequence) {
     auto file = files.open(path, mode);
     if (!file)
         return file.error();
@@ -56,7 +73,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
     auto size = (*file)->size();
     if (!size)
         return size.error();
-    auto ruling = read_superblocks(**file, *size);
+    auto ruling = ruling_sequence ? read_superblock(**file, *ruling_sequence) : read_superblocks(**file, *size);
     if (lock == locking::none_if_free) {
         auto locked = (*file)->is_locked_exclusively();
         if (!locked)
@@ -79,17 +96,22 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
-    auto store = open_to_upgrade(files, path, mode);
+    return of_this_format(open_to_upgrade(files, path, mode), path);
+}
+
+result<std::unique_ptr<heap_file>> heap_file::open_shared(os::file_system& files, const std::string& path,
+                                                          std::optional<std::uint64_t> ruling) {
+    auto store = begin_open(files, path, os::access::read_write, locking::no, ruling);
     if (!store)
         return store.error();
-    if (const std::uint32_t version = (*store)->super().format_version; version != format::k_format_version) {
-        return fail(errc::unsupported_format,
-                    path + " has the older format " + std::to_string(version) + ", this release works on format " +
-                        std::to_string(format::k_format_version) + ". Convert it: rem upgrade " + path,
-                    path, 0,
-                    (*store)->super().sequence % 2 * format::k_superblock_bytes +
-                        offsetof(format::superblock, format_version));
-    }
+    return of_this_format(read_structure(std::move(*store), os::access::read_write), path);
+}
+
+result<std::unique_ptr<heap_file>> heap_file::read_structure(std::unique_ptr<heap_file> store, os::access mode) {
+    if (mode == os::access::read_write)
+        REM_TRY(check_may_be_written(store->super(), store->path()));
+    REM_TRY(store->check_length());
+    REM_TRY(store->homes_.read_map(store->file()));
     return store;
 }
 
@@ -98,11 +120,7 @@ result<std::unique_ptr<heap_file>> heap_file::open_to_upgrade(os::file_system& f
     auto store = begin_open(files, path, mode, locking::yes);
     if (!store)
         return store.error();
-    if (mode == os::access::read_write)
-        REM_TRY(check_may_be_written((*store)->super(), path));
-    REM_TRY((*store)->check_length());
-    REM_TRY((*store)->homes_.read_map((*store)->file()));
-    return store;
+    return read_structure(std::move(*store), mode);
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& files, const std::string& path,
@@ -153,6 +171,22 @@ result<void> heap_file::extend_to_image() {
     if (written_end() == stored_end())
         return {};
     return sized_.resize("store: extend for what the log has", std::max(sized_.bytes(), stored_end()));
+}
+
+// The parts refer to each other: made again in their places, they keep their addresses.
+result<void> heap_file::follow(std::uint64_t sequence) {
+    auto ruling = read_superblock(file(), sequence);
+    if (!ruling)
+        return ruling.error();
+    REM_TRY(sized_.follow());
+    supers_.follow(*ruling);
+    room_.note_other_superblock();
+    std::destroy_at(&checksums_);
+    std::destroy_at(&homes_);
+    std::construct_at(&homes_, supers_.ruling());
+    std::construct_at(&checksums_, sized_.file(), supers_.ruling(), homes_);
+    REM_TRY(check_length());
+    return homes_.read_map(file());
 }
 
 std::string_view heap_file::abi() const { return super().abi.data(); }

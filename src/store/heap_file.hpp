@@ -61,6 +61,11 @@ public:
                                                            const std::function<void(const failure&)>& damaged,
                                                            locking lock = locking::yes);
 
+    /// As open() for reading and writing, of a heap that other processes may have open too: nothing is locked. `ruling`: the
+    /// sequence of the superblock that rules, while others may be writing the next one; else the newer one does.
+    static result<std::unique_ptr<heap_file>> open_shared(os::file_system& files, const std::string& path,
+                                                          std::optional<std::uint64_t> ruling);
+
     heap_file(const heap_file&) = delete;
     heap_file& operator=(const heap_file&) = delete;
     ~heap_file() = default;
@@ -105,12 +110,20 @@ public:
     /// errc::truncated when the file ends before what was written of the image, chunks accepted since included. Chunks behind
     /// that, which have their contents in the log, are made to belong to the file, to be mapped: they read as zeros.
     result<void> extend_to_image();
+    /// Another process has written this superblock, which rules: all parts become as at an open with it. What was accepted and it
+    /// does not cover is to be accepted again. Precondition: no publication is on its way here, and nothing is held early.
+    result<void> follow(std::uint64_t sequence);
+    /// Another process may have made the file longer.
+    result<void> follow_length() { return sized_.follow(); }
 
 private:
     heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling)
         : sized_(std::move(file), file_bytes), supers_(sized_.file(), sized_.syncs(), ruling) {}
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
-                                                         os::access mode, locking lock);
+                                                         os::access mode, locking lock,
+                                                         std::optional<std::uint64_t> ruling = {});
+    /// The rest of an open.
+    static result<std::unique_ptr<heap_file>> read_structure(std::unique_ptr<heap_file> store, os::access mode);
     /// errc::truncated when the file ends before the superblock's image does.
     [[nodiscard]] result<void> check_length() const { return sized_.check_reaches(stored_end()); }
     /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.

@@ -59,6 +59,21 @@ public:
     /// All three, of no pages; confirms the superblock before.
     result<void> publish(const published_state& state);
 
+    // For heaps that processes share.
+
+    /// Of the superblock that rules here.
+    [[nodiscard]] std::uint64_t sequence() const { return supers_.ruling().sequence; }
+    /// Makes it durable, unless it is known to be.
+    result<void> confirm() { return supers_.confirm(); }
+    /// The newest in the file, which another process may have written.
+    [[nodiscard]] result<ruling_superblock> newest_superblock() {
+        return read_superblocks(file_.file(), file_.bytes());
+    }
+    /// Makes that one durable: whoever wrote it may have died before.
+    result<void> confirm(const format::superblock& super) {
+        return write_superblock(file_.file(), file_.syncs(), super);
+    }
+
     /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1). For who has too many
     /// to compose(), and lets no commits go on.
     result<void> fold(std::span<const folded_page> pages);

@@ -1,7 +1,7 @@
 // The heap file, how long it is, and its syncs.
 //
 // Nobody asks the file system for the length again: a longer file may be so in the page cache only (I5), and all that makes
-// it longer or shorter goes through here. Under the lock of the store; syncs() from any thread.
+// it longer or shorter goes through here; but for what other processes did, who write in turn. Under the lock of the store; syncs() from any thread.
 #pragma once
 
 #include "base/range.hpp"
@@ -37,6 +37,14 @@ public:
     result<void> resize(os::site where, std::uint64_t bytes) {
         REM_TRY(file_->resize(where, bytes));
         bytes_ = bytes;
+        return {};
+    }
+    /// Another process may have made it longer.
+    result<void> follow() {
+        auto bytes = file_->size();
+        if (!bytes)
+            return bytes.error();
+        bytes_ = *bytes;
         return {};
     }
     /// Makes the file reach there, unless it does.

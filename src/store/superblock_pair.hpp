@@ -47,6 +47,12 @@ public:
     /// It is durable, and rules.
     void adopt(const format::superblock& published);
     void give_up_publication() { is_publishing_ = false; }
+    /// Another process has made it durable, and it rules. Precondition: no publication is on its way here.
+    void follow(const ruling_superblock& published) {
+        ruling_ = published.super;
+        other_damage_ = published.other_damage;
+        confirmed_ = false;
+    }
     [[nodiscard]] bool is_publishing() const { return is_publishing_; }
 
 private:

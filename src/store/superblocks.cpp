@@ -237,6 +237,16 @@ result<void> check_may_be_written(const superblock& s, const std::string& path) 
                 path, 0, s.sequence % 2 * format::k_superblock_bytes);
 }
 
+result<ruling_superblock> read_superblock(os::file& file, std::uint64_t sequence) {
+    const std::uint64_t place = sequence % 2;
+    superblock found{};
+    REM_TRY(file.read(place * format::k_superblock_bytes, std::as_writable_bytes(std::span(&found, 1))));
+    if (!is_valid(found, place) || found.sequence != sequence)
+        return damaged_superblock(file.path(), place * format::k_superblock_bytes, "it is not the one that rules");
+    REM_TRY(check(found, file.path()));
+    return ruling_superblock{found, {}};
+}
+
 result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {
     const std::string& path = file.path();
     if (file_bytes == 0)

@@ -47,5 +47,7 @@ struct ruling_superblock {
 /// k_format_version_oldest on. errc::not_a_heap, unsupported_format,
 /// truncated, corrupt with the place.
 result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes);
+/// Reads the one with this sequence, which rules although a newer one may be on its way. errc::corrupt when it is not there.
+result<ruling_superblock> read_superblock(os::file& file, std::uint64_t sequence);
 
 } // namespace remanence::store

@@ -98,7 +98,7 @@ result<void> unused_space::discard_unstored() {
     REM_TRY(discard_retired());
     // I5: also since a longer file may be so in the page cache only, when the sync after an extension failed. A commit
     // that relied on it would be lost.
-    if (const std::uint64_t end = needed_end(); file_.bytes() > end)
+    if (const std::uint64_t end = needed_end(); file_.bytes() > end && !keeps_length_)
         REM_TRY(file_.resize("store: cut off unstored", end));
     REM_TRY(discard_dead_homes());
     for (const extent& e : homes_.extents()) {

@@ -32,6 +32,8 @@ public:
     result<void> discard_unstored();
     /// Gives back the space of homes that were left, as far as nothing durable names them and nobody maps them.
     result<void> discard_retired();
+    /// Other processes may have the file open, and have reserved room at its end: it is not cut off any more.
+    void keep_length(bool kept) { keeps_length_ = kept; }
     /// Whether discard_unstored() was called since the last time: then what fresh chunks rely on, zeros where nothing is
     /// written, is not durable before a sync.
     [[nodiscard]] bool take_new_holes() { return std::exchange(has_new_holes_, false); }
@@ -57,6 +59,7 @@ private:
     chunk_homes& homes_;
     commit_room& room_;
     bool has_new_holes_ = false;
+    bool keeps_length_ = false;
 };
 
 } // namespace remanence::store

@@ -5,6 +5,7 @@
 #include "base/range.hpp"
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace remanence::view {
@@ -48,6 +49,16 @@ void committed_content::renew(const change::change_set& changes, const std::byte
     }
 }
 
+void committed_content::take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum) {
+    std::byte* twin = twins_.find(page);
+    if (twin == nullptr) {
+        twin = twins_.allocate(1);
+        twins_.insert(page, twin);
+    }
+    std::memcpy(twin, bytes, k_page_bytes);
+    twins_.set_checksum(page, checksum);
+}
+
 std::vector<store::folded_page> committed_content::twin_pages() const {
     REM_CHECK(frozen_is_in_image_ || frozen_.is_empty());
     return twins_.sorted();
@@ -64,6 +75,21 @@ void committed_content::freeze() {
 void committed_content::drop_frozen() {
     frozen_pages_.clear();
     frozen_.clear();
+}
+
+void committed_content::drop_all_but(std::span<const std::uint64_t> newer) {
+    REM_CHECK(frozen_.is_empty());
+    twins kept(twin_memory_, image_.chunk_pages());
+    for (const store::folded_page& twin : twins_.sorted()) {
+        if (!std::ranges::binary_search(newer, twin.page))
+            continue;
+        std::byte* const copy = kept.allocate(1);
+        std::memcpy(copy, twin.bytes, k_page_bytes);
+        kept.insert(twin.page, copy);
+        kept.set_checksum(twin.page, twin.checksum);
+    }
+    twins_.clear();
+    twins_.take(kept);
 }
 
 void committed_content::drop_all() {

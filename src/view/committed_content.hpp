@@ -72,6 +72,8 @@ public:
     void add_twin_of_frozen(std::uint64_t page);
     /// `changes`, as they are in the memory at `base`, are committed.
     void renew(const change::change_set& changes, const std::byte* base);
+    /// The page in this memory was committed elsewhere.
+    void take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum);
     /// The image has all that is committed of the chunk.
     void forget(std::uint64_t chunk) {
         twins_.forget(chunk);
@@ -94,6 +96,8 @@ public:
     void drop_frozen();
     /// The image holds every twin now.
     void drop_all();
+    /// The image holds every twin now but those of these pages, which are sorted. Precondition: none are frozen.
+    void drop_all_but(std::span<const std::uint64_t> newer);
 
     [[nodiscard]] std::uint64_t twin_bytes() const {
         return twins_.bytes() + (frozen_is_in_image_ ? 0 : frozen_.bytes());

@@ -73,6 +73,20 @@ result<void> mapped_memory::map_image(const view_options& options) {
     return {};
 }
 
+result<void> mapped_memory::map_image_again(const view_options& options) {
+    REM_TRY(make_accessible(image_.bytes()));
+    const std::uint64_t accessible = accessible_;
+    places_ = {};
+    file_holes_.clear();
+    scattered_chunks_ = 0;
+    REM_TRY(map_image(options));
+    if (accessible > accessible_) {
+        REM_TRY(map_zeros(accessible_, accessible));
+        accessible_ = accessible;
+    }
+    return {};
+}
+
 // Beyond so many stored extents a mapping for each would be what opening takes. So the smallest gaps between them are mapped
 // with them, from the holes of the file where they would have their homes; a first write there costs five times as much as in
 // anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there.

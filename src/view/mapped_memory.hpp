@@ -44,6 +44,9 @@ public:
     /// Maps what is stored: comes first. Complexity: O(extents), whatever their size.
     result<void> map_image(const view_options& options);
 
+    /// The same, when the image has become another one: everything is mapped anew.
+    result<void> map_image_again(const view_options& options);
+
     [[nodiscard]] std::byte* base() const { return place_.base(); }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
     /// Bytes from the base that may be used.

@@ -143,6 +143,21 @@ result<void> memory_settler::map_stored_chunks() {
     return {};
 }
 
+result<void> memory_settler::settle_all_but(std::span<const std::uint64_t> newer) {
+    REM_TRY(settle_rest());
+    std::vector<heap_range> copies;
+    for (const store::folded_page& twin : committed_.twin_pages()) {
+        if (memory_.maps_home(twin.page / image_.chunk_pages()) && !std::ranges::binary_search(newer, twin.page))
+            copies.push_back({twin.page * k_page_bytes, k_page_bytes});
+    }
+    REM_TRY(drop(memory_.base(), copies));
+    committed_.drop_all_but(newer);
+    mapped_with_newer_ = 0;
+    chunk_to_map_ = 0;
+    has_left_chunks_ = false;
+    return {};
+}
+
 void memory_settler::drop_twins() {
     committed_.drop_all();
     settled_ = 0;

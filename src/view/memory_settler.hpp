@@ -44,6 +44,10 @@ public:
     /// The image holds every twin now.
     void drop_twins();
 
+    /// Another process has made a checkpoint, which covers everything but these pages, which are sorted: gives private copies of all
+    /// others back. Precondition: the view holds just what is committed, and no checkpoint is under
+    /// way here.
+    result<void> settle_all_but(std::span<const std::uint64_t> newer);
     /// Maps chunks that were committed first, so that their memory goes back to the kernel. Precondition: the view holds just what
     /// is committed, and nobody writes; others may be reading. A limited number of those that hold pages which the image lacks.
     result<void> map_unmapped();

@@ -16,7 +16,8 @@ using change::whole_chunk;
 
 memory_view::memory_view(store::heap_file& store, os::reservation place, std::unique_ptr<track::page_scanner> tracker,
                          const view_options& options)
-    : image_(store.image()),
+    : options_(options),
+      image_(store.image()),
       memory_(store.image(), store.homes().retired(), std::move(place), written_, options),
       written_(std::move(tracker)),
       committed_(store.image()),
@@ -128,6 +129,31 @@ result<void> memory_view::forget(heap_range chunks) {
          ++chunk)
         committed_.forget(chunk);
     return memory_.forget(chunks);
+}
+
+result<void> memory_view::follow_chunk(std::uint64_t chunk) {
+    const heap_range all = memory_.range_of(chunk);
+    REM_TRY(memory_.make_accessible(all.end()));
+    committed_.forget(chunk);
+    return memory_.map_homes(all);
+}
+
+result<std::byte*> memory_view::open_to_follow(std::uint64_t page) {
+    const std::uint64_t at = page * k_page_bytes;
+    REM_TRY(written_.tracker().announce(at, k_page_bytes));
+    return base() + at;
+}
+
+result<void> memory_view::follow_image() {
+    settler_.drop_twins();
+    return memory_.map_image_again(options_);
+}
+
+result<void> memory_view::end_following() {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    announced_.clear();
+    written_.begin_round();
+    return {};
 }
 
 } // namespace remanence::view

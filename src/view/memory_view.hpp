@@ -98,12 +98,29 @@ public:
     /// uncommitted lies there, and no twin is frozen.
     result<void> forget(heap_range chunks);
 
+    // What other processes have committed becomes what is committed here, too. Preconditions of all: nobody is in a section, and
+    // memory holds just what is committed; end_following() comes last.
+
+    /// The store has accepted a chunk's place: memory shows what is there.
+    result<void> follow_chunk(std::uint64_t chunk);
+    /// Returns the memory of a page, to be changed, of a chunk that is stored.
+    result<std::byte*> open_to_follow(std::uint64_t page);
+    /// The page holds what is committed, newer than the image, with this checksum.
+    void follow_page(std::uint64_t page, std::uint32_t checksum) {
+        committed_.take(page, base() + page * k_page_bytes, checksum);
+    }
+    /// The image is another one, and what was committed after the one before is to be followed from its version on.
+    result<void> follow_image();
+    /// None of that counts as written.
+    result<void> end_following();
+
 private:
     memory_view(store::heap_file& store, os::reservation place, std::unique_ptr<track::page_scanner> tracker,
                 const view_options& options);
     result<void> restore(heap_range pages);
     result<void> restore_zeros(heap_range pages);
 
+    const view_options options_;
     store::image& image_;
     mapped_memory memory_;
     written_pages written_; // ends before the memory that the tracker watches

@@ -108,6 +108,14 @@ void twins::freeze_into(twins& frozen) {
     frozen.clear_free();
 }
 
+void twins::take(twins& other) {
+    REM_CHECK(chunks_.empty() && blocks_.empty());
+    std::swap(chunks_, other.chunks_);
+    std::swap(blocks_, other.blocks_);
+    std::swap(count_, other.count_);
+    other.clear(); // memory that was not handed out stays unused until clear()
+}
+
 void twins::clear_free() {
     free_.clear();
     next_ = nullptr;

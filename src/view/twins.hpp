@@ -41,6 +41,8 @@ public:
     [[nodiscard]] std::vector<store::folded_page> sorted() const;
     /// Moves those to `frozen`, where there must be none, and forgets the others: the image has their content.
     void freeze_into(twins& frozen);
+    /// Takes all of another one, of the same memory. Precondition: there are none here.
+    void take(twins& other);
     /// Those of a chunk are none any more; their memory stays in use until clear().
     void forget(std::uint64_t chunk);
     [[nodiscard]] std::uint64_t bytes() const { return count_ * k_page_bytes; }
