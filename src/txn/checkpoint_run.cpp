@@ -1,17 +1,59 @@
 #include "txn/checkpoint_run.hpp"
 
+#include <chrono>
+#include <thread>
+
 namespace remanence::txn {
+
+namespace {
+
+constexpr std::chrono::milliseconds k_between_looks{1}; // at readers that are in the way
+
+} // namespace
 
 result<void> checkpoint_run::step(std::uint64_t bytes_max) {
     const std::lock_guard guard(mutex_);
     if (failed_)
         return unexpected(*failed_);
-    if (what_->is_done())
+    if (is_done_)
         return {};
-    auto done = what_->step(bytes_max);
+    auto done = advance(bytes_max);
     if (!done)
         failed_ = done.why();
     return done;
+}
+
+result<void> checkpoint_run::advance(std::uint64_t bytes_max) {
+    if (!may_fold_) {
+        may_fold_ = others_ == nullptr || others_->may_fold();
+        if (wait_unless(may_fold_))
+            return {};
+    }
+    if (!what_->is_done())
+        REM_TRY(what_->step(bytes_max));
+    is_done_ = what_->is_done() && (others_ == nullptr || have_others_let_go());
+    return {};
+}
+
+bool checkpoint_run::have_others_let_go() {
+    if (!is_published_) {
+        const format::superblock& next = what_->next();
+        others_->publish_checkpoint({next.sequence, next.checkpoint_version, next.log_begin});
+        is_published_ = true;
+    }
+    if (wait_unless(others_->may_release()))
+        return false;
+    others_->release();
+    is_done_ = true; // before another process may write the next superblock
+    others_->release_checkpoint();
+    return true;
+}
+
+bool checkpoint_run::wait_unless(bool allowed) {
+    waits_ = !allowed;
+    if (!allowed)
+        std::this_thread::sleep_for(k_between_looks);
+    return !allowed;
 }
 
 } // namespace remanence::txn

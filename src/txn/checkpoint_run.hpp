@@ -1,9 +1,13 @@
 // A checkpoint that commits go on beside: begun by one of them, carried out from elsewhere, adopted by a later one.
+//
+// I4: of a shared heap nothing is overwritten in place while a reader needs it, and the log stays until nobody may be copying it.
 #pragma once
 
 #include "base/result.hpp"
+#include "share/coordination.hpp"
 #include "store/publication.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,16 +18,20 @@ namespace remanence::txn {
 
 class checkpoint_run {
 public:
-    /// `log_begin`: of the log, as the superblock will say.
-    checkpoint_run(std::unique_ptr<store::publication> what, std::uint64_t log_begin)
-        : what_(std::move(what)), log_begin_(log_begin) {}
+    /// `log_begin`: of the log, as the superblock will say. `others`: of a shared heap, whose checkpoint this process has taken;
+    /// it is let go of in the end. The fold was announced.
+    checkpoint_run(std::unique_ptr<store::publication> what, std::uint64_t log_begin,
+                   share::coordination* others = nullptr)
+        : what_(std::move(what)), log_begin_(log_begin), others_(others) {}
 
     // From any thread.
 
-    /// Carries out about `bytes_max` of what is left, or a sync; nothing when it is done. A failure is final, and heard by
-    /// everybody who asks for another step (I5).
+    /// Carries out about `bytes_max` of what is left, or a sync; nothing when it is done, or while readers in other processes are
+    /// in the way, for whom it waits a moment. A failure is final, and heard by everybody who asks for another step (I5).
     result<void> step(std::uint64_t bytes_max);
-    [[nodiscard]] bool is_done() const { return what_->is_done(); }
+    [[nodiscard]] bool is_done() const { return is_done_; }
+    /// Whether the last step found such readers.
+    [[nodiscard]] bool waits_for_readers() const { return waits_; }
     [[nodiscard]] std::uint64_t done_bytes() const { return what_->written_bytes(); }
     [[nodiscard]] std::uint64_t total_bytes() const { return what_->page_bytes(); }
 
@@ -32,8 +40,17 @@ public:
     [[nodiscard]] std::uint64_t log_begin() const { return log_begin_; }
 
 private:
+    result<void> advance(std::uint64_t bytes_max);
+    bool have_others_let_go();
+    bool wait_unless(bool allowed);
+
     const std::unique_ptr<store::publication> what_;
     const std::uint64_t log_begin_;
+    share::coordination* const others_;
+    bool may_fold_ = false;     // guarded by mutex_, and so is this:
+    bool is_published_ = false; // other processes know the superblock
+    std::atomic<bool> is_done_ = false;
+    std::atomic<bool> waits_ = false;
     std::mutex mutex_;              // of who is at the next step
     std::optional<failure> failed_; // guarded by mutex_
 };

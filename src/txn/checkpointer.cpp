@@ -1,8 +1,12 @@
 #include "txn/checkpointer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 
 namespace remanence::txn {
@@ -11,6 +15,10 @@ namespace {
 
 constexpr double k_limits_waited_for = 2;         // so many times its limit, and a commit waits for the checkpoint
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
+// So many times its limit the log may become while readers in other processes keep it from being reused.
+constexpr std::uint64_t k_log_beside_readers = 16;
+constexpr std::chrono::seconds k_patience{2}; // with readers, where a commit cannot do without what they keep from it
+constexpr std::chrono::milliseconds k_between_looks{1};
 
 } // namespace
 
@@ -50,43 +58,165 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
         space_.discard_former_homes();
     const double reached = limits_reached();
     due_again_ = reached - 1;
-    if (reached < (run_ ? k_limits_waited_for : 1))
+    if (reached < (run_ ? k_limits_waited_for : 1) || (run_ && run_->waits_for_readers()))
         return {};
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // a failure is this commit's
-    if (auto made = make_or_begin(committed); !made)
+    if (auto made = make_or_begin(committed); !made && made.why().code != errc::readers_behind)
         (void)health_.poison(made.error()); // this commit is durable; the next one will hear
     return {};
 }
 
 // Before twins of another commit come on top of those that a large one made.
 result<void> checkpointer::make_room_for_twins() {
-    if (run_ && limits_reached() >= k_limits_waited_for)
+    if (run_ && run_->waits_for_readers()) {
+        if (session_.log().used_bytes() / k_log_beside_readers >= options_.log_limit_bytes)
+            return readers_behind();
+    } else if (run_ && limits_reached() >= k_limits_waited_for) {
         REM_TRY(finish());
+    }
     return budget_.holds_too_many_unsettled() ? view_.settler().settle_rest() : result<void>();
 }
 
 result<void> checkpointer::make_or_begin(change::commit_scope committed) {
-    if (!begun_)
+    if (!begun_ && others_ == nullptr)
         return fold_and_settle(committed);
     REM_TRY(finish());
     if (limits_reached() < 1)
         return {};
+    auto mine = take_from_others();
+    if (!mine || !*mine)
+        return mine ? result<void>() : mine.error();
     due_again_ = 0;
     REM_TRY(begin());
-    return begun_() ? result<void>() : finish();
+    return begun_ && begun_() ? result<void>() : finish();
+}
+
+result<void> checkpointer::make_one() {
+    if (run_ || others_ == nullptr)
+        return run_ ? finish() : fold_beside_changes();
+    REM_TRY(session_.await(session_.version(), log::durability::durable));
+    auto mine = take_from_others();
+    if (!mine || !*mine)
+        return mine ? result<void>() : mine.error();
+    REM_TRY(begin());
+    return finish();
+}
+
+// With the turn to write, never waiting. False: another process is at it, or its work, which is as good, comes first.
+result<bool> checkpointer::take_from_others() {
+    if (others_ == nullptr)
+        return true;
+    auto taken = others_->try_take_checkpoint();
+    if (!taken || !*taken)
+        return taken;
+    auto is_mine = [&]() -> result<bool> {
+        auto newest = writer_.newest_superblock();
+        if (!newest)
+            return newest.error();
+        if (newest->super.sequence != others_->checkpoint_sequence()) { // whoever wrote it died before he could say so
+            REM_TRY(writer_.confirm(newest->super));
+            others_->publish_checkpoint(
+                {newest->super.sequence, newest->super.checkpoint_version, newest->super.log_begin});
+        }
+        if (others_->released().sequence != others_->checkpoint_sequence()) {
+            if (!others_->may_release())
+                return false;
+            others_->release();
+        }
+        if (newest->super.sequence != writer_.sequence())
+            return false; // the next section follows it
+        session_.log().release(others_->released().log_begin);
+        return true;
+    }();
+    if (!is_mine || !*is_mine)
+        others_->release_checkpoint();
+    return is_mine;
+}
+
+result<void> checkpointer::beside_no_other(const std::function<result<void>()>& work) {
+    REM_TRY(finish());
+    if (others_ == nullptr)
+        return work();
+    const auto give_up = std::chrono::steady_clock::now() + k_patience;
+    for (;;) {
+        auto mine = take_from_others();
+        if (!mine)
+            return mine.error();
+        if (*mine)
+            break;
+        REM_TRY(follower_->follow_superblock());
+        if (std::chrono::steady_clock::now() > give_up)
+            return readers_behind();
+        std::this_thread::sleep_for(k_between_looks);
+    }
+    auto done = work();
+    others_->release_checkpoint();
+    return done;
+}
+
+result<void> checkpointer::write_superblock(const std::function<result<void>()>& write) {
+    return beside_no_other([&]() -> result<void> {
+        const std::uint64_t before = writer_.sequence();
+        REM_TRY(write());
+        if (others_ == nullptr || writer_.sequence() == before)
+            return {};
+        others_->publish_checkpoint(
+            {writer_.sequence(), others_->checkpoint().version, others_->checkpoint().log_begin});
+        const auto give_up = std::chrono::steady_clock::now() + k_patience;
+        while (!others_->may_release()) {
+            if (std::chrono::steady_clock::now() > give_up)
+                return {}; // the next one will
+            std::this_thread::sleep_for(k_between_looks);
+        }
+        others_->release();
+        return {};
+    });
+}
+
+result<void> checkpointer::make_room_in_log(std::uint64_t record_bytes) {
+    REM_TRY(finish());
+    const auto give_up = std::chrono::steady_clock::now() + k_patience;
+    while (others_ != nullptr &&
+           !session_.log().has_room(record_bytes)) { // another process's checkpoint will make some
+        if (std::chrono::steady_clock::now() > give_up)
+            return readers_behind();
+        std::this_thread::sleep_for(k_between_looks);
+        session_.log().release(others_->released().log_begin);
+    }
+    return {};
+}
+
+unexpected checkpointer::readers_behind() const {
+    const std::string& path = session_.path();
+    std::string who;
+    for (const share::reader& each : others_->readers())
+        who += (who.empty() ? "" : ", ") + std::string("process ") + std::to_string(each.who.process) + " at version " +
+               std::to_string(each.version);
+    return fail(errc::readers_behind,
+                "cannot commit to " + path +
+                    ": readers in other processes have been at old versions for so long that the "
+                    "redo log has reached its limit (" +
+                    (who.empty() ? "none is in a section any more" : who) +
+                    "). Let them end their sections, or end those processes, and commit again.",
+                path);
 }
 
 result<void> checkpointer::begin() {
     auto mark = session_.log().mark(); // I1: every record up to it is durable
     if (!mark)
         return mark.error();
+    if (others_ != nullptr) {
+        REM_TRY(writer_.confirm());
+        others_->publish(follower_->state()); // the next record may go elsewhere
+        others_->announce_fold(session_.version());
+    }
     auto pages = view_.settler().freeze();
     if (!pages)
         return pages.error();
     auto composed = writer_.compose(*pages, session_.state(false, *mark));
     if (!composed)
         return composed.error();
-    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark);
+    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_);
     const std::lock_guard guard(running_);
     run_ = std::move(run);
     return {};
@@ -114,12 +244,19 @@ result<bool> checkpointer::step(std::uint64_t bytes_max) {
 }
 
 result<void> checkpointer::carry_out() {
+    std::optional<std::chrono::steady_clock::time_point> waits_since;
     for (;;) {
         auto is_left = step();
         if (!is_left)
             return is_left.error();
         if (!*is_left)
             return {};
+        if (!run_ || !run_->waits_for_readers())
+            waits_since.reset();
+        else if (!waits_since)
+            waits_since = std::chrono::steady_clock::now();
+        else if (std::chrono::steady_clock::now() - *waits_since > k_patience)
+            return readers_behind();
     }
 }
 

@@ -10,11 +10,13 @@
 
 #include "base/result.hpp"
 #include "change/change_set.hpp"
+#include "share/coordination.hpp"
 #include "store/chunk_homes.hpp"
 #include "store/image_writer.hpp"
 #include "store/publication.hpp"
 #include "txn/checkpoint_run.hpp"
 #include "txn/engine_options.hpp"
+#include "txn/follower.hpp"
 #include "txn/health.hpp"
 #include "txn/memory_budget.hpp"
 #include "txn/reclaimer.hpp"
@@ -52,6 +54,12 @@ public:
           health_(state),
           options_(options) {}
 
+    /// From now on other processes may have the heap open. Both must outlive it.
+    void share_with(share::coordination& others, follower& following) {
+        others_ = &others;
+        follower_ = &following;
+    }
+
     // Beside commits.
 
     /// From now on one that is due is begun and not made at once; `begun` is called then: step() is to be called until it says
@@ -63,6 +71,8 @@ public:
     /// Before a commit: carries out what is under way if it has fallen behind, and makes room for twins.
     result<void> make_room_for_twins();
     [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
+    /// Of the superblock that it writes; 0: none is under way.
+    [[nodiscard]] std::uint64_t sequence_under_way() const { return run_ ? run_->what().next().sequence : 0; }
     [[nodiscard]] checkpoint_progress under_way() const;
     /// Carries out what is left of the one that is under way, if there is one.
     result<void> carry_out();
@@ -89,8 +99,16 @@ public:
     result<void> fold_beside_changes();
     /// The last one of a session: the superblock says that the heap is clean, and the view is left as it is. A failure poisons.
     result<void> fold_at_close();
-    /// Before a commit that would have to write twice what no checkpoint covers: ends the one that is under way, or makes one.
-    result<void> make_one() { return run_ ? finish() : fold_beside_changes(); }
+    /// Ends the one that is under way, or makes one, unless another process is at it. Before a commit that would have to write
+    /// twice what no checkpoint covers.
+    result<void> make_one();
+    /// Until the log has room for a record of this size; errc::readers_behind likewise.
+    result<void> make_room_in_log(std::uint64_t record_bytes);
+    /// Calls `work` while no other process makes a checkpoint, or writes a superblock, with the heap file as of the one that rules.
+    /// Waits for who is at it; errc::readers_behind when readers keep him from ending.
+    result<void> beside_no_other(const std::function<result<void>()>& work);
+    /// The same, of work that writes a superblock that names nothing new that exists.
+    result<void> write_superblock(const std::function<result<void>()>& write);
     /// What make_one() would write, of pages.
     [[nodiscard]] std::uint64_t bytes_of_one() const;
 
@@ -103,6 +121,8 @@ private:
     [[nodiscard]] double limits_reached() const;
     result<void> make_or_begin(change::commit_scope committed);
     result<void> begin();
+    result<bool> take_from_others();
+    [[nodiscard]] unexpected readers_behind() const;
     void adopt() noexcept;
     result<void> fold(bool is_clean);
     result<void> fold_and_settle(change::commit_scope committed);
@@ -116,6 +136,8 @@ private:
     reclaimer& space_;
     health& health_;
     const engine_options& options_;
+    share::coordination* others_ = nullptr; // null, both: the heap is not shared
+    follower* follower_ = nullptr;
     std::uint64_t count_ = 0;
     std::uint64_t image_bytes_ = 0;
     std::atomic<bool> is_silent_ = false;

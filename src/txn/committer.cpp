@@ -67,6 +67,8 @@ result<change::change_set> committer::collect_announced(fresh_contents fresh) {
 // checkpoint writes less than that, it comes first (R3); but not for what is little against all that one fold writes.
 result<change::change_set> committer::collect_everything(fresh_contents fresh) {
     const view::page_predicate is_unused = memory_.unused_pages();
+    if (options_.is_shared) // its checkpoints may have to wait for others
+        return view_.collector().collect(is_unused, ~std::uint64_t{0}, fresh);
     for (;;) {
         const std::uint64_t held_back_max =
             std::max(checkpoints_.bytes_of_one(), options_.log_limit_bytes / k_part_written_twice);
@@ -100,12 +102,15 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
     std::vector<std::uint64_t> moved;
     for (const change::whole_chunk& each : changes.moved)
         moved.push_back(each.chunk);
-    // A superblock of another kind would come between; and room in the log is made by the end of the checkpoint.
-    if (store_.room().needs_regions(heap_bytes) || store_.room().needs_second_homes(moved) ||
-        (session_.has_begun() && !session_.log().has_room(record_bytes)))
-        REM_TRY(checkpoints_.finish());
-    REM_TRY(store_.room().add_regions(heap_bytes));
-    REM_TRY(store_.room().add_second_homes(moved));
+    // Room in the log is made by the end of the checkpoint; and a superblock of another kind would come between.
+    if (session_.has_begun() && !session_.log().has_room(record_bytes))
+        REM_TRY(checkpoints_.make_room_in_log(record_bytes));
+    if (store_.room().needs_regions(heap_bytes) || store_.room().needs_second_homes(moved)) {
+        REM_TRY(checkpoints_.write_superblock([&]() -> result<void> {
+            REM_TRY(store_.room().add_regions(heap_bytes));
+            return store_.room().add_second_homes(moved);
+        }));
+    }
     const std::vector<chunk_range> moves = moved_runs(store_.homes(), changes);
     // A run of fresh chunks parts one of zeros in two at most, or leaves one behind; one that moves has two ends.
     REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
@@ -160,6 +165,14 @@ result<void> committer::write(pending_commit& commit) {
     for (change::whole_chunk& fresh : changes.fresh)
         store_.whole_chunks().accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
     accept(changes, commit.scope);
+    return options_.is_shared ? health_.poison_if_failed(map_moved(changes)) : result<void>();
+}
+
+// Unchanged pages are still mapped from the homes that these chunks left. Once a checkpoint covers the commit, another process may
+// write there, and does not know who maps them.
+result<void> committer::map_moved(const change::change_set& changes) {
+    for (const change::whole_chunk& moved : changes.moved)
+        REM_TRY(view_.follow_chunk(moved.chunk));
     return {};
 }
 

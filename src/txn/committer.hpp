@@ -85,6 +85,7 @@ private:
     result<void> write_whole_chunks(change::change_set& changes);
     /// Takes no memory: there is room.
     void fill(log::record_builder& record, const change::change_set& changes) const;
+    result<void> map_moved(const change::change_set& changes);
     void accept(const change::change_set& changes, commit_scope scope);
 
     store::heap_file& store_;

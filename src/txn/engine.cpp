@@ -18,6 +18,8 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       session_(*files_, *heap_.store, names_, health_),
       budget_(*files_, heap_.store->homes(), *heap_.view, options_),
       space_(*heap_.store, *heap_.view, health_),
+      follower_(heap_.shared ? std::make_optional<follower>(*heap_.shared->others, *heap_.store, *heap_.view, session_)
+                             : std::nullopt),
       checkpoints_(heap_.store->writer(), heap_.store->homes(), *heap_.view, session_, budget_, space_, health_,
                    options_),
       spiller_(locks_, heap_.store->image(), heap_.store->room(), *heap_.view, budget_, checkpoints_, space_, health_,
@@ -34,7 +36,12 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     if (!heap)
         return heap.error();
     std::unique_ptr<engine> opened(new engine(options, std::move(counting), std::move(*heap)));
+    const bool joins = opened->heap_.shared && opened->heap_.shared->role == share::coordination::role::joined;
+    if (joins)
+        REM_TRY(opened->join());
     REM_TRY(opened->memory_.begin());
+    if (opened->heap_.shared && !joins)
+        REM_TRY(opened->begin_to_share());
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
 }
@@ -43,7 +50,7 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
     auto version = make_commit(scope);
     if (!version)
         return version.error();
-    return await(*version, how);
+    return is_shared() ? publish(how) : await(*version, how);
 }
 
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
@@ -53,7 +60,7 @@ result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fre
     if (made || made.why().code != errc::no_space || !checkpoints_.is_under_way())
         return made;
     REM_TRY(checkpoints_.finish());
-    REM_TRY(checkpoints_.fold_beside_changes());
+    REM_TRY(checkpoints_.make_one());
     space_.discard_former_homes();
     return try_to_commit(scope, fresh);
 }
@@ -64,6 +71,9 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
     const std::lock_guard allocation(locks_.allocation);
     REM_TRY(checkpoints_.make_room_for_twins());
     const std::uint64_t before = session_.version();
+    if (is_shared())
+        scope =
+            commit_scope::everything; // what is not announced must not stay behind when another process has the turn
     auto commit = committer_.prepare(scope, fresh);
     if (!commit)
         return commit.error();
@@ -71,9 +81,14 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         return before;
     // Up to here a lack of memory changed nothing.
     try {
+        if (is_shared())
+            others()->begin_writing();
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
-        REM_TRY(checkpoints_.begin_if_due(commit->scope, commit->changes.pages.size()));
+        last_scope_ = commit->scope;
+        last_pages_ = commit->changes.pages.size();
+        if (!is_shared()) // else it is not visible yet
+            REM_TRY(checkpoints_.begin_if_due(last_scope_, last_pages_));
     } catch (const std::bad_alloc&) {
         health_.lack_memory();
         if (session_.version() == before)
@@ -161,23 +176,54 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
+            if (!is_shared()) // I8: the fold that is to follow may have to wait for readers
+                REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
         if (session_.log().used_bytes() == 0 && !space_.owes_discard())
             return {};
-        REM_TRY(checkpoints_.fold_beside_changes());
+        REM_TRY(checkpoints_.make_one());
         return space_.discard_owed();
     });
 }
 
 result<void> engine::close() {
     const std::lock_guard alone(locks_.at_store);
+    return is_shared() ? close_shared() : close_alone();
+}
+
+result<void> engine::close_alone() {
     if (is_poisoned())
         return health_.usable();
     if (!heap_.view->spiller().spilled().is_empty())
         REM_TRY(rollback());
     return session_.has_begun() ? health_.poisoning_without_memory([&] { return close_session(); })
                                 : close_without_log();
+}
+
+// What is not committed is lost. Whoever is the last leaves the heap as one file.
+result<void> engine::close_shared() {
+    auto found = health_.usable();
+    if (found)
+        found = session_.await(session_.version(), log::durability::durable);
+    if (found)
+        found = checkpoints_.carry_out(); // else another process ends it
+    auto is_last = others()->detach();
+    if (!is_last)
+        return is_last.error();
+    if (!*is_last || is_poisoned())
+        return health_.usable();
+    REM_TRY(rollback());
+    checkpoints_.adopt_if_done();
+    auto followed = health_.poisoning_without_memory([&] { return follower_->catch_up_alone(); });
+    if (!followed)
+        return health_.poison(followed.error());
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        REM_TRY(memory_.restored());
+    }
+    heap_.store->unused().keep_length(false);
+    space_.owe_discard();
+    return close_alone();
 }
 
 // Nothing was committed: the file is as it was, but for what was spilled.
@@ -229,6 +275,14 @@ bool engine::spill_excess() noexcept {
 result<verification> engine::verify() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
+    if (is_shared()) {
+        std::optional<result<verification>> found;
+        REM_TRY(checkpoints_.beside_no_other([&]() -> result<void> {
+            found = txn::verify(*heap_.store, session_, memory_, options_);
+            return {};
+        }));
+        return std::move(*found);
+    }
     if (heap_.store->writer().is_ahead_of_file() && !checkpoints_.is_under_way())
         REM_TRY(health_.usable()); // a checkpoint has failed, so that it cannot be carried out
     return txn::verify(*heap_.store, session_, memory_, options_);
@@ -259,6 +313,154 @@ engine_stats engine::stats() const {
     stats.open_time = open_time_;
     stats.tracker = heap_.view->tracker_name();
     return stats;
+}
+
+// The first one of a shared heap begins its session at once, so that whoever joins finds a log; and an empty heap's first commit is
+// that of its header.
+result<void> engine::begin_to_share() {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(heap_.store->room().reserve_places());
+    REM_TRY(session_.prepare());
+    REM_TRY(session_.begin());
+    REM_TRY(session_.share());
+    if (heap_.store->image().bytes() == 0) {
+        auto made = try_to_commit(commit_scope::everything, fresh_contents::at_home);
+        if (!made)
+            return made.error();
+        REM_TRY(session_.await(*made, log::durability::durable));
+    }
+    const format::superblock& super = heap_.store->super();
+    REM_TRY(heap_.shared->others->become_ready(identity_of(*heap_.store), follower_->state(),
+                                               {super.sequence, super.checkpoint_version, super.log_begin}));
+    begin_sharing();
+    return {};
+}
+
+void engine::begin_sharing() {
+    checkpoints_.share_with(*heap_.shared->others, *follower_);
+    is_sharing_ = true;
+}
+
+result<void> engine::join() {
+    REM_TRY(session_.join());
+    begin_sharing();
+    auto followed = follower_->begin(*heap_.shared->ruling);
+    others()->let_go();
+    others()->unpin();
+    return followed;
+}
+
+result<bool> engine::take_turn(share::deadline until) {
+    auto turn = others()->take_writer(until);
+    if (!turn)
+        return turn.error();
+    if (*turn == share::coordination::turn::timeout)
+        return false;
+    if (others()->is_poisoned()) {
+        (void)health_.poison(fail(errc::poisoned,
+                                  heap_.store->path() +
+                                      " takes no commits any more: a write or sync of another process has "
+                                      "failed. Close the heap in all processes and open it again.",
+                                  heap_.store->path()));
+    }
+    auto followed = health_.usable();
+    if (followed)
+        followed = follow(*turn == share::coordination::turn::take_over);
+    if (!followed) {
+        end_turn();
+        return followed.error();
+    }
+    return true;
+}
+
+void engine::end_turn() noexcept {
+    if (is_poisoned())
+        others()->poison();
+    others()->end_writing();
+    others()->release_writer();
+}
+
+result<void> engine::publish(log::durability how) {
+    REM_TRY(session_.await(session_.version(), how == log::durability::none ? log::durability::lazy : how));
+    const std::lock_guard alone(locks_.at_store);
+    if (session_.version() == others()->visible())
+        return {};
+    others()->publish(follower_->state());
+    const std::lock_guard allocation(locks_.allocation);
+    return checkpoints_.begin_if_due(last_scope_, last_pages_);
+}
+
+bool engine::begin_read(std::uint64_t at_least) {
+    const std::lock_guard guard(reading_);
+    if (session_.version() < at_least || cannot_follow_ || (readers_ == 0 && !others()->pin(session_.version())))
+        return false;
+    ++readers_;
+    return true;
+}
+
+void engine::end_read() noexcept {
+    const std::lock_guard guard(reading_);
+    if (--readers_ == 0)
+        others()->unpin();
+}
+
+result<void> engine::catch_up() {
+    while (!others()->pin(others()->visible())) { // a fold was announced in between
+    }
+    auto followed = follow(false);
+    others()->unpin();
+    return followed;
+}
+
+result<void> engine::follow(bool takes_over) {
+    const std::lock_guard alone(locks_.at_store);
+    const std::lock_guard allocation(locks_.allocation);
+    if (cannot_follow_)
+        return unexpected(*cannot_follow_);
+    checkpoints_.adopt_if_done();
+    REM_TRY(refuse_stray_changes());
+    if (!follower_->is_behind(checkpoints_.sequence_under_way()) && !takes_over) {
+        session_.log().release(others()->released().log_begin);
+        return {};
+    }
+    auto followed = health_.poisoning_without_memory([&]() -> result<void> {
+        for (bool is_done = false; !is_done;) {
+            checkpoints_.adopt_if_done();
+            auto caught = follower_->catch_up(checkpoints_.sequence_under_way());
+            if (!caught)
+                return caught.error();
+            is_done = *caught;
+        }
+        if (takes_over) {
+            auto found = follower_->take_over();
+            if (!found)
+                return found.error();
+            others()->publish(*found);
+            space_.owe_discard(); // of what the dead one may have written to homes
+        }
+        return memory_.restored();
+    });
+    if (!followed)
+        cannot_follow_ = followed.why();
+    return followed;
+}
+
+// Else they would be in another process's commit, or lost.
+result<void> engine::refuse_stray_changes() {
+    memory_.allocator().flush();
+    auto changed = heap_.view->collector().holds_changes(memory_.unused_pages());
+    if (!changed)
+        return changed.error();
+    if (!*changed)
+        return {};
+    REM_TRY(heap_.view->rollback(memory_.unused_pages()));
+    REM_TRY(memory_.restored());
+    return fail(
+        errc::outside_section,
+        "memory of " + heap_.store->path() +
+            ", which several processes share, was changed outside any write section. The changes are undone. Make "
+            "them within heap::write(), or between lock() and commit().",
+        heap_.store->path());
 }
 
 } // namespace remanence::txn

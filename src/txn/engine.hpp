@@ -23,6 +23,7 @@
 #include "txn/checkpointer.hpp"
 #include "txn/committer.hpp"
 #include "txn/engine_options.hpp"
+#include "txn/follower.hpp"
 #include "txn/health.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/heap_memory.hpp"
@@ -153,6 +154,30 @@ public:
     /// The pages that may differ from what is committed, sorted: all that were written, and chunks that were spilled. Compares
     /// nothing, but with the fallback tracker, which knows too little: O(memory in use), in the kernel.
     result<std::vector<heap_range>> written_pages();
+
+    // A heap that several processes share. Memory is changed with the turn to write only, and looked at between begin_read() and
+    // end_read(), or with the turn; callers hold the lock of the sections besides.
+
+    [[nodiscard]] bool is_shared() const { return is_sharing_; }
+    /// The last commit that any process has made known, as far as this one can see. From any thread.
+    [[nodiscard]] std::uint64_t newest_version() const {
+        return is_shared() ? others()->visible() : session_.version();
+    }
+    /// Waits for the turn to write, and follows what others have committed. False at the deadline. errc::poisoned, also when the
+    /// heap is so in another process; errc::outside_section when memory was changed meanwhile, which is undone then.
+    result<bool> take_turn(share::deadline until);
+    /// Everything is committed, or rolled back.
+    void end_turn() noexcept;
+    /// With the turn: the last commit is so durable, and others may see it. Then a checkpoint that is due is begun.
+    result<void> publish(log::durability how);
+    /// A thread begins to read, at this version or a newer one. False: the view has to catch_up() first. From any thread.
+    [[nodiscard]] bool begin_read(std::uint64_t at_least);
+    void end_read() noexcept;
+    /// Follows what others have committed. Nobody may be in a section. errc::outside_section: as take_turn().
+    result<void> catch_up();
+    /// The protocol's own questions, of a shared heap.
+    [[nodiscard]] share::coordination* others() const { return is_sharing_ ? heap_.shared->others.get() : nullptr; }
+
     /// Reads everything: image, log, allocator. Changes nothing.
     result<verification> verify();
     /// From any thread.
@@ -173,6 +198,13 @@ private:
     result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh);
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
+    result<void> begin_to_share();
+    void begin_sharing();
+    result<void> join();
+    result<void> follow(bool takes_over);
+    result<void> refuse_stray_changes();
+    result<void> close_shared();
+    result<void> close_alone();
     result<void> close_without_log();
     result<void> close_session();
 
@@ -185,11 +217,19 @@ private:
     session session_;
     memory_budget budget_;
     reclaimer space_;
+    std::optional<follower> follower_; // of a shared heap
     checkpointer checkpoints_;
     spiller spiller_;
     heap_memory memory_;
     committer committer_;
     std::chrono::nanoseconds open_time_{};
+    // Of a shared heap:
+    bool is_sharing_ = false; // others may have it open
+    commit_scope last_scope_ = commit_scope::everything;
+    std::uint64_t last_pages_ = 0;         // that the last commit changed
+    std::optional<failure> cannot_follow_; // memory is of no version any more
+    std::mutex reading_;                   // guards readers_
+    std::uint64_t readers_ = 0;            // threads that read
 };
 
 } // namespace remanence::txn

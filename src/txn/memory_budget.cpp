@@ -66,7 +66,7 @@ bool memory_budget::holds_too_many_unmapped() const {
 
 std::uint64_t memory_budget::limit_to_watch() const {
     const std::uint64_t accessible = view_.memory().accessible_bytes();
-    if (options_.read_only || (options_.dirty_limit_bytes == 0 && accessible < k_worth_watching))
+    if (options_.read_only || options_.is_shared || (options_.dirty_limit_bytes == 0 && accessible < k_worth_watching))
         return 0;
     const std::uint64_t limit = dirty_limit_bytes();
     return accessible > limit ? limit : 0;

@@ -5,6 +5,8 @@
 #include "txn/name_file.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace remanence::txn {
@@ -28,6 +30,7 @@ struct file_and_place {
     std::optional<os::reservation> place{};
     recover::recovery_outcome recovered{};
     std::optional<failure> why_elsewhere{};
+    std::optional<shared_access> shared{};
 };
 
 /// No store: another process has just created the heap, which is as good where opening it was asked for, too.
@@ -99,6 +102,93 @@ result<void> reserve(file_and_place& heap, const engine_options& options) {
     return {};
 }
 
+constexpr std::chrono::seconds k_others_create{10};
+constexpr std::chrono::milliseconds k_creator_has_lock{500};
+constexpr std::chrono::milliseconds k_between_tries{1};
+
+/// Repeats `f` for so long while it says that somebody has the file.
+template <class F>
+auto while_in_use(std::chrono::milliseconds longest, const F& f) {
+    const auto give_up = std::chrono::steady_clock::now() + longest;
+    for (;;) {
+        auto done = f();
+        if (done || done.why().code != errc::in_use || std::chrono::steady_clock::now() > give_up)
+            return done;
+        std::this_thread::sleep_for(k_between_tries);
+    }
+}
+
+/// Makes an empty heap for all who want to open it; another process may be about to do the same.
+result<void> create_to_share(os::file_system& files, const std::string& path, open_mode mode,
+                             const engine_options& options, std::string_view abi) {
+    auto made = while_in_use(k_others_create, [&]() -> result<void> {
+        auto place = options.base != 0 ? os::reservation::at(options.base, options.reserve_bytes)
+                                       : os::reservation::at_random(options.reserve_bytes);
+        if (!place)
+            return cannot_map(path, place.why());
+        const auto base = reinterpret_cast<std::uint64_t>(place->base());
+        auto empty =
+            store::create_empty(files, path, {options.chunk_bytes, base, abi, options.mode, options.application});
+        return empty ? result<void>() : empty.error();
+    });
+    if (!made && made.why().code == errc::exists && mode != open_mode::create)
+        return {};
+    return made;
+}
+
+/// Takes part; joined: with the newest version pinned and its superblock held.
+result<shared_access> attach(os::file_system& files, const std::string& path) {
+    auto file = files.open(path, os::access::read_write);
+    if (!file)
+        return file.error();
+    auto mode = (*file)->permissions();
+    if (!mode)
+        return mode.error();
+    auto attached =
+        while_in_use(k_creator_has_lock, [&] { return share::coordination::attach(files, **file, path, *mode); });
+    if (!attached)
+        return attached.error();
+    shared_access shared{std::move(*file), std::move(attached->how), attached->as};
+    if (shared.role == share::coordination::role::joined) {
+        while (!shared.others->pin(shared.others->visible())) {
+        }
+        shared.ruling = shared.others->hold();
+    }
+    return shared;
+}
+
+result<file_and_place> open_shared(os::file_system& files, const std::string& path, const engine_options& options,
+                                   std::string_view abi) {
+    if (options.read_only)
+        return fail(errc::not_supported, "cannot open " + path + " read-only among processes: not in this release.",
+                    path);
+    auto shared = attach(files, path);
+    if (!shared)
+        return shared.error();
+    const bool is_first = shared->role == share::coordination::role::first;
+    auto opened =
+        store::heap_file::open_shared(files, path, is_first ? std::nullopt : std::optional(shared->ruling->sequence));
+    if (!opened)
+        return opened.error();
+    auto is_same = shared->file->is_at(path);
+    if (!is_same || !*is_same)
+        return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
+    file_and_place heap{std::move(*opened)};
+    REM_TRY(check_is_ours(*heap.store, options, abi));
+    if (is_first) {
+        auto recovered = recover(files, *heap.store, options);
+        if (!recovered)
+            return recovered.error();
+        heap.recovered = std::move(*recovered);
+    } else {
+        REM_TRY(shared->others->check_identity(identity_of(*heap.store)));
+    }
+    heap.store->unused().keep_length(true);
+    REM_TRY(reserve(heap, options));
+    heap.shared = std::move(*shared);
+    return heap;
+}
+
 result<file_and_place> open_existing(os::file_system& files, const std::string& path, const engine_options& options,
                                      std::string_view abi) {
     auto opened =
@@ -120,6 +210,11 @@ result<file_and_place> create_or_open(os::file_system& files, const std::string&
     auto creates = is_to_be_created(files, path, mode);
     if (!creates)
         return creates.error();
+    if (options.is_shared) {
+        if (*creates)
+            REM_TRY(create_to_share(files, path, mode, options, abi));
+        return open_shared(files, path, options, abi);
+    }
     if (*creates) {
         auto created = create(files, path, mode, options, abi);
         if (!created || created->store)
@@ -129,6 +224,14 @@ result<file_and_place> create_or_open(os::file_system& files, const std::string&
 }
 
 } // namespace
+
+share::heap_identity identity_of(const store::heap_file& store) {
+    const format::superblock& super = store.super();
+    share::heap_identity identity{super.uuid, {}, super.epoch};
+    static_assert(sizeof super.session == sizeof identity.session);
+    std::ranges::copy(super.session, identity.session.begin());
+    return identity;
+}
 
 result<opened_heap> open_heap(os::file_system& files, const std::string& path, open_mode mode,
                               const engine_options& options, std::string_view abi) {
@@ -143,8 +246,9 @@ result<opened_heap> open_heap(os::file_system& files, const std::string& path, o
         return name_file("cannot open ", heap->store->path(), mapped.why());
     if (!mapped)
         return mapped.error();
-    return opened_heap{std::move(heap->store), std::move(*mapped), heap->recovered.commits, heap->recovered.bytes,
-                       std::move(heap->why_elsewhere)};
+    return opened_heap{std::move(heap->store),         std::move(*mapped),
+                       heap->recovered.commits,        heap->recovered.bytes,
+                       std::move(heap->why_elsewhere), std::move(heap->shared)};
 }
 
 } // namespace remanence::txn

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "os/file.hpp"
+#include "share/coordination.hpp"
 #include "store/heap_file.hpp"
 #include "txn/engine_options.hpp"
 #include "view/memory_view.hpp"
@@ -16,17 +17,30 @@
 
 namespace remanence::txn {
 
+/// What a process has of a shared heap besides: its part in the protocol, and the open file whose locks tell others so.
+struct shared_access {
+    std::unique_ptr<os::file> file;
+    std::unique_ptr<share::coordination> others;
+    share::coordination::role role;
+    std::optional<share::ruling_checkpoint> ruling{}; // joined: held, until the heap has followed
+};
+
 struct opened_heap {
     std::unique_ptr<store::heap_file> store;
     std::unique_ptr<view::memory_view> view;
     std::uint64_t recovered_commits = 0;
     std::uint64_t recovered_bytes = 0;
     std::optional<failure> why_elsewhere{}; // with when_base_taken::look_elsewhere
+    std::optional<shared_access> shared{};  // with engine_options::is_shared
 };
 
-/// Opens or creates; recovers when the heap was not closed cleanly. `abi` is the caller's ABI fingerprint. What memory holds is yet
+/// Opens or creates; recovers when the heap was not closed cleanly. A shared heap that others have open is not recovered: it is as
+/// of the superblock that rules, which is held and pinned. `abi` is the caller's ABI fingerprint. What memory holds is yet
 /// to be validated: heap_memory::begin().
 result<opened_heap> open_heap(os::file_system& files, const std::string& path, open_mode mode,
                               const engine_options& options, std::string_view abi);
+
+/// As the coordination file names it.
+share::heap_identity identity_of(const store::heap_file& store);
 
 } // namespace remanence::txn

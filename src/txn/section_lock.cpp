@@ -90,6 +90,24 @@ void section_lock::forget_all() noexcept {
 }
 
 section_lock::outcome section_lock::enter_write(bool wait) {
+    return enter_write_by([&](std::unique_lock<std::timed_mutex>& gate) {
+        if (!wait)
+            return gate.try_lock() && mutex_.try_lock();
+        gate.lock();
+        mutex_.lock();
+        return true;
+    });
+}
+
+section_lock::outcome section_lock::enter_write_until(std::chrono::steady_clock::time_point deadline) {
+    return enter_write_by([&](std::unique_lock<std::timed_mutex>& gate) {
+        return gate.try_lock_until(deadline) && mutex_.try_lock_until(deadline);
+    });
+}
+
+/// `lock(gate)` locks both, or returns false.
+template <class Lock>
+section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
     std::vector<held>& all = sections_to_change();
     if (my_writes == nullptr)
         my_writes = new std::vector<write_entry>;
@@ -103,12 +121,8 @@ section_lock::outcome section_lock::enter_write(bool wait) {
     }
     all.reserve(all.size() + 1);
     std::unique_lock gate(gate_, std::defer_lock);
-    if (wait) {
-        gate.lock();
-        mutex_.lock();
-    } else if (!gate.try_lock() || !mutex_.try_lock()) {
+    if (!lock(gate))
         return outcome::busy;
-    }
     if (is_ended_) {
         mutex_.unlock();
         return outcome::ended;

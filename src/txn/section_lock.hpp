@@ -2,6 +2,7 @@
 // that sections nest. Knows nothing of what the lock protects.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -27,6 +28,8 @@ public:
     };
 
     outcome enter_write(bool wait);
+    /// Waits until then at most: busy.
+    outcome enter_write_until(std::chrono::steady_clock::time_point deadline);
     outcome enter_read(bool wait);
     /// True when it was the outermost. Precondition: the thread is in such a section. A write section that ends before
     /// the read sections within it stays exclusive until these end.
@@ -60,12 +63,14 @@ public:
     [[nodiscard]] static std::uint64_t next_moment() noexcept;
 
 private:
+    template <class Lock>
+    outcome enter_write_by(const Lock& lock);
     void forget_all() noexcept;
     bool release(std::size_t depth, bool is_exclusive);
 
     void* owner_;
-    std::mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
-    std::shared_mutex mutex_;
+    std::timed_mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
+    std::shared_timed_mutex mutex_;
     bool is_taken_over_ = false; // locked by try_to_take_over(), for the rest of its life, or until end()
     bool is_ended_ = false;      // guarded by mutex_
 };

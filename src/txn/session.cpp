@@ -34,6 +34,23 @@ result<void> session::begin() {
     return {};
 }
 
+result<void> session::join() {
+    auto log = log::redo_log::join(files_, names_.heap());
+    if (!log)
+        return log.error();
+    log_ = std::move(*log);
+    names_.add_log(log_->file());
+    shared_log_ = log_.get();
+    return {};
+}
+
+result<void> session::follow(std::uint64_t log_begin, const log::log_tail& tail, std::uint64_t chain) {
+    REM_TRY(log_->follow(log_begin, tail));
+    version_ = tail.version;
+    chain_ = chain;
+    return {};
+}
+
 std::uint64_t session::append(log::record_builder& record, std::uint64_t image_bytes,
                               log::redo_log::prerequisite first) {
     const auto& super = store_.super();

@@ -44,8 +44,18 @@ public:
     [[nodiscard]] log::redo_log& log() { return *log_; }
     [[nodiscard]] const log::redo_log& log() const { return *log_; }
 
+    /// The session of a shared heap, which another process has begun: opens its log. Precondition: !has_begun().
+    result<void> join();
+    /// Its log is not this process's alone any more.
+    result<void> share() { return log_->share(); }
+    /// Other processes have committed: this is the last commit now, and the log goes on from there. Precondition: has_begun().
+    result<void> follow(std::uint64_t log_begin, const log::log_tail& tail, std::uint64_t chain);
+
+    /// Of the heap.
+    [[nodiscard]] const std::string& path() const { return store_.path(); }
     /// Of the last commit, durable or not.
     [[nodiscard]] std::uint64_t version() const { return version_; }
+    [[nodiscard]] std::uint64_t chain() const { return chain_; }
     /// What a superblock is to say that covers all commits.
     [[nodiscard]] store::published_state state(bool is_clean, std::uint64_t log_begin) const {
         return {version_, chain_, store_.session(), is_clean, log_begin};

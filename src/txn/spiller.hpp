@@ -41,7 +41,7 @@ public:
           checkpoints_(checkpoints),
           space_(space),
           health_(state),
-          is_read_only_(options.read_only),
+          never_spills_(options.read_only || options.is_shared),
           pace_(options.dirty_limit_bytes) {}
 
     /// Called with each block that is handed out, announced or taken back (of no bytes then). Whatever comes of it, the caller
@@ -77,7 +77,7 @@ private:
     checkpointer& checkpoints_;
     reclaimer& space_;
     health& health_;
-    const bool is_read_only_;
+    const bool never_spills_; // what is uncommitted of a shared heap must not be where another process may put chunks
     spill_pace pace_;
     std::atomic<std::uint64_t> spilled_bytes_ = 0;
 };

@@ -1,0 +1,240 @@
+#include "txn/follower.hpp"
+
+#include "base/checksum.hpp"
+#include "log/record.hpp"
+#include "recover/replay.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace remanence::txn {
+
+namespace {
+
+/// While it lives, the superblock that ruled, and the log from its begin on, stay.
+class held {
+public:
+    explicit held(share::coordination& others) : others_(others), ruling_(others.hold()) {}
+    held(const held&) = delete;
+    held& operator=(const held&) = delete;
+    ~held() { others_.let_go(); }
+    [[nodiscard]] const share::ruling_checkpoint& ruling() const { return ruling_; }
+
+private:
+    share::coordination& others_;
+    const share::ruling_checkpoint ruling_;
+};
+
+} // namespace
+
+recover::log_place follower::place() const { return {session_.version(), session_.chain(), session_.log().end()}; }
+
+share::visible_commit follower::state() const {
+    return {session_.version(), session_.chain(), session_.log().end(), store_.image().bytes(),
+            session_.durable_through()};
+}
+
+result<void> follower::begin(const share::ruling_checkpoint& ruling) {
+    const share::visible_commit visible = others_.commit();
+    return follow_through(visible, {ruling.version, store_.super().chain, ruling.log_begin});
+}
+
+result<bool> follower::catch_up(std::uint64_t own) {
+    const share::visible_commit visible = others_.commit(); // before the hold: no superblock that it needs is younger
+    const held hold(others_);
+    if (own != 0 && hold.ruling().sequence > own)
+        return false;
+    auto from = own == 0 ? follow_superblock(hold.ruling()) : result<recover::log_place>(place());
+    if (!from)
+        return from.error();
+    REM_TRY(follow_through(visible, *from));
+    return true;
+}
+
+// The place from which the view goes on.
+result<recover::log_place> follower::follow_superblock(const share::ruling_checkpoint& ruling) {
+    if (ruling.sequence == store_.super().sequence)
+        return place();
+    const bool is_passed = session_.version() < ruling.version;
+    REM_TRY(store_.follow(ruling.sequence));
+    std::vector<std::uint64_t> newer;
+    auto reached = accept_again(ruling, is_passed ? ruling.version : session_.version(), &newer);
+    if (reached)
+        REM_TRY(is_passed ? view_.follow_image() : view_.settler().settle_all_but(newer));
+    return reached;
+}
+
+result<void> follower::follow_superblock() {
+    const held hold(others_);
+    if (hold.ruling().sequence == store_.super().sequence)
+        return {};
+    REM_TRY(store_.follow(hold.ruling().sequence));
+    auto reached = accept_again(hold.ruling(), session_.version(), nullptr);
+    return reached ? result<void>() : reached.error();
+}
+
+// Of the records up to there the heap file needs to know the places; memory has the bytes.
+result<recover::log_place> follower::accept_again(const share::ruling_checkpoint& ruling, std::uint64_t through,
+                                                  std::vector<std::uint64_t>* newer) {
+    recover::log_place at{ruling.version, store_.super().chain, ruling.log_begin};
+    while (at.version < through) {
+        auto record = recover::next_record(session_.log().file(), store_.session(), at);
+        if (!record)
+            return record.error();
+        if (!*record)
+            return lacks_record(at.version + 1);
+        changed_.clear();
+        REM_TRY(apply(**record, into::store_only));
+        if (newer == nullptr)
+            continue;
+        for (const auto& [page, checksum] : changed_)
+            newer->push_back(page);
+    }
+    changed_.clear();
+    if (newer != nullptr) {
+        std::ranges::sort(*newer);
+        newer->erase(std::unique(newer->begin(), newer->end()), newer->end());
+    }
+    return at;
+}
+
+// Where the next record goes, whoever made a mark has said: at the log's beginning, perhaps, and not behind the last one.
+result<void> follower::follow_through(const share::visible_commit& visible, recover::log_place at) {
+    changed_.clear();
+    while (at.version < visible.version) {
+        auto record = recover::next_record(session_.log().file(), store_.session(), at);
+        if (!record)
+            return record.error();
+        if (!*record)
+            return lacks_record(at.version + 1);
+        REM_TRY(apply(**record, into::store_and_memory));
+    }
+    REM_TRY(end());
+    return session_.follow(others_.released().log_begin, {visible.log_end, at.version, visible.durable_through},
+                           at.chain);
+}
+
+bool follower::is_behind(std::uint64_t own) const {
+    const share::visible_commit visible = others_.commit();
+    const std::uint64_t ruling = others_.checkpoint_sequence();
+    return session_.version() != visible.version || session_.log().end() != visible.log_end ||
+           (ruling != store_.super().sequence && ruling != own);
+}
+
+result<share::visible_commit> follower::take_over() {
+    REM_TRY(follow_rest(place(), others_.released().log_begin));
+    return state();
+}
+
+result<void> follower::catch_up_alone() {
+    auto newest = store_.writer().newest_superblock();
+    if (!newest)
+        return newest.error();
+    const format::superblock& ruling = newest->super;
+    auto from = follow_superblock({ruling.sequence, ruling.checkpoint_version, ruling.log_begin});
+    if (!from)
+        return from.error();
+    REM_TRY(store_.supers().confirm());
+    return follow_rest(*from, ruling.log_begin);
+}
+
+// The records may be in the page cache only; whoever wrote them may have died before they, or what they name, were durable.
+result<void> follower::follow_rest(recover::log_place at, std::uint64_t log_begin) {
+    os::file& log = session_.log().file();
+    changed_.clear();
+    for (;;) {
+        auto record = recover::next_record(log, store_.session(), at);
+        if (!record)
+            return record.error();
+        if (!*record)
+            break;
+        REM_TRY(log.write("log: confirm records", (*record)->offset, (*record)->bytes)); // I5: not just synced
+        REM_TRY(apply(**record, into::store_and_memory));
+    }
+    auto size = log.size();
+    if (!size)
+        return size.error();
+    // The next record may end before a torn one does, and a later one begin where that has a whole tail.
+    const std::vector<std::byte> zeros(format::k_record_alignment);
+    if (at.offset + zeros.size() <= *size && at.offset != log_begin)
+        REM_TRY(log.write("log: fence behind a dead writer's records", at.offset, zeros));
+    REM_TRY(log.sync("log: sync confirmed records"));
+    REM_TRY(store_.whole_chunks().sync());
+    REM_TRY(end());
+    return session_.follow(log_begin, {at.offset, at.version, at.version}, at.chain);
+}
+
+result<void> follower::apply(const recover::scanned_record& record, into where) {
+    recover::replay places(store_.homes(), store_.whole_chunks(), session_.log().file().path());
+    REM_TRY(places.add(record, [&](std::uint64_t chunk) { return store_.image().has_contents(chunk); }));
+    std::vector<std::uint64_t> placed;
+    std::vector<log::page_entry> pages;
+    std::vector<chunk_range> given_back;
+    (void)log::for_each_part(
+        record.bytes, store_.image().chunk_pages(),
+        [&](const log::placed_chunk& each) { placed.push_back(each.chunk); },
+        [&](const log::page_entry& each) { pages.push_back(each); },
+        [&](chunk_range run) { given_back.push_back(run); }); // add() found it sound
+    const std::uint64_t chunk_pages = store_.image().chunk_pages();
+    const auto forget_pages = [&](std::uint64_t chunk) {
+        changed_.erase(changed_.lower_bound(chunk * chunk_pages), changed_.lower_bound((chunk + 1) * chunk_pages));
+    };
+    for (const chunk_range& run : given_back) {
+        for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
+            forget_pages(chunk);
+        if (where == into::store_and_memory)
+            REM_TRY(view_.forget(to_bytes(run, store_.image().chunk_bytes())));
+    }
+    for (const std::uint64_t chunk : placed) {
+        forget_pages(chunk);
+        if (where == into::store_and_memory)
+            REM_TRY(view_.follow_chunk(chunk));
+    }
+    for (const log::page_entry& each : pages) {
+        if (!store_.image().is_stored(each.page / chunk_pages))
+            return recover::damaged_log(session_.log().file().path(), record.offset,
+                                        "it changes a page that does not exist");
+        changed_[each.page] = each.checksum;
+        if (where != into::store_and_memory)
+            continue;
+        auto bytes = view_.open_to_follow(each.page);
+        if (!bytes)
+            return bytes.error();
+        log::apply_ranges(each, *bytes);
+    }
+    return {};
+}
+
+// Only now: a fold may have been overwriting a page when it was copied, and its last change mends that.
+result<void> follower::end() {
+    for (const auto& [page, checksum] : changed_) {
+        const std::span<const std::byte> bytes(view_.base() + page * k_page_bytes, k_page_bytes);
+        if (page_checksum(bytes) != checksum) {
+            const std::uint64_t at = store_.image().home_of(page * k_page_bytes);
+            return fail(
+                errc::corrupt,
+                "page " + std::to_string(page) + " of " + store_.path() + " at byte " + std::to_string(at) +
+                    " does not become what the redo log says. Close the heap in all processes, and restore heap "
+                    "and log from a copy.",
+                store_.path(), 0, at);
+        }
+        view_.follow_page(page, checksum);
+    }
+    changed_.clear();
+    REM_TRY(store_.follow_length());
+    return view_.end_following();
+}
+
+unexpected follower::lacks_record(std::uint64_t version) {
+    const std::string& path = session_.log().file().path();
+    return fail(
+        errc::corrupt,
+        "the redo log " + path + " lacks commit " + std::to_string(version) +
+            ", which another process has made. Close the heap in all processes, and restore heap and log from a "
+            "copy.",
+        path);
+}
+
+} // namespace remanence::txn
