@@ -34,7 +34,8 @@ namespace remanence {
 /// Who may have the heap open.
 enum class sharing {
     exclusive, ///< this process alone; a second open is errc::in_use
-    processes, ///< several processes; not in this release: errc::not_supported
+    processes, ///< any number of processes, each with its own view: one writes at a time, the others read the version that was
+               ///< newest when their section began, and wait for nobody. All of them must say so
 };
 
 /// What a commit waits for. Commits become durable in their order, whatever this says, and each one as a whole: after a
@@ -147,6 +148,19 @@ struct heap_options {
 };
 
 /// One root, as roots() lists it.
+/// A process that shares a heap.
+struct heap_user {
+    int process;         ///< its number, in its own PID namespace
+    int thread;          ///< that began the section, likewise
+    std::string program; ///< as the system names it; empty if it does not tell
+    std::chrono::system_clock::time_point since;
+};
+
+/// One that is in a read section.
+struct heap_reader : heap_user {
+    std::uint64_t version; ///< that it sees
+};
+
 struct root_info {
     std::string name;
     std::string type; ///< readable name of the stored type
@@ -450,6 +464,13 @@ public:
     void lock();
     /// As lock(), without waiting: false when others are in a section, or this thread is in a read section.
     [[nodiscard]] bool try_lock();
+    /// As lock(), and false when that time has come before.
+    [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline);
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& longest) {
+        return try_lock_until(std::chrono::steady_clock::now() +
+                              std::chrono::ceil<std::chrono::steady_clock::duration>(longest));
+    }
     /// Ends the write section; the outermost one rolls back what was not committed.
     void unlock() noexcept;
     /// Enters a read section.
@@ -548,6 +569,15 @@ public:
     /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable
     /// one. checkpoint() and close() add one when they give space back: that is a commit that changes no object.
     [[nodiscard]] std::uint64_t version() const;
+    // With sharing::processes: what other processes do.
+
+    /// Returns when a commit of this version, of any process, can be seen; false when that has not come within `longest`.
+    [[nodiscard]] bool wait_for_version(std::uint64_t version, std::chrono::milliseconds longest) const;
+    /// Processes in read sections, the one with the oldest version first. errc::invalid_argument for an exclusive heap. O(processes).
+    [[nodiscard]] std::vector<heap_reader> readers() const;
+    /// The process that is in a write section, if there is one: for who waits long for his turn. errc::invalid_argument likewise.
+    [[nodiscard]] std::optional<heap_user> writer() const;
+
     /// Counters and gauges, taken in a read section. O(1).
     [[nodiscard]] heap_stats stats() const;
     /// Reads everything: page checksums, log, allocator and roots; and in the roots that root() and find_root() have given the

@@ -59,8 +59,6 @@ const std::string& checked_application(const std::filesystem::path& path, const 
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
         detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
-    if (options.access == sharing::processes)
-        refuse(path, errc::not_supported, "sharing a heap among processes is not there yet. Use sharing::exclusive.");
     if (options.lazy_interval < k_lazy_interval_min || options.lazy_interval > k_lazy_interval_max)
         refuse(path, errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
@@ -84,6 +82,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;
+    internal.is_shared = options.access == sharing::processes;
     internal.application = checked_application(path, options.application);
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
@@ -281,6 +280,10 @@ void heap::lock() { checked(impl_)->sections.lock(); }
 
 bool heap::try_lock() { return checked(impl_)->sections.try_lock(); }
 
+bool heap::try_lock_until(std::chrono::steady_clock::time_point deadline) {
+    return checked(impl_)->sections.try_lock_until(deadline);
+}
+
 void heap::unlock() noexcept {
     if (impl_ && impl_->origin.same_process())
         impl_->unlock();
@@ -325,6 +328,38 @@ std::uint64_t heap::version() const {
     return shared(impl, [&] { return impl->engine().version(); });
 }
 
+namespace {
+
+share::coordination& others_of(detail::heap_impl* impl) {
+    if (!impl->engine().is_shared()) {
+        detail::raise(failure{errc::invalid_argument,
+                              impl->origin.path.string() +
+                                  " is open exclusively: no other process has it. Open it with sharing::processes.",
+                              impl->origin.path.string()});
+    }
+    return *impl->engine().others();
+}
+
+heap_user user_of(share::participant who) { return {who.process, who.thread, std::move(who.program), who.since}; }
+
+} // namespace
+
+bool heap::wait_for_version(std::uint64_t version, std::chrono::milliseconds longest) const {
+    return others_of(checked(impl_)).wait_for_version(version, std::chrono::steady_clock::now() + longest);
+}
+
+std::vector<heap_reader> heap::readers() const {
+    std::vector<heap_reader> found;
+    for (share::reader& each : others_of(checked(impl_)).readers())
+        found.push_back({user_of(std::move(each.who)), each.version});
+    return found;
+}
+
+std::optional<heap_user> heap::writer() const {
+    auto who = others_of(checked(impl_)).writer();
+    return who ? std::optional(user_of(std::move(*who))) : std::nullopt;
+}
+
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
     return shared(impl, [&] {
@@ -357,7 +392,7 @@ heap_stats heap::stats() const {
 
 verify_report heap::verify() const {
     detail::heap_impl* impl = checked(impl_);
-    return shared(impl, [&] {
+    const auto look = [&] {
         auto checked_heap = impl->engine().verify();
         if (!checked_heap)
             detail::raise(checked_heap.why());
@@ -379,7 +414,12 @@ verify_report heap::verify() const {
         if (!roots)
             report.problems.push_back({roots.why().message, roots.why().offset});
         return report;
-    });
+    };
+    if (!impl->engine().is_shared())
+        return shared(impl, look);
+    std::optional<verify_report> report; // what others write must not change the file meanwhile
+    exclusively(impl, [&] { report = look(); });
+    return std::move(*report);
 }
 
 pointer_report heap::check_pointers() const {

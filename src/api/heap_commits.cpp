@@ -41,6 +41,8 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     auto version = of_.engine.make_commit(scope, fresh);
     if (!version)
         raise(version.why());
+    if (of_.engine.is_shared()) // else another process may have the turn before it is in the file
+        check(of_.engine.publish(internal(how)));
     of_.outdated.forget();
     if (scope == txn::commit_scope::everything)
         of_.strangers.forget();

@@ -37,7 +37,7 @@ void heap_impl::check_not_ending() const {
 
 void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
     heap_impl* const impl = handle.get();
-    bool alone = !impl->sections.is_in_any() && impl->sections.try_enter_write();
+    bool alone = !impl->sections.is_in_any() && impl->sections.try_enter_to_close();
     if (alone && impl->commits.are_in_flight()) { // of a section that has not returned yet; no other one begins now
         impl->sections.leave_write();
         alone = false;
@@ -53,7 +53,9 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
     result<void> closed;
     bool lacked_memory = false;
     try {
-        if (!impl->options.commit_at_close) {
+        if (impl->engine_->is_shared()) {
+            // Nothing is uncommitted outside of sections.
+        } else if (!impl->options.commit_at_close) {
             impl->losses.tell(discarded_changes::by::close);
         } else if (!impl->options.read_only) {
             committed = impl->strangers.refuse_their_memory(impl->memory());

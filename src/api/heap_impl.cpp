@@ -18,7 +18,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
       options(how),
       engine_(std::move(opened)),
       threads(*engine_, options.lazy_interval),
-      sections(this, origin, engine_->memory()),
+      sections(this, origin, *engine_),
       commits(origin, {*engine_, sections, threads, calls, outdated, strangers}),
       losses(origin, options, *engine_) {
     file_name = origin.path.c_str();

@@ -8,8 +8,8 @@
 
 namespace remanence::detail {
 
-heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::heap_memory& memory)
-    : origin_(origin), memory_(memory), lock_(owner) {
+heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine)
+    : origin_(origin), engine_(engine), memory_(engine.memory()), lock_(owner) {
     txn::section_lock::watch_end_of_thread();
 }
 
@@ -39,6 +39,7 @@ void heap_sections::enter_write(section_kind kind) {
               origin_.path.string());
     }
     if (lock_.write_depth() == 1) {
+        (void)take_turn({});
         memory_.allow_writes(true);
         if (kind == section_kind::declared)
             begin_declared();
@@ -47,36 +48,104 @@ void heap_sections::enter_write(section_kind kind) {
     }
 }
 
-bool heap_sections::try_enter_write() {
-    const auto got = lock_.enter_write(false);
+/// Whether the thread is in a write section now.
+bool heap_sections::has_begun(txn::section_lock::outcome got) {
     if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();
-    if (got == txn::section_lock::outcome::outermost)
-        memory_.allow_writes(true);
-    if (got == txn::section_lock::outcome::nested)
-        end_declared();
     return got == txn::section_lock::outcome::outermost || got == txn::section_lock::outcome::nested;
+}
+
+bool heap_sections::try_enter_write() {
+    if (!try_enter_to_close())
+        return false;
+    if (lock_.write_depth() > 1)
+        end_declared();
+    else if (!take_turn(std::chrono::steady_clock::time_point()))
+        return false;
+    else
+        memory_.allow_writes(true);
+    return true;
+}
+
+bool heap_sections::try_enter_to_close() { return has_begun(lock_.enter_write(false)); }
+
+// Of an outermost section, which ends when there is no turn.
+bool heap_sections::take_turn(share::deadline until) {
+    if (!engine_.is_shared())
+        return true;
+    auto taken = engine_.take_turn(until);
+    has_turn_ = taken && *taken;
+    if (has_turn_)
+        return true;
+    lock_.leave_write();
+    check(taken ? result<void>() : taken.error());
+    return false;
 }
 
 void heap_sections::leave_write() noexcept {
     if (lock_.write_depth() == 1 && origin_.same_process()) {
         end_declared();
         memory_.allow_writes(false);
+        if (has_turn_) {
+            if (lock_.read_depth() != 0) // it goes on without the turn
+                (void)engine_.begin_read(0);
+            has_turn_ = false;
+            engine_.end_turn();
+        }
     }
     lock_.leave_write();
 }
 
 void heap_sections::enter_read() {
     origin_.check_process();
-    if (lock_.enter_read(true) == txn::section_lock::outcome::ended)
+    const auto got = lock_.enter_read(true);
+    if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();
+    if (got == txn::section_lock::outcome::outermost && engine_.is_shared())
+        see_newest();
+}
+
+// Threads of one process share its one view: only who is alone brings it forward.
+void heap_sections::see_newest() {
+    const std::uint64_t newest = engine_.newest_version();
+    while (!engine_.begin_read(newest)) {
+        lock_.leave_read();
+        if (lock_.enter_write(true) == txn::section_lock::outcome::ended)
+            origin_.raise_ended();
+        auto followed = engine_.catch_up();
+        lock_.leave_write();
+        check(std::move(followed));
+        if (lock_.enter_read(true) == txn::section_lock::outcome::ended)
+            origin_.raise_ended();
+    }
 }
 
 bool heap_sections::try_enter_read() {
     const auto got = lock_.enter_read(false);
     if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();
-    return got != txn::section_lock::outcome::busy;
+    if (got != txn::section_lock::outcome::outermost || !engine_.is_shared())
+        return got != txn::section_lock::outcome::busy;
+    if (engine_.begin_read(engine_.newest_version()))
+        return true;
+    lock_.leave_read();
+    if (!has_begun(lock_.enter_write(false)))
+        return false;
+    auto followed = engine_.catch_up();
+    lock_.leave_write();
+    check(std::move(followed));
+    if (lock_.enter_read(false) != txn::section_lock::outcome::outermost)
+        return false;
+    if (engine_.begin_read(0))
+        return true;
+    lock_.leave_read();
+    return false;
+}
+
+void heap_sections::leave_read() noexcept {
+    if (leaves_last_read() && engine_.is_shared() && origin_.same_process())
+        engine_.end_read();
+    lock_.leave_read();
 }
 
 void heap_sections::lock() {
@@ -90,6 +159,21 @@ bool heap_sections::try_lock() {
     if (is_entered && lock_.write_depth() == 1)
         exceptions_at_lock_ = std::uncaught_exceptions();
     return is_entered;
+}
+
+bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadline) {
+    origin_.check_process();
+    if (!has_begun(lock_.enter_write_until(deadline)))
+        return false;
+    if (lock_.write_depth() > 1) {
+        end_declared();
+        return true;
+    }
+    if (!take_turn(deadline))
+        return false;
+    memory_.allow_writes(true);
+    exceptions_at_lock_ = std::uncaught_exceptions();
+    return true;
 }
 
 bool heap_sections::is_left_by_exception() const noexcept { return std::uncaught_exceptions() > exceptions_at_lock_; }

@@ -3,35 +3,41 @@
 #pragma once
 
 #include "api/heap_origin.hpp"
-#include "txn/heap_memory.hpp"
+#include "txn/engine.hpp"
 #include "txn/section_lock.hpp"
 
 #include <remanence/heap.hpp>
 
+#include <chrono>
 #include <cstddef>
 
 namespace remanence::detail {
 
 class heap_sections {
 public:
-    /// The rest must outlive it; `memory` until end().
-    heap_sections(heap_impl* owner, const heap_origin& origin, txn::heap_memory& memory);
+    /// The rest must outlive it; `engine` until end().
+    heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine);
 
     // All that enter throw errc::closed once the heap has ended; those that wait do so in a forked child, too.
 
-    /// errc::section_conflict: the thread is in a read section.
+    /// errc::section_conflict: the thread is in a read section. Of a shared heap, all that enter a write section: what
+    /// engine::take_turn() fails with.
     void enter_write(section_kind kind);
     /// Without waiting: false when somebody else is in a section.
     bool try_enter_write();
+    /// The same, of the threads of this process only: to close the heap.
+    bool try_enter_to_close();
     void enter_read();
     bool try_enter_read();
     /// As enter_write(), for a section that unlock() ends.
     void lock();
     bool try_lock();
+    /// False when that time has come.
+    bool try_lock_until(std::chrono::steady_clock::time_point deadline);
 
     /// Ends the section, and does nothing else.
     void leave_write() noexcept;
-    void leave_read() noexcept { lock_.leave_read(); }
+    void leave_read() noexcept;
     /// From here on the section looks for changes, as one that was not declared.
     void end_declared();
 
@@ -57,11 +63,17 @@ public:
     void end() noexcept { lock_.end(); }
 
 private:
+    [[nodiscard]] bool has_begun(txn::section_lock::outcome got);
+    bool take_turn(share::deadline until);
+    void see_newest();
+    [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }
     void begin_declared();
 
     const heap_origin& origin_;
+    txn::engine& engine_;
     txn::heap_memory& memory_;
     txn::section_lock lock_;
+    bool has_turn_ = false;      // of a shared heap, to write; guarded by the write lock
     bool is_doomed_ = false;     // guarded by the write lock
     int exceptions_at_lock_ = 0; // under way when lock() began the section; guarded likewise
 };

@@ -37,7 +37,7 @@ public:
         return read;
     }
 
-    /// One process at a time. D1: `number` is greater than any before.
+    /// One process at a time. D1: `number` is greater than any before, or, once, the same: the word is another one then, too.
     void publish(std::uint64_t number, const fields& content) {
         const std::uint64_t copy = ~current_.load(std::memory_order_relaxed) & 1;
         for (std::size_t i = 0; i < Count; ++i)

@@ -111,7 +111,8 @@ public:
     void begin_writing() { shared_.is_writing.store(1, std::memory_order_seq_cst); }
     void publish(const visible_commit& commit) {
         raise(shared_.durable_through, commit.durable_through);
-        if (commit.version != visible()) // else only its durability is news
+        // Else only its durability is news, or, once for a version, that the next record goes elsewhere.
+        if (commit.version != visible() || commit.log_end != this->commit().log_end)
             shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
     }
     void end_writing() { shared_.is_writing.store(0, std::memory_order_seq_cst); }

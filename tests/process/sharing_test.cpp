@@ -1,0 +1,474 @@
+// One heap, several processes, through the public interface: who writes when, what readers see, and what becomes of a heap when
+// processes die, stop, fork, or use it in odd ways.
+
+#include "unit/api/fixture.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+namespace remanence::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+heap_options shared_heap() {
+    heap_options options = small_heap();
+    options.access = sharing::processes;
+    return options;
+}
+
+fs::path shm_of(const fs::path& heap) { return heap.string() + "-shm"; }
+
+/// What two processes tell each other.
+class signals {
+public:
+    signals()
+        : words_(static_cast<std::atomic<int>*>(
+              ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+    ~signals() { ::munmap(words_, 4096); }
+    signals(const signals&) = delete;
+    signals& operator=(const signals&) = delete;
+    void set(int which) { words_[which] = 1; }
+    [[nodiscard]] bool is_set(int which) const { return words_[which] != 0; }
+    void wait(int which) const {
+        for (int looks = 0; !is_set(which); ++looks) {
+            if (looks == 60'000)
+                throw std::runtime_error("the other process does not come to " + std::to_string(which));
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+
+private:
+    std::atomic<int>* words_;
+};
+
+/// Another process, which ends with the test.
+class other_process {
+public:
+    /// `inherited` ends in it: else its addresses would be taken.
+    template <class F>
+    explicit other_process(heap& inherited, F f)
+        : other_process([&] {
+              {
+                  const heap dead = std::move(inherited);
+              }
+              f();
+          }) {}
+    template <class F>
+    explicit other_process(F f) : id_(::fork()) {
+        if (id_ != 0)
+            return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int status = 0;
+        try {
+            f();
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "in the other process: %s\n", e.what());
+            status = 1;
+        }
+        ::_exit(status);
+    }
+    ~other_process() {
+        if (id_ > 0)
+            kill();
+    }
+    other_process(const other_process&) = delete;
+    other_process& operator=(const other_process&) = delete;
+    void kill() {
+        ::kill(id_, SIGKILL);
+        (void)wait();
+    }
+    void stop() { // returns when it is
+        ::kill(id_, SIGSTOP);
+        ::waitpid(id_, nullptr, WUNTRACED);
+    }
+    void go_on() { ::kill(id_, SIGCONT); }
+    [[nodiscard]] int id() const { return id_; }
+    /// Its exit status; -1 when a signal ended it.
+    int wait() {
+        int status = 0;
+        ::waitpid(std::exchange(id_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+private:
+    pid_t id_;
+};
+
+class sharing_heaps : public testing::Test {
+protected:
+    temp_dir dir_;
+    fs::path path_ = dir_ / "h";
+    signals told_;
+};
+
+TEST_F(sharing_heaps, what_one_process_commits_the_other_sees) {
+    heap h = heap::open(path_, shared_heap());
+    auto& list = h.root<numbers>("numbers");
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<numbers>("numbers");
+        for (std::uint64_t i = 0; i < 100; ++i)
+            mine.write([&] { same.push_back(i); });
+        told_.set(0);
+        told_.wait(1);
+        const std::size_t seen = mine.read([&] { return same.size(); });
+        mine.close();
+        if (seen != 200)
+            throw std::runtime_error("saw " + std::to_string(seen));
+    });
+    told_.wait(0);
+    h.read([&] { EXPECT_EQ(list.size(), 100U); });
+    for (std::uint64_t i = 100; i < 200; ++i)
+        h.write([&] { list.push_back(i); });
+    told_.set(1);
+    EXPECT_EQ(other.wait(), 0);
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+    EXPECT_FALSE(fs::exists(log_of(path_)));
+    EXPECT_FALSE(fs::exists(shm_of(path_)));
+    heap alone = heap::open(path_, small_heap());
+    const auto* found = alone.find_root<numbers>("numbers");
+    ASSERT_NE(found, nullptr);
+    ASSERT_EQ(found->size(), 200U);
+    for (std::uint64_t i = 0; i < 200; ++i)
+        EXPECT_EQ((*found)[i], i);
+}
+
+TEST_F(sharing_heaps, a_section_sees_one_version_while_another_process_commits) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        told_.wait(0);
+        for (int i = 0; i < 50; ++i)
+            mine.write([&] { ++same; });
+        told_.set(1);
+        mine.close();
+    });
+    h.read([&] {
+        const std::uint64_t before = count;
+        const std::uint64_t version = h.version();
+        told_.set(0);
+        told_.wait(1); // it waits for nobody
+        EXPECT_EQ(count, before);
+        EXPECT_EQ(h.version(), version);
+        const auto readers = h.readers();
+        ASSERT_EQ(readers.size(), 1U);
+        EXPECT_EQ(readers[0].process, ::getpid());
+        EXPECT_EQ(readers[0].version, version);
+    });
+    EXPECT_TRUE(h.readers().empty());
+    h.read([&] { EXPECT_EQ(count, 50U); });
+    EXPECT_EQ(other.wait(), 0);
+    h.close();
+}
+
+TEST_F(sharing_heaps, one_process_writes_at_a_time_and_others_can_see_who) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        mine.write([&] {
+            same = 7;
+            told_.set(0);
+            told_.wait(1);
+        });
+        mine.close();
+    });
+    told_.wait(0);
+    EXPECT_FALSE(h.try_lock());
+    EXPECT_FALSE(h.try_lock_for(20ms));
+    const auto writer = h.writer();
+    ASSERT_TRUE(writer);
+    EXPECT_EQ(writer->process, other.id());
+    h.read([&] { EXPECT_EQ(count, 0U); }); // nor does it wait for him
+    told_.set(1);
+    h.write([&] {
+        EXPECT_EQ(count, 7U);
+        h.write([&] { ++count; }); // again, by its own thread
+    });
+    h.read([&] { EXPECT_EQ(count, 8U); });
+    EXPECT_EQ(other.wait(), 0);
+    EXPECT_TRUE(h.try_lock_for(5s));
+    h.unlock();
+    h.close();
+}
+
+TEST_F(sharing_heaps, a_write_section_inside_a_read_section_is_refused) {
+    heap h = heap::open(path_, shared_heap());
+    h.read([&] {
+        try {
+            h.write([] {});
+            FAIL();
+        } catch (const error& e) {
+            EXPECT_EQ(e.reason(), errc::section_conflict);
+        }
+    });
+    h.write([&] { h.read([] {}); });
+    h.write([] {});
+    h.close();
+}
+
+TEST_F(sharing_heaps, changes_outside_write_sections_are_refused_and_undone) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    count = 5;
+    try {
+        h.write([&] { ADD_FAILURE() << "a section began"; });
+        FAIL();
+    } catch (const error& e) {
+        EXPECT_EQ(e.reason(), errc::outside_section);
+        EXPECT_EQ(e.path(), path_);
+    }
+    h.read([&] { EXPECT_EQ(count, 0U); });
+    h.write([&] { count = 6; });
+    h.read([&] { EXPECT_EQ(count, 6U); });
+    h.close();
+}
+
+TEST_F(sharing_heaps, a_killed_writer_leaves_nothing_but_what_it_committed) {
+    heap h = heap::open(path_, shared_heap());
+    auto& list = h.root<numbers>("numbers");
+    for (int round = 0; round < 10; ++round) {
+        other_process other(h, [&] {
+            heap mine = heap::open(path_, shared_heap());
+            auto& same = mine.root<numbers>("numbers");
+            mine.write([&] { same.push_back(1); });
+            mine.lock();
+            same.push_back(2);
+            told_.set(round);
+            std::this_thread::sleep_for(1h);
+        });
+        told_.wait(round);
+        other.kill();
+        h.write([&] { EXPECT_EQ(list.size(), static_cast<std::size_t>(round) + 1); });
+    }
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+    EXPECT_FALSE(fs::exists(shm_of(path_)));
+}
+
+TEST_F(sharing_heaps, the_next_open_recovers_when_all_have_been_killed) {
+    other_process other([&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<numbers>("numbers");
+        for (std::uint64_t i = 0; i < 10; ++i)
+            mine.write([&] { same.push_back(i); });
+        told_.set(0);
+        std::this_thread::sleep_for(1h);
+    });
+    told_.wait(0);
+    other.kill();
+    EXPECT_TRUE(fs::exists(shm_of(path_)));
+    heap h = heap::open(path_, shared_heap());
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 10U);
+    h.close();
+    EXPECT_FALSE(fs::exists(shm_of(path_)));
+    EXPECT_FALSE(fs::exists(log_of(path_)));
+}
+
+TEST_F(sharing_heaps, exclusive_and_shared_keep_each_other_out) {
+    const auto refusal = [&](const heap_options& options) {
+        try {
+            heap second = heap::open(path_, options);
+            return errc{};
+        } catch (const error& e) {
+            return e.reason();
+        }
+    };
+    {
+        heap h = heap::open(path_, shared_heap());
+        EXPECT_EQ(refusal(small_heap()), errc::in_use);
+        h.close();
+    }
+    heap h = heap::open(path_, small_heap());
+    EXPECT_EQ(refusal(shared_heap()), errc::in_use);
+    h.close();
+}
+
+TEST_F(sharing_heaps, the_child_of_a_fork_has_a_dead_handle_and_may_open_its_own) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    other_process child([&] {
+        try {
+            h.write([] {});
+            throw std::runtime_error("the child wrote");
+        } catch (const error& e) {
+            if (e.reason() != errc::closed)
+                throw;
+        }
+        told_.set(0);
+    });
+    EXPECT_EQ(child.wait(), 0);
+    h.write([&] { count = 3; });
+    other_process next(h, [&] {
+        {
+            const heap inherited = std::move(h);
+        } // else the addresses are taken
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        mine.write([&] { ++same; });
+        mine.close();
+    });
+    EXPECT_EQ(next.wait(), 0);
+    h.write([&] { ++count; });
+    h.read([&] { EXPECT_EQ(count, 5U); });
+    h.close();
+}
+
+// Chunks that become stored, are rewritten as a whole, and move; several checkpoints; more memory than the first region has.
+TEST_F(sharing_heaps, bulk_data_is_followed_too) {
+    heap_options options = shared_heap();
+    options.log_limit_bytes = 1 * MiB;
+    options.chunk_bytes = 64 * KiB;
+    heap h = heap::open(path_, options);
+    auto& list = h.root<numbers>("numbers");
+    constexpr std::uint64_t k_count = 1'000'000; // 8 MB
+    const auto expect = [](const numbers& seen, std::uint64_t size, std::uint64_t factor) {
+        if (seen.size() != size)
+            throw std::runtime_error("size " + std::to_string(seen.size()));
+        for (std::uint64_t i = 0; i < size; ++i) {
+            if (seen[i] != i * factor)
+                throw std::runtime_error("number " + std::to_string(i) + " is " + std::to_string(seen[i]));
+        }
+    };
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, options);
+        auto& same = mine.root<numbers>("numbers");
+        for (std::uint64_t factor = 1; factor <= 5; ++factor) {
+            told_.wait(static_cast<int>(2 * factor));
+            mine.read([&] { expect(same, k_count, factor); });
+            mine.write([&] {
+                for (std::uint64_t i = 0; i < k_count; ++i)
+                    same[i] = i * (factor + 10);
+            });
+            told_.set(static_cast<int>(2 * factor + 1));
+        }
+        mine.close();
+    });
+    for (std::uint64_t factor = 1; factor <= 5; ++factor) {
+        h.write([&] {
+            list.resize(k_count);
+            for (std::uint64_t i = 0; i < k_count; ++i)
+                list[i] = i * factor;
+        });
+        told_.set(static_cast<int>(2 * factor));
+        told_.wait(static_cast<int>(2 * factor + 1));
+        h.read([&] { expect(list, k_count, factor + 10); });
+    }
+    EXPECT_EQ(other.wait(), 0);
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+    heap alone = heap::open(path_, small_heap());
+    expect(*alone.find_root<numbers>("numbers"), k_count, 15);
+}
+
+TEST_F(sharing_heaps, a_stopped_reader_costs_log_up_to_a_limit_and_then_an_error) {
+    heap_options options = shared_heap();
+    options.log_limit_bytes = 64 * KiB;
+    heap h = heap::open(path_, options);
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.resize(20'000); });
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, options);
+        mine.read([&] {
+            told_.set(0);
+            told_.wait(1);
+        });
+        mine.close();
+    });
+    told_.wait(0);
+    other.stop();
+    std::uint64_t n = 0;
+    const auto commit = [&] {
+        h.write([&] {
+            ++n;
+            for (std::size_t i = 0; i < list.size(); i += 512)
+                list[i] = n;
+        });
+    };
+    std::optional<errc> refused;
+    for (int i = 0; i < 5'000 && !refused; ++i) {
+        try {
+            commit();
+        } catch (const error& e) {
+            refused = e.reason();
+            EXPECT_NE(std::string(e.what()).find(std::to_string(other.id())), std::string::npos) << e.what();
+        }
+    }
+    ASSERT_EQ(refused, errc::readers_behind);
+    EXPECT_GT(h.stats().log_used_bytes, 10 * options.log_limit_bytes);
+    told_.set(1);
+    other.go_on();
+    EXPECT_EQ(other.wait(), 0);
+    commit();
+    h.read([&] { EXPECT_EQ(list[512], n); });
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+}
+
+TEST_F(sharing_heaps, a_commit_of_another_process_can_be_waited_for) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    const std::uint64_t before = h.version();
+    EXPECT_FALSE(h.wait_for_version(before + 1, 10ms));
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        std::this_thread::sleep_for(20ms);
+        mine.write([&] { same = 9; });
+        mine.close();
+    });
+    EXPECT_TRUE(h.wait_for_version(before + 1, 20s));
+    h.read([&] { EXPECT_EQ(count, 9U); });
+    EXPECT_EQ(other.wait(), 0);
+    h.close();
+}
+
+TEST_F(sharing_heaps, threads_of_one_process_share_its_view) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    std::atomic<bool> ends = false;
+    std::vector<std::thread> readers;
+    std::atomic<std::uint64_t> sections = 0;
+    for (int i = 0; i < 3; ++i) {
+        readers.emplace_back([&] {
+            std::uint64_t last = 0;
+            while (!ends) {
+                h.read([&] {
+                    EXPECT_GE(count, last);
+                    last = count;
+                });
+                ++sections;
+            }
+        });
+    }
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        for (int i = 0; i < 200; ++i)
+            mine.write([&] { ++same; });
+        mine.close();
+    });
+    for (int i = 0; i < 200; ++i)
+        h.write([&] { ++count; });
+    EXPECT_EQ(other.wait(), 0);
+    ends = true;
+    for (std::thread& each : readers)
+        each.join();
+    EXPECT_GT(sections, 0U);
+    h.read([&] { EXPECT_EQ(count, 400U); });
+    h.close();
+}
+
+} // namespace
+} // namespace remanence::test
