@@ -5,7 +5,8 @@
 //  AT2  k_attach is taken exclusively only by who is at the door, and k_attach alone says whether anybody is in. So who is at the door and is
 //       kept out by an exclusive lock is kept out by an exclusive heap.
 //  AT3  Of those that close, one after the other is at the door: the last one knows that he is.
-//  AT4  Who is in holds a slot.
+//  AT4  Who is in holds a slot. Who joins has seen another one's while he held k_attach: otherwise the coordination file may be that of a
+//       session whose members have died, after which an exclusive heap was open.
 #pragma once
 
 #include "base/result.hpp"
@@ -31,8 +32,9 @@ enum class arrival {
 template <class Policy>
 class attachment {
 public:
-    attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots)
-        : locks_(bytes), file_(file), slots_(slots) {}
+    /// `slot`: of who is in already.
+    attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots, std::size_t slot = 0)
+        : locks_(bytes), file_(file), slots_(slots), slot_(slot) {}
 
     result<arrival> attach() {
         // So a process that is stopped at the door keeps nobody from joining.
@@ -41,7 +43,7 @@ public:
             return anybody.error();
         if (*anybody) {
             auto joined = try_join();
-            if (!joined || *joined == arrival::joined)
+            if (!joined || *joined == arrival::joined || *joined == arrival::other_name)
                 return joined;
         }
         REM_TRY(locks_.lock(lock_byte::k_door, os::lock_kind::exclusive));
@@ -54,13 +56,6 @@ public:
             return arrival::first;
         }
         auto joined = try_join(); // AT2
-        if (joined && *joined == arrival::not_yet) {
-            anybody = is_anybody_in();
-            if (!anybody)
-                return anybody.error();
-            if (*anybody)
-                joined = arrival::other_name;
-        }
         locks_.unlock(lock_byte::k_door);
         return joined;
     }
@@ -109,22 +104,27 @@ private:
         return locked->has_value();
     }
 
-    /// Exclusive, joined or not_yet.
+    /// Anything but the first.
     result<arrival> try_join() {
         auto shared = locks_.try_lock(lock_byte::k_attach, os::lock_kind::shared);
         if (!shared)
             return shared.error();
         if (!*shared)
             return arrival::exclusive;
-        auto usable = file_.open();
-        if (usable && *usable) {
-            REM_TRY(take_slot());
-            return arrival::joined;
+        auto anybody = is_anybody_in(); // AT4
+        if (!anybody)
+            return anybody.error();
+        if (*anybody) {
+            auto usable = file_.open();
+            if (!usable)
+                return usable.error();
+            if (*usable) {
+                REM_TRY(take_slot());
+                return arrival::joined;
+            }
         }
         locks_.unlock(lock_byte::k_attach);
-        if (!usable)
-            return usable.error();
-        return arrival::not_yet;
+        return *anybody ? arrival::other_name : arrival::not_yet;
     }
 
     result<void> take_slot() {
@@ -144,7 +144,7 @@ private:
     typename Policy::locks& locks_;
     typename Policy::place& file_;
     std::size_t slots_;
-    std::size_t slot_ = 0;
+    std::size_t slot_;
 };
 
 } // namespace remanence::share

@@ -177,6 +177,10 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
     return open_elsewhere(path); // somebody looks at it, and locks it for that
 }
 
+result<void> coordination::remove_left_over(os::file_system& files, const std::string& path) {
+    return coordination_file(files, path, 0, {}, {}).remove_old();
+}
+
 result<void> coordination::become_ready(const heap_identity& heap, const visible_commit& commit,
                                         const ruling_checkpoint& checkpoint) {
     impl_->file.memory().header.heap = heap;

@@ -72,6 +72,9 @@ public:
     /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
     /// of another release share it. Waits for one that is about to become ready, or to close.
     static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path, unsigned mode);
+    /// Removes what processes that died may have left, for who holds the heap's lock exclusively, to have it for himself. errc::exists when
+    /// something else has that name.
+    static result<void> remove_left_over(os::file_system& files, const std::string& path);
     coordination(const coordination&) = delete;
     coordination& operator=(const coordination&) = delete;
     /// As the death of the process. In a forked child: closes, and takes nothing from the parent.

@@ -26,7 +26,7 @@ public:
     virtual std::uint8_t load_field(const std::uint8_t& field) = 0;
     virtual void store_field(std::uint8_t& field, std::uint8_t value) = 0;
 
-    static inline world* now = nullptr;
+    static inline world* acting = nullptr;
 };
 
 inline std::uint8_t narrow(std::uint64_t value) {
@@ -37,13 +37,13 @@ inline std::uint64_t wide(std::uint8_t value) { return value == 0xff ? share::k_
 
 class explored_word {
 public:
-    [[nodiscard]] std::uint64_t load(std::memory_order order) const { return wide(world::now->load(value_, order)); }
-    void store(std::uint64_t value, std::memory_order order) { world::now->store(value_, narrow(value), order); }
+    [[nodiscard]] std::uint64_t load(std::memory_order order) const { return wide(world::acting->load(value_, order)); }
+    void store(std::uint64_t value, std::memory_order order) { world::acting->store(value_, narrow(value), order); }
     std::uint64_t exchange(std::uint64_t value, std::memory_order) {
-        return wide(world::now->exchange(value_, narrow(value)));
+        return wide(world::acting->exchange(value_, narrow(value)));
     }
     bool compare_exchange(std::uint64_t& expected, std::uint64_t value, std::memory_order) {
-        const std::uint64_t found = wide(world::now->compare_exchange(value_, narrow(expected), narrow(value)));
+        const std::uint64_t found = wide(world::acting->compare_exchange(value_, narrow(expected), narrow(value)));
         const bool was_expected = found == expected;
         expected = found;
         return was_expected;
@@ -53,8 +53,8 @@ public:
 
 class explored_field {
 public:
-    [[nodiscard]] std::uint64_t load(std::memory_order) const { return wide(world::now->load_field(value_)); }
-    void store(std::uint64_t value, std::memory_order) { world::now->store_field(value_, narrow(value)); }
+    [[nodiscard]] std::uint64_t load(std::memory_order) const { return wide(world::acting->load_field(value_)); }
+    void store(std::uint64_t value, std::memory_order) { world::acting->store_field(value_, narrow(value)); }
     std::uint8_t value_ = 0;
 };
 

@@ -1,0 +1,553 @@
+// The steps of attachment.hpp, run through all orders: three processes, each of which opens and closes some times, commits or does not, and may
+// die at any step; the power may fail; another program may open the heap exclusively.
+#include "share/attachment.hpp"
+#include "unit/share/explored_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iostream>
+#include <optional>
+#include <string>
+
+namespace remanence::share {
+namespace {
+
+using exploration::run;
+using exploration::violation;
+using u8 = std::uint8_t;
+
+constexpr std::size_t k_processes = 3;
+constexpr u8 k_nobody = 0xff;
+
+enum class attach_fault {
+    none,
+    old_file_voided_late,        // by the first, when it makes its own
+    old_file_left_by_the_last,   // until another first one comes
+    attach_let_go_on_downgrade,  // and taken again
+    no_door_for_those_that_close,
+    no_door_for_those_that_open,
+    mapped_before_the_lock,
+    earlier_boots_are_followed,
+    unready_files_are_followed,
+    nobody_need_be_in,           // for one to join
+};
+
+struct attach_locks;
+struct attach_place;
+struct attach_policy {
+    using word = exploration::explored_word;
+    using field = exploration::explored_field;
+    using note = u8;
+    using locks = attach_locks;
+    using place = attach_place;
+    static constexpr std::size_t k_line = 1;
+    static constexpr std::size_t k_slot = 1;
+};
+
+class attach_model;
+struct attach_locks {
+    result<bool> try_lock(std::uint64_t byte, os::lock_kind kind);
+    result<void> lock(std::uint64_t byte, os::lock_kind kind);
+    void unlock(std::uint64_t byte);
+    result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count);
+    attach_model& owner;
+};
+struct attach_place {
+    result<void> remove_old();
+    result<void> create();
+    result<bool> open();
+    [[nodiscard]] static std::size_t slot_to_try_first() { return 0; }
+    void set_ready();
+    result<void> remove();
+    attach_model& owner;
+};
+
+class attach_model final : public exploration::world {
+public:
+    enum phase : u8 {
+        out,
+        attaching,
+        recovering,
+        removing_log,
+        becoming_ready,
+        in,
+        detaching,
+        folding,
+        removing_last_log,
+        leaving,
+        exclusive_trying,
+        exclusive_open
+    };
+    struct process {
+        u8 phase = out;
+        u8 opens = 0; // left
+        u8 mapped = 0; // which coordination file; 0: none
+        u8 mapped_early = 0;
+        u8 slot = k_nobody;
+        exploration::answers given{};
+    };
+    struct coordination_file_state {
+        u8 number = 0; // 0: there is none
+        u8 is_ready = 0;
+        u8 session = 0;
+        u8 boot = 0;
+    };
+    struct state {
+        u8 exclusive = k_nobody; // ATTACH
+        std::array<u8, k_processes> shared{};
+        u8 door = k_nobody;
+        std::array<u8, k_processes> slots{k_nobody, k_nobody, k_nobody};
+        coordination_file_state file{};
+        u8 files_made = 0;
+        u8 has_log = 0;
+        u8 is_unfolded = 0;
+        u8 session = 0;
+        u8 boot = 0;
+        u8 deaths = 0;
+        u8 anybody_died = 0;
+        std::array<process, k_processes> all{};
+    };
+
+    attach_model(attach_fault wrong, unsigned opens, unsigned deaths, bool has_exclusive)
+        : wrong_(wrong), opens_(opens), deaths_(deaths), has_exclusive_(has_exclusive) {
+        world::acting = this;
+    }
+
+    [[nodiscard]] state first() const {
+        state s;
+        s.deaths = static_cast<u8>(deaths_);
+        for (auto& each : s.all)
+            each.opens = static_cast<u8>(opens_);
+        return s;
+    }
+    [[nodiscard]] static unsigned actors() { return 2 * k_processes + 1; }
+    [[nodiscard]] static unsigned first_death() { return k_processes; }
+    [[nodiscard]] static std::string name(unsigned actor) {
+        if (actor == 2 * k_processes)
+            return "the power fails";
+        return "process " + std::to_string(actor % k_processes) + (actor < k_processes ? "" : " is killed");
+    }
+    std::string tell(state& s, unsigned actor, unsigned choice) {
+        told_.clear();
+        (void)act(s, actor, choice);
+        return told_;
+    }
+    [[nodiscard]] bool can_act(const state& s, unsigned actor) const {
+        if (actor == 2 * k_processes)
+            return s.deaths > 0 && s.boot == 0;
+        if (actor >= k_processes)
+            return s.deaths > 0 && s.all[actor - k_processes].phase != out;
+        return s.all[actor].phase != out || s.all[actor].opens > 0;
+    }
+    unsigned act(state& s, unsigned actor, unsigned choice) {
+        s_ = &s;
+        if (actor >= k_processes) {
+            s.deaths--;
+            s.anybody_died = 1;
+            for (unsigned i = 0; i < k_processes; ++i)
+                if (actor == 2 * k_processes || i == actor - k_processes)
+                    end(s, i);
+            s.boot = actor == 2 * k_processes ? 1 : s.boot;
+            return 1;
+        }
+        who_ = static_cast<u8>(actor);
+        process& one = s.all[actor];
+        run step(one.given, choice);
+        run_ = &step;
+        process after = one;
+        try {
+            live(after);
+            after.given = {};
+            if (!step.has_stepped())
+                throw exploration::disabled{};
+            after.mapped = one.mapped; // is the place's
+            one = after;
+        } catch (const exploration::paused&) {
+        }
+        return step.choices();
+    }
+    static void canonical(state&) {}
+
+    void check(const state& s) const {
+        unsigned alone = 0;
+        unsigned inside = 0;
+        for (const process& each : s.all) {
+            alone += each.phase == recovering || each.phase == removing_log || each.phase == folding ||
+                             each.phase == removing_last_log || each.phase == exclusive_open
+                         ? 1U
+                         : 0U;
+            if (each.phase != in)
+                continue;
+            ++inside;
+            if (each.mapped == 0 || each.mapped != s.file.number)
+                throw violation{"in with a coordination file that is not the one at its name"};
+            if (s.file.is_ready == 0)
+                throw violation{"in with a coordination file that is not ready"};
+            if (s.file.session != s.session)
+                throw violation{"in with what describes another session"};
+            if (s.file.boot != s.boot)
+                throw violation{"in with what an earlier boot left"};
+            if (each.slot == k_nobody)
+                throw violation{"in without a slot"};
+        }
+        if (alone > 1 || (alone == 1 && inside > 0))
+            throw violation{"somebody recovers or removes beside others"};
+        if (s.is_unfolded != 0 && s.has_log == 0)
+            throw violation{"the log is gone, and commits were in it"};
+        bool all_out = true;
+        for (const process& each : s.all)
+            all_out &= each.phase == out;
+        if (all_out && s.anybody_died == 0 && s.has_log != 0)
+            throw violation{"all have closed, none died, and the log is there"};
+        if (all_out && s.anybody_died == 0 && s.file.number != 0)
+            throw violation{"all have closed, none died, and the coordination file is there"};
+    }
+    [[nodiscard]] static bool must_go_on(const state& s) {
+        for (const process& each : s.all)
+            if (each.phase != out)
+                return true;
+        return false;
+    }
+    [[nodiscard]] static bool is_mid_phase(const state& s) {
+        for (const process& each : s.all)
+            if (each.given.count > 0)
+                return true;
+        return false;
+    }
+    [[nodiscard]] static bool waits(const state& s) { return must_go_on(s) && !is_mid_phase(s); }
+
+    // Words are not looked at here.
+    u8 load(const u8&, std::memory_order) override { ::abort(); }
+    void store(u8&, u8, std::memory_order) override { ::abort(); }
+    u8 exchange(u8&, u8) override { ::abort(); }
+    u8 compare_exchange(u8&, u8, u8) override { ::abort(); }
+    u8 load_field(const u8&) override { ::abort(); }
+    void store_field(u8&, u8) override { ::abort(); }
+
+    // Locks.
+
+    bool try_lock(std::uint64_t byte, os::lock_kind kind) {
+        if (byte == lock_byte::k_attach && kind == os::lock_kind::shared &&
+            wrong_ == attach_fault::attach_let_go_on_downgrade && s_->all[who_].phase == becoming_ready) {
+            step("lets go of ATTACH", [&] { return s_->exclusive = k_nobody; });
+            (void)run_->step_when([&] { return s_->exclusive == k_nobody; },
+                                  [&] { return s_->shared[who_] = 1; });
+            return true;
+        }
+        return step(kind == os::lock_kind::shared ? "tries a shared lock" : "tries an exclusive lock", [&]() -> u8 {
+                   state& s = *s_;
+                   if (byte >= lock_byte::k_first_slot) {
+                       u8& slot = s.slots[byte - lock_byte::k_first_slot];
+                       if (slot != k_nobody && slot != who_)
+                           return 0;
+                       slot = who_;
+                       return 1;
+                   }
+                   REM_CHECK(byte == lock_byte::k_attach);
+                   if (s.exclusive != k_nobody && s.exclusive != who_)
+                       return 0;
+                   if (kind == os::lock_kind::exclusive)
+                       for (u8 i = 0; i < k_processes; ++i)
+                           if (i != who_ && s.shared[i] != 0)
+                               return 0;
+                   s.exclusive = kind == os::lock_kind::exclusive ? who_ : k_nobody;
+                   s.shared[who_] = kind == os::lock_kind::shared ? 1 : 0;
+                   return 1;
+               }) != 0;
+    }
+    void lock(std::uint64_t byte) {
+        REM_CHECK(byte == lock_byte::k_door);
+        const bool is_open = (wrong_ == attach_fault::no_door_for_those_that_close && s_->all[who_].phase == detaching) ||
+                             (wrong_ == attach_fault::no_door_for_those_that_open && s_->all[who_].phase == attaching);
+        if (is_open)
+            return;
+        (void)run_->step_when([&] { return s_->door == k_nobody; },
+                              [&] {
+                                  told_ += "is at the door; ";
+                                  return s_->door = who_;
+                              });
+    }
+    void unlock(std::uint64_t byte) {
+        step("lets go", [&]() -> u8 {
+            if (byte >= lock_byte::k_first_slot)
+                s_->slots[byte - lock_byte::k_first_slot] = k_nobody;
+            if (byte == lock_byte::k_door && s_->door == who_)
+                s_->door = k_nobody;
+            if (byte == lock_byte::k_attach) {
+                s_->shared[who_] = 0;
+                if (s_->exclusive == who_)
+                    s_->exclusive = k_nobody;
+            }
+            return 0;
+        });
+    }
+    std::optional<std::uint64_t> locked_by_others() {
+        const u8 found = step("asks whether anybody is in", [&]() -> u8 {
+            if (wrong_ == attach_fault::nobody_need_be_in && s_->shared[who_] != 0)
+                return 0;
+            for (u8 i = 0; i < k_processes; ++i)
+                if (s_->slots[i] != k_nobody && s_->slots[i] != who_)
+                    return i;
+            return k_nobody;
+        });
+        return found == k_nobody ? std::optional<std::uint64_t>() : lock_byte::k_first_slot + found;
+    }
+
+    // The coordination file.
+
+    void remove_old() {
+        step("removes the old coordination file", [&]() -> u8 {
+            if (wrong_ != attach_fault::old_file_voided_late)
+                s_->file = {};
+            return 0;
+        });
+    }
+    void create() {
+        if (wrong_ == attach_fault::old_file_voided_late)
+            return; // later
+        step("makes a coordination file", [&]() -> u8 {
+            make_file();
+            return 0;
+        });
+    }
+    bool open() {
+        return step("looks at the coordination file", [&]() -> u8 {
+                   process& me = s_->all[who_];
+                   if (wrong_ == attach_fault::mapped_before_the_lock && me.mapped_early != 0) {
+                       me.mapped = me.mapped_early;
+                       return 1;
+                   }
+                   const auto& file = s_->file;
+                   if (file.number == 0 ||
+                       (file.is_ready == 0 && wrong_ != attach_fault::unready_files_are_followed) ||
+                       (file.boot != s_->boot && wrong_ != attach_fault::earlier_boots_are_followed))
+                       return 0;
+                   me.mapped = file.number;
+                   return 1;
+               }) != 0;
+    }
+    void set_ready() {
+        step("makes it ready", [&]() -> u8 {
+            if (wrong_ == attach_fault::old_file_voided_late) // as part of this
+                make_file();
+            s_->file.session = s_->session;
+            s_->file.is_ready = 1;
+            return 0;
+        });
+    }
+    void remove() {
+        step("removes the coordination file", [&]() -> u8 {
+            if (wrong_ != attach_fault::old_file_left_by_the_last)
+                s_->file = {};
+            return 0;
+        });
+    }
+
+private:
+    template <class F>
+    u8 step(const char* what, F&& perform) {
+        return run_->step([&]() -> u8 {
+            told_ += std::string(what) + "; ";
+            return static_cast<u8>(perform());
+        });
+    }
+    void make_file() {
+        s_->file = {.number = ++s_->files_made, .is_ready = 0, .session = s_->session, .boot = s_->boot};
+        s_->all[who_].mapped = s_->file.number;
+    }
+    static void end(state& s, unsigned who) {
+        if (s.exclusive == who)
+            s.exclusive = k_nobody;
+        s.shared[who] = 0;
+        if (s.door == who)
+            s.door = k_nobody;
+        for (u8& each : s.slots)
+            if (each == who)
+                each = k_nobody;
+        s.all[who] = {.phase = out, .opens = s.all[who].opens};
+    }
+
+    void live(process& me) {
+        attachment<attach_policy> steps(locks_, place_, k_processes, me.slot);
+        switch (me.phase) {
+        case out: {
+            // The last process may also be one that opens the heap exclusively.
+            const u8 how = run_->choose(has_exclusive_ && who_ == k_processes - 1 ? 2 : 1);
+            me.opens--;
+            me.phase = how == 1 ? exclusive_trying : attaching;
+            me.mapped_early = run_->together([&] { return s_->file.number; });
+            return;
+        }
+        case attaching: {
+            auto arrived = steps.attach();
+            REM_CHECK(arrived);
+            switch (*arrived) {
+            case arrival::first:
+                me.phase = recovering;
+                return;
+            case arrival::joined:
+                me.slot = static_cast<u8>(steps.slot());
+                me.phase = in;
+                return;
+            case arrival::exclusive:
+                if (!has_exclusive_)
+                    throw violation{"refused as open exclusively, which it never was"};
+                me = {.phase = out, .opens = me.opens};
+                return;
+            case arrival::other_name:
+                throw violation{"refused as open under another name, which it never was"};
+            case arrival::not_yet:
+                return; // and again
+            }
+            return;
+        }
+        case recovering:
+            step("recovers", [&]() -> u8 {
+                if (s_->has_log != 0) {
+                    s_->is_unfolded = 0;
+                    s_->session++;
+                }
+                return 0;
+            });
+            me.phase = removing_log;
+            return;
+        case removing_log:
+            step("removes the log", [&] { return s_->has_log = 0; });
+            me.phase = becoming_ready;
+            return;
+        case becoming_ready:
+            REM_CHECK(steps.become_ready([] {}));
+            me.slot = static_cast<u8>(steps.slot());
+            me.phase = in;
+            return;
+        case in:
+            if (run_->together([&] { return s_->is_unfolded; }) == 0 && run_->choose(2) == 1) {
+                (void)run_->together([&]() -> u8 {
+                    s_->has_log = s_->is_unfolded = 1;
+                    return 0;
+                });
+                return;
+            }
+            if (!run_->has_stepped()) // it had committed before
+                (void)run_->choose(1);
+            me.phase = detaching;
+            return;
+        case detaching: {
+            auto last = steps.detach();
+            REM_CHECK(last);
+            if (*last)
+                me.phase = folding;
+            else
+                me = {.phase = out, .opens = me.opens};
+            return;
+        }
+        case folding:
+            step("folds", [&]() -> u8 {
+                s_->session = static_cast<u8>(s_->session + s_->has_log);
+                s_->is_unfolded = 0;
+                return 0;
+            });
+            me.phase = removing_last_log;
+            return;
+        case removing_last_log:
+            step("removes the log", [&] { return s_->has_log = 0; });
+            me.phase = leaving;
+            return;
+        case leaving: // all of its locks at once, as closing a descriptor does
+            step("closes", [&]() -> u8 {
+                end(*s_, who_);
+                return 0;
+            });
+            me = {.phase = out, .opens = me.opens};
+            return;
+        case exclusive_trying:
+            me.phase = try_lock(lock_byte::k_attach, os::lock_kind::exclusive) ? exclusive_open : out;
+            return;
+        case exclusive_open: // as one step: it removes what is left of a coordination file, recovers, and closes in order
+            step("recovers, and closes", [&]() -> u8 {
+                s_->session = static_cast<u8>(s_->session + s_->has_log);
+                s_->is_unfolded = s_->has_log = 0;
+                s_->file = {};
+                s_->exclusive = k_nobody;
+                return 0;
+            });
+            me = {.phase = out, .opens = me.opens};
+            return;
+        default:
+            REM_CHECK(false);
+        }
+    }
+
+    attach_fault wrong_;
+    unsigned opens_;
+    unsigned deaths_;
+    bool has_exclusive_;
+    state* s_ = nullptr;
+    run* run_ = nullptr;
+    u8 who_ = 0;
+    attach_locks locks_{*this};
+    attach_place place_{*this};
+    std::string told_;
+};
+
+result<bool> attach_locks::try_lock(std::uint64_t byte, os::lock_kind kind) { return owner.try_lock(byte, kind); }
+result<void> attach_locks::lock(std::uint64_t byte, os::lock_kind) {
+    owner.lock(byte);
+    return {};
+}
+void attach_locks::unlock(std::uint64_t byte) { owner.unlock(byte); }
+result<std::optional<std::uint64_t>> attach_locks::locked_by_others(std::uint64_t, std::uint64_t) {
+    return owner.locked_by_others();
+}
+result<void> attach_place::remove_old() {
+    owner.remove_old();
+    return {};
+}
+result<void> attach_place::create() {
+    owner.create();
+    return {};
+}
+result<bool> attach_place::open() { return owner.open(); }
+void attach_place::set_ready() { owner.set_ready(); }
+result<void> attach_place::remove() {
+    owner.remove();
+    return {};
+}
+
+exploration::outcome explore_attachment(attach_fault wrong, unsigned opens = 2, unsigned deaths = 1,
+                                        bool has_exclusive = false) {
+    attach_model model(wrong, opens, deaths, has_exclusive);
+    return exploration::explore(model);
+}
+std::string way_there(const exploration::outcome& found) {
+    std::string text = found.violation + "\n";
+    for (const std::string& each : found.way)
+        text += "  " + each + "\n";
+    return text;
+}
+
+TEST(attachment_exploration, no_order_of_steps_and_deaths_breaks_a_promise) {
+    for (const bool has_exclusive : {false, true}) {
+        const auto found = explore_attachment(attach_fault::none, 1, 1, has_exclusive);
+        EXPECT_TRUE(found.is_complete);
+        EXPECT_EQ(found.violation, "") << way_there(found);
+        std::cout << found.states << " states, " << found.steps << " steps\n";
+    }
+}
+
+TEST(attachment_exploration, tryout) {
+    for (int wrong = 1; wrong <= 9; ++wrong)
+        for (int opens = 1; opens <= 2; ++opens)
+            for (int deaths = 0; deaths <= 1; ++deaths)
+                for (bool ex : {false, true}) {
+                    attach_model model(static_cast<attach_fault>(wrong), opens, deaths, ex);
+                    const auto found = exploration::explore(model, 400000);
+                    std::cout << wrong << " opens " << opens << " deaths " << deaths << " ex " << ex << ": " << found.states << (found.is_complete ? " complete " : " ") << found.violation << std::endl;
+                    if (!found.violation.empty()) goto next;
+                }
+            if (false) next: break;
+}
+
+} // namespace
+} // namespace remanence::share
