@@ -42,11 +42,13 @@ public:
         pair_of_fields published{};
         u8 is_held = 0; // the right to publish, by publisher - 1
         u8 deaths = 1;
-        std::array<u8, 2> seen{}; // by each reader
+        std::array<u8, 2> seen{};         // by each reader
         std::array<participant, 4> all{}; // publishers, readers
     };
 
-    doubled_model(doubled_fault wrong, std::array<u8, 4> numbers) : wrong_(wrong), numbers_(numbers) { world::acting = this; }
+    doubled_model(doubled_fault wrong, std::array<u8, 4> numbers) : wrong_(wrong), numbers_(numbers) {
+        world::acting = this;
+    }
 
     state first() {
         state s;
