@@ -68,11 +68,14 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
 
 // Before twins of another commit come on top of those that a large one made.
 result<void> checkpointer::make_room_for_twins() {
-    if (run_ && run_->waits_for_readers()) {
-        if (session_.log().used_bytes() / k_log_beside_readers >= options_.log_limit_bytes)
+    if (run_ && limits_reached() >= k_limits_waited_for) {
+        const bool is_too_long = session_.log().used_bytes() / k_log_beside_readers >= options_.log_limit_bytes;
+        if (run_->waits_for_readers() && is_too_long)
+            REM_TRY(step()); // they may have gone since somebody looked
+        if (!run_->waits_for_readers())
+            REM_TRY(finish());
+        else if (is_too_long)
             return readers_behind();
-    } else if (run_ && limits_reached() >= k_limits_waited_for) {
-        REM_TRY(finish());
     }
     return budget_.holds_too_many_unsettled() ? view_.settler().settle_rest() : result<void>();
 }
