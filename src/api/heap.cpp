@@ -59,6 +59,12 @@ const std::string& checked_application(const std::filesystem::path& path, const 
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
         detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
+    if (options.access == sharing::processes && options.commit_at_close)
+        refuse(path, errc::invalid_argument,
+               "options.commit_at_close has no meaning with sharing::processes, where everything is committed in "
+               "sections.");
+    if (options.access == sharing::processes && options.read_only)
+        refuse(path, errc::not_supported, "sharing::processes cannot be read_only yet. Open it for writing.");
     if (options.lazy_interval < k_lazy_interval_min || options.lazy_interval > k_lazy_interval_max)
         refuse(path, errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {

@@ -242,8 +242,12 @@ result<bool> checkpointer::step(std::uint64_t bytes_max) {
     if (!run || run->is_done())
         return false;
     REM_TRY(health_.usable());
-    REM_TRY(health_.poisoning_without_memory([&] { return health_.poison_if_failed(step_of(*run, bytes_max)); }));
-    return !run->is_done();
+    auto done = health_.poisoning_without_memory([&] { return health_.poison_if_failed(step_of(*run, bytes_max)); });
+    if (done)
+        return !run->is_done();
+    if (others_ != nullptr)
+        others_->poison();
+    return done.error();
 }
 
 result<void> checkpointer::carry_out() {

@@ -366,16 +366,21 @@ result<bool> engine::take_turn(share::deadline until) {
     auto followed = health_.usable();
     if (followed)
         followed = follow(*turn == share::coordination::turn::take_over);
-    if (!followed) {
-        end_turn();
-        return followed.error();
-    }
-    return true;
+    if (followed)
+        return true;
+    tell_of_poison();
+    others()->release_writer(); // what a dead one left behind stays for the next to take over
+    return followed.error();
+}
+
+// I5. Memory that could not be brought forward is this process's own trouble.
+void engine::tell_of_poison() noexcept {
+    if (is_poisoned() && !is_of_no_version_)
+        others()->poison();
 }
 
 void engine::end_turn() noexcept {
-    if (is_poisoned())
-        others()->poison();
+    tell_of_poison();
     others()->end_writing();
     others()->release_writer();
 }
@@ -392,7 +397,7 @@ result<void> engine::publish(log::durability how) {
 
 bool engine::begin_read(std::uint64_t at_least) {
     const std::lock_guard guard(reading_);
-    if (session_.version() < at_least || cannot_follow_ || (readers_ == 0 && !others()->pin(session_.version())))
+    if (session_.version() < at_least || is_of_no_version_ || (readers_ == 0 && !others()->pin(session_.version())))
         return false;
     ++readers_;
     return true;
@@ -415,14 +420,15 @@ result<void> engine::catch_up() {
 result<void> engine::follow(bool takes_over) {
     const std::lock_guard alone(locks_.at_store);
     const std::lock_guard allocation(locks_.allocation);
-    if (cannot_follow_)
-        return unexpected(*cannot_follow_);
+    REM_TRY(health_.usable());
     checkpoints_.adopt_if_done();
     REM_TRY(refuse_stray_changes());
     if (!follower_->is_behind(checkpoints_.sequence_under_way()) && !takes_over) {
         session_.log().release(others()->released().log_begin);
         return {};
     }
+    is_of_no_version_ = true; // until it succeeds
+    heap_.view->allow_writes(true);
     auto followed = health_.poisoning_without_memory([&]() -> result<void> {
         for (bool is_done = false; !is_done;) {
             checkpoints_.adopt_if_done();
@@ -440,9 +446,9 @@ result<void> engine::follow(bool takes_over) {
         }
         return memory_.restored();
     });
-    if (!followed)
-        cannot_follow_ = followed.why();
-    return followed;
+    heap_.view->allow_writes(false); // but in sections, which allow it themselves
+    is_of_no_version_ = !followed;
+    return health_.poison_if_failed(std::move(followed));
 }
 
 // Else they would be in another process's commit, or lost.

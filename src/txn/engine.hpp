@@ -159,9 +159,10 @@ public:
     // end_read(), or with the turn; callers hold the lock of the sections besides.
 
     [[nodiscard]] bool is_shared() const { return is_sharing_; }
-    /// The last commit that any process has made known, as far as this one can see. From any thread.
+    /// The last commit that any process has made known; once poisoned, that of memory, which follows nobody any more. From any
+    /// thread.
     [[nodiscard]] std::uint64_t newest_version() const {
-        return is_shared() ? others()->visible() : session_.version();
+        return is_shared() && !is_poisoned() ? others()->visible() : session_.version();
     }
     /// Waits for the turn to write, and follows what others have committed. False at the deadline. errc::poisoned, also when the
     /// heap is so in another process; errc::outside_section when memory was changed meanwhile, which is undone then.
@@ -200,6 +201,7 @@ private:
     void tell(const change_listener& listener, const change::change_set& changes);
     result<void> begin_to_share();
     void begin_sharing();
+    void tell_of_poison() noexcept;
     result<void> join();
     result<void> follow(bool takes_over);
     result<void> refuse_stray_changes();
@@ -226,10 +228,10 @@ private:
     // Of a shared heap:
     bool is_sharing_ = false; // others may have it open
     commit_scope last_scope_ = commit_scope::everything;
-    std::uint64_t last_pages_ = 0;         // that the last commit changed
-    std::optional<failure> cannot_follow_; // memory is of no version any more
-    std::mutex reading_;                   // guards readers_
-    std::uint64_t readers_ = 0;            // threads that read
+    std::uint64_t last_pages_ = 0;  // that the last commit changed
+    bool is_of_no_version_ = false; // memory, since it could be brought forward in part only
+    std::mutex reading_;            // guards readers_
+    std::uint64_t readers_ = 0;     // threads that read
 };
 
 } // namespace remanence::txn

@@ -159,9 +159,6 @@ result<shared_access> attach(os::file_system& files, const std::string& path) {
 
 result<file_and_place> open_shared(os::file_system& files, const std::string& path, const engine_options& options,
                                    std::string_view abi) {
-    if (options.read_only)
-        return fail(errc::not_supported, "cannot open " + path + " read-only among processes: not in this release.",
-                    path);
     auto shared = attach(files, path);
     if (!shared)
         return shared.error();

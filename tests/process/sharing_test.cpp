@@ -416,6 +416,79 @@ TEST_F(sharing_heaps, a_stopped_reader_costs_log_up_to_a_limit_and_then_an_error
     h.close();
 }
 
+TEST_F(sharing_heaps, the_trap_tracker_lets_others_commits_in_while_it_catches_stray_writes) {
+    if (std::getenv("REMANENCE_TRACKING") != nullptr)
+        GTEST_SKIP() << "another tracker is asked for";
+    heap_options options = shared_heap();
+    options.tracker = tracking::trap;
+    options.catch_stray_writes = true;
+    heap h = heap::open(path_, options);
+    auto& list = h.root<numbers>("numbers");
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<numbers>("numbers");
+        for (std::uint64_t i = 0; i < 5'000; ++i)
+            mine.write(durability::lazy, [&] { same.push_back(i); });
+        mine.close();
+    });
+    EXPECT_EQ(other.wait(), 0);
+    h.read([&] { EXPECT_EQ(list.size(), 5'000U); });
+    h.write([&] { list.push_back(1); });
+    h.read([&] { EXPECT_EQ(list.size(), 5'001U); });
+    h.close();
+}
+
+TEST_F(sharing_heaps, options_that_have_no_meaning_are_refused) {
+    for (const bool read_only : {false, true}) {
+        heap_options options = shared_heap();
+        options.read_only = read_only;
+        options.commit_at_close = !read_only;
+        try {
+            heap h = heap::open(path_, options);
+            FAIL();
+        } catch (const error& e) {
+            EXPECT_EQ(e.reason(), read_only ? errc::not_supported : errc::invalid_argument);
+        }
+    }
+    heap alone = heap::open(path_, small_heap());
+    try {
+        (void)alone.readers();
+        FAIL();
+    } catch (const error& e) {
+        EXPECT_EQ(e.reason(), errc::invalid_argument);
+    }
+}
+
+TEST_F(sharing_heaps, two_handles_of_one_process_are_refused) {
+    heap h = heap::open(path_, shared_heap());
+    try {
+        heap second = heap::open(path_, shared_heap());
+        FAIL();
+    } catch (const error& e) {
+        EXPECT_EQ(e.reason(), errc::in_use);
+    }
+    h.write([&] { h.root<std::uint64_t>("count") = 1; });
+    h.close();
+}
+
+TEST_F(sharing_heaps, a_hard_link_is_refused_while_the_heap_is_open_by_its_other_name) {
+    heap h = heap::open(path_, shared_heap());
+    h.root<std::uint64_t>("count");
+    fs::create_hard_link(path_, dir_ / "link");
+    other_process other(h, [&] {
+        try {
+            heap mine = heap::open(dir_ / "link", shared_heap());
+        } catch (const error& e) {
+            if (e.reason() == errc::in_use)
+                return;
+            throw;
+        }
+        throw std::runtime_error("it was opened");
+    });
+    EXPECT_EQ(other.wait(), 0);
+    h.close();
+}
+
 TEST_F(sharing_heaps, a_commit_of_another_process_can_be_waited_for) {
     heap h = heap::open(path_, shared_heap());
     auto& count = h.root<std::uint64_t>("count");
