@@ -544,14 +544,14 @@ void expect_no_violation_within(std::span<const attach_bounds> all) {
     }
 }
 
-TEST(attachment_exploration, no_order_of_steps_and_deaths_breaks_a_promise) {
+TEST(attachment_exploration_no_sanitizer, no_order_of_steps_and_deaths_breaks_a_promise) {
     const attach_bounds all[] = {{.deaths = 1}, {.has_exclusive = true}};
     expect_no_violation_within(all);
 }
 
 // Minutes: `make soak` sets it. AT4 makes some precautions superfluous: what an old coordination file says is not looked at while
 // nobody is in, whatever it says.
-TEST(attachment_exploration, nor_in_larger_bounds) {
+TEST(attachment_exploration_no_sanitizer, nor_in_larger_bounds) {
     if (std::getenv("REMANENCE_EXPLORE_MORE") == nullptr)
         GTEST_SKIP() << "REMANENCE_EXPLORE_MORE is not set";
     const attach_bounds all[] = {
@@ -565,7 +565,7 @@ TEST(attachment_exploration, nor_in_larger_bounds) {
     expect_no_violation_within(all);
 }
 
-TEST(attachment_exploration, whatever_is_left_out_is_noticed) {
+TEST(attachment_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
     const std::string other_file = "in with a coordination file that is not the one at its name";
     const std::string exclusive = "refused as open exclusively, which it never was";
     EXPECT_EQ(explore_attachment({.wrong = attach_fault::old_file_left_by_the_last}).violation,

@@ -174,16 +174,14 @@ exploration::outcome explore_doubled(doubled_fault wrong, std::array<u8, 4> numb
     return exploration::explore(model);
 }
 
-TEST(doubled_exploration, readers_see_what_was_published_whole_whoever_dies) {
-    for (const std::array<u8, 4>& numbers : {std::array<u8, 4>{1, 2, 3, 4}, {2, 4, 5, 8}}) {
-        const auto found = explore_doubled(doubled_fault::none, numbers);
-        EXPECT_TRUE(found.is_complete);
-        EXPECT_EQ(found.violation, "");
-        std::cout << found.states << " states, " << found.steps << " steps\n";
-    }
+TEST(doubled_exploration_no_sanitizer, readers_see_what_was_published_whole_whoever_dies) {
+    const auto found = explore_doubled(doubled_fault::none, {2, 4, 5, 8});
+    EXPECT_TRUE(found.is_complete);
+    EXPECT_EQ(found.violation, "");
+    std::cout << found.states << " states, " << found.steps << " steps\n";
 }
 
-TEST(doubled_exploration, whatever_is_left_out_is_noticed) {
+TEST(doubled_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
     const std::string torn = "what was read is not what was published";
     EXPECT_EQ(explore_doubled(doubled_fault::no_second_look, {1, 2, 3, 4}).violation, torn);
     EXPECT_EQ(explore_doubled(doubled_fault::announced_first, {1, 2, 3, 4}).violation, torn);
