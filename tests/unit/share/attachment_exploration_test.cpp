@@ -43,8 +43,6 @@ struct attach_policy {
     using note = u8;
     using locks = attach_locks;
     using place = attach_place;
-    static constexpr std::size_t k_line = 1;
-    static constexpr std::size_t k_slot = 1;
 };
 
 class attach_model;
