@@ -194,9 +194,12 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
         return opened.error();
     file_and_place heap{std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
+    const bool was_closed = heap.store->is_clean();
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)
         return recovered.error();
+    if (!was_closed) // processes that shared it, and died, leave that; if it is not theirs, it is in nobody's way
+        (void)share::coordination::remove_left_over(files, path);
     heap.recovered = std::move(*recovered);
     REM_TRY(reserve(heap, options));
     return heap;

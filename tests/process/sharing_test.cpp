@@ -269,11 +269,18 @@ TEST_F(sharing_heaps, the_next_open_recovers_when_all_have_been_killed) {
     told_.wait(0);
     other.kill();
     EXPECT_TRUE(fs::exists(shm_of(path_)));
-    heap h = heap::open(path_, shared_heap());
-    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 10U);
-    h.close();
-    EXPECT_FALSE(fs::exists(shm_of(path_)));
-    EXPECT_FALSE(fs::exists(log_of(path_)));
+    const fs::path copy = dir_ / "copy";
+    fs::copy_file(path_, copy);
+    fs::copy_file(log_of(path_), log_of(copy));
+    fs::copy_file(shm_of(path_), shm_of(copy));
+    for (const bool shared : {true, false}) {
+        const fs::path path = shared ? path_ : copy;
+        heap h = heap::open(path, shared ? shared_heap() : small_heap());
+        EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 10U);
+        h.close();
+        EXPECT_FALSE(fs::exists(shm_of(path)));
+        EXPECT_FALSE(fs::exists(log_of(path)));
+    }
 }
 
 TEST_F(sharing_heaps, exclusive_and_shared_keep_each_other_out) {
