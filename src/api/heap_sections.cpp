@@ -60,14 +60,18 @@ bool heap_sections::try_enter_write() {
         return false;
     if (lock_.write_depth() > 1)
         end_declared();
-    else if (!take_turn(std::chrono::steady_clock::time_point()))
-        return false;
     else
-        memory_.allow_writes(true);
+        return take_turn(std::chrono::steady_clock::time_point());
     return true;
 }
 
-bool heap_sections::try_enter_to_close() { return has_begun(lock_.enter_write(false)); }
+bool heap_sections::try_enter_to_close() {
+    if (!has_begun(lock_.enter_write(false)))
+        return false;
+    if (lock_.write_depth() == 1)
+        memory_.allow_writes(true);
+    return true;
+}
 
 // Of an outermost section, which ends when there is no turn.
 bool heap_sections::take_turn(share::deadline until) {
@@ -77,6 +81,7 @@ bool heap_sections::take_turn(share::deadline until) {
     has_turn_ = taken && *taken;
     if (has_turn_)
         return true;
+    memory_.allow_writes(false);
     lock_.leave_write();
     check(taken ? result<void>() : taken.error());
     return false;

@@ -386,7 +386,8 @@ TEST(recovery_needed, a_crashed_heap_is_not_opened_read_only) {
 
 TEST(not_supported, what_later_releases_bring) {
     temp_dir dir;
-    EXPECT_EQ(error_of([&] { heap::open(dir / "h", {.access = sharing::processes}); })->code, errc::not_supported);
+    EXPECT_EQ(error_of([&] { heap::open(dir / "h", {.access = sharing::processes, .read_only = true}); })->code,
+              errc::not_supported);
     EXPECT_TRUE(fs::is_empty(dir.path()));
 }
 
