@@ -237,6 +237,14 @@ namespace detail {
 /// open_anywhere: as open_or_create; where the base address is taken, a heap that is there is mapped elsewhere. Only for heaps
 /// that hold position-independent objects and nothing else.
 enum class opening { open_or_create, create, open_existing, open_anywhere };
+
+/// Brings into the program what sharing::processes needs, 100 kB, and does nothing.
+void link_sharing() noexcept;
+/// Where compilers see that the heap is not to be shared, they leave the call out, and the linker the rest.
+inline void link_if_shared(const heap_options& options) noexcept {
+    if (options.access == sharing::processes)
+        link_sharing();
+}
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
           opening mode); // for tests: src/api/heap_impl.hpp
 
@@ -319,15 +327,27 @@ public:
     /// created. If these addresses are taken, a heap of which every root was `position_independent` to the program that made it is
     /// mapped elsewhere, and takes nothing else until it is closed. Any other one is errc::base_taken.
     /// Complexity: independent of the heap's size; recovery is bounded by the log limit.
-    static heap open(const std::filesystem::path& path, const heap_options& options = {}) {
+    static heap open(const std::filesystem::path& path) {
+        return heap(path, {}, detail::opening::open_or_create, detail::k_abi);
+    }
+    static heap open(const std::filesystem::path& path, const heap_options& options) {
+        detail::link_if_shared(options);
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
-    static heap create(const std::filesystem::path& path, const heap_options& options = {}) {
+    static heap create(const std::filesystem::path& path) {
+        return heap(path, {}, detail::opening::create, detail::k_abi);
+    }
+    static heap create(const std::filesystem::path& path, const heap_options& options) {
+        detail::link_if_shared(options);
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
-    static heap open_existing(const std::filesystem::path& path, const heap_options& options = {}) {
+    static heap open_existing(const std::filesystem::path& path) {
+        return heap(path, {}, detail::opening::open_existing, detail::k_abi);
+    }
+    static heap open_existing(const std::filesystem::path& path, const heap_options& options) {
+        detail::link_if_shared(options);
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 

@@ -78,16 +78,14 @@ heap_options options_of(const rem_options& given) {
     return options;
 }
 
-using opener = heap (*)(const std::filesystem::path&, const heap_options&);
-
-rem_status open_by(opener open, const char* path, const rem_options* given, rem_heap** into) {
+rem_status open_by(detail::opening mode, const char* path, const rem_options* given, rem_heap** into) {
     if (into != nullptr)
         *into = nullptr;
     return guard([&] {
         if (path == nullptr || into == nullptr)
             refuse_argument("rem_open needs a path, and a place for the handle.");
         const rem_options options = whole_struct(given, "rem_options");
-        heap opened = open(path, options_of(options));
+        heap opened = detail::open(os::posix_file_system(), path, options_of(options), mode); // none is shared
         // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
         if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())
             detail::raise(*elsewhere);
@@ -101,13 +99,13 @@ rem_status open_by(opener open, const char* path, const rem_options* given, rem_
 } // namespace remanence::capi
 
 rem_status rem_open(const char* path, const rem_options* options, rem_heap** heap) {
-    return capi::open_by(&heap::open, path, options, heap);
+    return capi::open_by(detail::opening::open_or_create, path, options, heap);
 }
 rem_status rem_create(const char* path, const rem_options* options, rem_heap** heap) {
-    return capi::open_by(&heap::create, path, options, heap);
+    return capi::open_by(detail::opening::create, path, options, heap);
 }
 rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap) {
-    return capi::open_by(&heap::open_existing, path, options, heap);
+    return capi::open_by(detail::opening::open_existing, path, options, heap);
 }
 
 rem_status rem_close(rem_heap* heap) {

@@ -44,18 +44,6 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
         make, [&](std::span<const store::folded_page> pages) { return store.writer().fold(pages); }, progress);
 }
 
-/// Makes the records durable: the last ones may be in the page cache only, since their writer died or their sync failed.
-/// Up to which they were durable, the last one says.
-result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
-    if (records.empty())
-        return {};
-    for (const scanned_record& record : records) {
-        if (record.version > records.back().durable_through)
-            REM_TRY(log.write("log: confirm records", record.offset, record.bytes)); // I5: not just synced
-    }
-    return log.sync("log: sync confirmed records");
-}
-
 result<recovery_outcome> bring_to_last_commit(os::file& log, store::heap_file& store,
                                               const std::vector<scanned_record>& records,
                                               const progress_callback& progress) {
@@ -88,6 +76,17 @@ result<void> restore_other_superblock(store::heap_file& store) {
 }
 
 } // namespace
+
+// Up to which they were durable, the last one says.
+result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
+    if (records.empty())
+        return {};
+    for (const scanned_record& record : records) {
+        if (record.version > records.back().durable_through)
+            REM_TRY(log.write("log: confirm records", record.offset, record.bytes)); // I5: not just synced
+    }
+    return log.sync("log: sync confirmed records");
+}
 
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
     auto log = open_log(files, store.supers(), os::access::read_write);

@@ -35,6 +35,10 @@ struct recovery_outcome {
 /// open heap's.
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress);
 
+/// Makes the records durable, which follow each other: the last ones may be in the page cache only, since their writer died or
+/// their sync failed.
+result<void> confirm(os::file& log, const std::vector<scanned_record>& records);
+
 /// I3: a heap that says it was closed cleanly must not be older than a log that lies beside it. Changes nothing.
 result<void> check_clean(os::file_system& files, const store::heap_file& store);
 /// Removes this name of the log of a heap whose superblock says that it is clean; another heap's log that has the name

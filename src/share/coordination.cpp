@@ -135,6 +135,8 @@ struct coordination::implementation {
     std::atomic<bool> has_turn = false;
 };
 
+void link() noexcept {}
+
 coordination::coordination() = default;
 // Locks end with the descriptor; in a forked child that is closed, and the memory is not there.
 coordination::~coordination() = default;

@@ -58,7 +58,8 @@ struct reader {
 
 using deadline = std::optional<std::chrono::steady_clock::time_point>; // none: it waits
 
-/// Of one open heap. All but attach() and detaching is for any thread, one call of each group at a time.
+/// Of one open heap. Its functions are weak symbols: a program that opens no heap to be shared does not have them, and is smaller
+/// by a fifth (link(), docs/decisions/footprint.md). All but attach() and detaching is for any thread, one call of each group at a time.
 class coordination {
 public:
     enum class role {
@@ -71,54 +72,55 @@ public:
     /// when the heap is open exclusively, or is open under another name, with what holds it in the message; errc::not_supported on a
     /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
     /// of another release share it. Waits for one that is about to become ready, or to close.
-    static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path, unsigned mode);
+    [[gnu::weak]] static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path,
+                                                 unsigned mode);
     /// Removes what processes that died may have left, for who holds the heap's lock exclusively, to have it for himself. errc::exists when
     /// something else has that name.
-    static result<void> remove_left_over(os::file_system& files, const std::string& path);
+    [[gnu::weak]] static result<void> remove_left_over(os::file_system& files, const std::string& path);
     coordination(const coordination&) = delete;
     coordination& operator=(const coordination&) = delete;
     /// As the death of the process. In a forked child: closes, and takes nothing from the parent.
-    ~coordination();
+    [[gnu::weak]] ~coordination();
 
     /// First: the heap is recovered, its log is there, and this is its state. Others get in from now on.
-    result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
-                              const ruling_checkpoint& checkpoint);
+    [[gnu::weak]] result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
+                                            const ruling_checkpoint& checkpoint);
     /// Joined: errc::in_use if the coordination file is another heap's.
-    result<void> check_identity(const heap_identity& heap) const;
+    [[gnu::weak]] result<void> check_identity(const heap_identity& heap) const;
 
     /// Leaving. True: nobody else is attached, and nobody gets in: the coordination file is void and gone, and the heap is to be
     /// closed as an exclusive one. False: others go on with it. Nothing else may be called then but the destructor. errc::in_use
     /// never: it waits for another that is leaving.
-    result<bool> detach();
+    [[gnu::weak]] result<bool> detach();
 
     // What is there to be seen.
 
-    [[nodiscard]] std::uint64_t visible() const noexcept;
-    [[nodiscard]] visible_commit commit() const noexcept;
-    [[nodiscard]] std::uint64_t checkpoint_sequence() const noexcept;
-    [[nodiscard]] ruling_checkpoint checkpoint() const noexcept;
+    [[nodiscard, gnu::weak]] std::uint64_t visible() const noexcept;
+    [[nodiscard, gnu::weak]] visible_commit commit() const noexcept;
+    [[nodiscard, gnu::weak]] std::uint64_t checkpoint_sequence() const noexcept;
+    [[nodiscard, gnu::weak]] ruling_checkpoint checkpoint() const noexcept;
     /// The checkpoint before which the log may be overwritten, and what was left may be reused.
-    [[nodiscard]] ruling_checkpoint released() const noexcept;
+    [[nodiscard, gnu::weak]] ruling_checkpoint released() const noexcept;
     /// I5, in every process.
-    [[nodiscard]] bool is_poisoned() const noexcept;
-    void poison() noexcept;
+    [[nodiscard, gnu::weak]] bool is_poisoned() const noexcept;
+    [[gnu::weak]] void poison() noexcept;
     /// Returns when at least this version is visible; false at the deadline.
-    bool wait_for_version(std::uint64_t version, deadline until) noexcept;
+    [[gnu::weak]] bool wait_for_version(std::uint64_t version, deadline until) noexcept;
 
     // Reading: one pin for each process.
 
     /// The view is at `version`, and stays exactly that until unpin(). False, and nothing is pinned: a fold has passed it, and the
     /// view must be brought forward first. Wait-free.
-    bool pin(std::uint64_t version) noexcept;
-    void unpin() noexcept;
+    [[gnu::weak]] bool pin(std::uint64_t version) noexcept;
+    [[gnu::weak]] void unpin() noexcept;
     /// Until let_go(): the superblock that rules, which is returned, and the log from its begin on stay. For who re-attaches or
     /// copies records.
-    ruling_checkpoint hold() noexcept;
-    void let_go() noexcept;
+    [[gnu::weak]] ruling_checkpoint hold() noexcept;
+    [[gnu::weak]] void let_go() noexcept;
     /// Where a fold is announced up to; more than a pin: this reader holds it up.
-    [[nodiscard]] std::uint64_t fold_target() const noexcept;
+    [[nodiscard, gnu::weak]] std::uint64_t fold_target() const noexcept;
     /// The pinned version's reader has made private what the fold up to `version` touches.
-    void raise_pin(std::uint64_t version) noexcept;
+    [[gnu::weak]] void raise_pin(std::uint64_t version) noexcept;
 
     // Writing: one process at a time.
 
@@ -128,44 +130,49 @@ public:
         timeout,
     };
     /// errc::poisoned. With the turn that a process has just had it waits a moment for those that want it, too.
-    result<turn> take_writer(deadline until);
+    [[gnu::weak]] result<turn> take_writer(deadline until);
     /// Before the first byte of any file is written. After take_over it is so already.
-    void begin_writing() noexcept;
+    [[gnu::weak]] void begin_writing() noexcept;
     /// The record is in the file, as durable as it says: others may see it. May be called several times.
-    void publish(const visible_commit& commit) noexcept;
+    [[gnu::weak]] void publish(const visible_commit& commit) noexcept;
     /// Nothing that was begun is unfinished.
-    void end_writing() noexcept;
-    void release_writer() noexcept;
+    [[gnu::weak]] void end_writing() noexcept;
+    [[gnu::weak]] void release_writer() noexcept;
     /// Who has the turn, if anybody.
-    [[nodiscard]] std::optional<participant> writer() const;
-    [[nodiscard]] bool others_wait_to_write() const noexcept;
+    [[nodiscard, gnu::weak]] std::optional<participant> writer() const;
+    [[nodiscard, gnu::weak]] bool others_wait_to_write() const noexcept;
 
     // Checkpoints, and whatever else writes a superblock: one process at a time. With the turn to write, never waiting for it. A
     // superblock is written over the one before the last, which readers may hold: the last one is released first.
 
     /// False: another process is at it.
-    result<bool> try_take_checkpoint();
+    [[gnu::weak]] result<bool> try_take_checkpoint();
     /// Folds up to this visible version are going to change pages in place.
-    void announce_fold(std::uint64_t version) noexcept;
+    [[gnu::weak]] void announce_fold(std::uint64_t version) noexcept;
     /// Whether no live process pins less than was announced, and the checkpoint before this one is released, which this does if its
     /// maker died before he did. Clears the pins of the dead.
-    [[nodiscard]] bool may_fold() noexcept;
+    [[nodiscard, gnu::weak]] bool may_fold() noexcept;
     /// Its superblock is durable.
-    void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept;
+    [[gnu::weak]] void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept;
     /// Whether no live process holds an earlier superblock; then release() may follow.
-    [[nodiscard]] bool may_release() noexcept;
-    void release() noexcept;
-    void release_checkpoint() noexcept;
+    [[nodiscard, gnu::weak]] bool may_release() noexcept;
+    [[gnu::weak]] void release() noexcept;
+    [[gnu::weak]] void release_checkpoint() noexcept;
 
     /// Those in read sections, oldest version first.
-    [[nodiscard]] std::vector<reader> readers() const;
-    [[nodiscard]] std::size_t attached_processes() const;
+    [[nodiscard, gnu::weak]] std::vector<reader> readers() const;
+    [[nodiscard, gnu::weak]] std::size_t attached_processes() const;
 
 private:
     coordination();
     struct implementation;
     std::unique_ptr<implementation> impl_;
 };
+
+/// Whoever calls it has all of this in his program. It does nothing.
+void link() noexcept;
+/// Whether this program has it.
+inline bool is_linked() noexcept { return &coordination::attach != nullptr; }
 
 struct coordination::attached {
     std::unique_ptr<coordination> how;

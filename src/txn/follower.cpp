@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 #include "log/record.hpp"
+#include "recover/recovery.hpp"
 #include "recover/replay.hpp"
 
 #include <algorithm>
@@ -28,6 +29,8 @@ private:
 };
 
 } // namespace
+
+void link_follower() noexcept {}
 
 recover::log_place follower::place() const { return {session_.version(), session_.chain(), session_.log().end()}; }
 
@@ -140,30 +143,27 @@ result<void> follower::catch_up_alone() {
     return follow_rest(*from, ruling.log_begin);
 }
 
-// The records may be in the page cache only; whoever wrote them may have died before they, or what they name, were durable.
+// What the records name may not be durable either. What is torn behind them chains to nothing that is written later (R2).
 result<void> follower::follow_rest(recover::log_place at, std::uint64_t log_begin) {
     os::file& log = session_.log().file();
-    changed_.clear();
+    std::vector<recover::scanned_record> records;
     for (;;) {
         auto record = recover::next_record(log, store_.session(), at);
         if (!record)
             return record.error();
         if (!*record)
             break;
-        REM_TRY(log.write("log: confirm records", (*record)->offset, (*record)->bytes)); // I5: not just synced
-        REM_TRY(apply(**record, into::store_and_memory));
+        records.push_back(std::move(**record));
     }
-    auto size = log.size();
-    if (!size)
-        return size.error();
-    // The next record may end before a torn one does, and a later one begin where that has a whole tail.
-    const std::vector<std::byte> zeros(format::k_record_alignment);
-    if (at.offset + zeros.size() <= *size && at.offset != log_begin)
-        REM_TRY(log.write("log: fence behind a dead writer's records", at.offset, zeros));
-    REM_TRY(log.sync("log: sync confirmed records"));
-    REM_TRY(store_.whole_chunks().sync());
+    REM_TRY(recover::confirm(log, records));
+    changed_.clear();
+    for (const recover::scanned_record& record : records)
+        REM_TRY(apply(record, into::store_and_memory));
+    if (!records.empty())
+        REM_TRY(store_.whole_chunks().sync());
     REM_TRY(end());
-    return session_.follow(log_begin, {at.offset, at.version, at.version}, at.chain);
+    return session_.follow(
+        log_begin, {at.offset, at.version, records.empty() ? session_.durable_through() : at.version}, at.chain);
 }
 
 result<void> follower::apply(const recover::scanned_record& record, into where) {

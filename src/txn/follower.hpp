@@ -20,7 +20,7 @@
 
 namespace remanence::txn {
 
-/// Callers hold both locks of the heap, nobody is in a section of it, and nothing uncommitted is in memory.
+/// Its functions are weak, as those of share::coordination. Callers hold both locks of the heap, nobody is in a section of it, and nothing uncommitted is in memory.
 class follower {
 public:
     /// All must outlive it.
@@ -29,23 +29,23 @@ public:
 
     /// Whether something has been committed elsewhere, or a superblock written, that this process does not have. `own`: the sequence
     /// of the superblock that this process's own checkpoint under way writes; 0: there is none.
-    [[nodiscard]] bool is_behind(std::uint64_t own) const;
+    [[nodiscard, gnu::weak]] bool is_behind(std::uint64_t own) const;
     /// After an open: from the superblock, which is held, to what is visible.
-    result<void> begin(const share::ruling_checkpoint& ruling);
+    [[gnu::weak]] result<void> begin(const share::ruling_checkpoint& ruling);
     /// To what is visible. Precondition: that is pinned, or this process has the turn to write. After a failure memory is neither:
     /// the heap is to be poisoned. O(what was changed since); when a fold has passed this process, O(extents) besides.
     /// False, and nothing done: the own checkpoint is done, and is to be adopted before.
-    result<bool> catch_up(std::uint64_t own);
+    [[gnu::weak]] result<bool> catch_up(std::uint64_t own);
     /// The last writer died: what it has left behind the visible commit is made durable, and followed. With the turn to write.
     /// Returns what is to be published.
-    result<share::visible_commit> take_over();
+    [[gnu::weak]] result<share::visible_commit> take_over();
     /// With the turn to write, and changes in memory: the heap file is as of the superblock that rules, and only that.
-    result<void> follow_superblock();
+    [[gnu::weak]] result<void> follow_superblock();
     /// Nobody else has the heap any more: to what the files say.
-    result<void> catch_up_alone();
+    [[gnu::weak]] result<void> catch_up_alone();
 
     /// As of the last commit here.
-    [[nodiscard]] share::visible_commit state() const;
+    [[nodiscard, gnu::weak]] share::visible_commit state() const;
 
 private:
     enum class into { store_only, store_and_memory };
@@ -66,5 +66,8 @@ private:
     session& session_;
     std::map<std::uint64_t, std::uint32_t> changed_; // pages, and the checksums that they are to have in the end
 };
+
+/// As share::link().
+void link_follower() noexcept;
 
 } // namespace remanence::txn

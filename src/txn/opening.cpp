@@ -159,6 +159,12 @@ result<shared_access> attach(os::file_system& files, const std::string& path) {
 
 result<file_and_place> open_shared(os::file_system& files, const std::string& path, const engine_options& options,
                                    std::string_view abi) {
+    if (!share::is_linked())
+        return fail(errc::not_supported,
+                    "cannot open " + path +
+                        " to be shared: this program has that part of the library not linked in. Open it "
+                        "by heap::open().",
+                    path);
     auto shared = attach(files, path);
     if (!shared)
         return shared.error();
@@ -198,8 +204,11 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)
         return recovered.error();
-    if (!was_closed) // processes that shared it, and died, leave that; if it is not theirs, it is in nobody's way
-        (void)share::coordination::remove_left_over(files, path);
+    if (!was_closed && share::is_linked()) { // processes that shared it, and died, leave that
+        auto removed = share::coordination::remove_left_over(files, path);
+        if (!removed && removed.why().code != errc::exists) // that is not theirs, and in nobody's way
+            return removed.error();
+    }
     heap.recovered = std::move(*recovered);
     REM_TRY(reserve(heap, options));
     return heap;

@@ -61,7 +61,8 @@ TEST(not_a_heap, what_is_no_regular_file_is_none_and_is_refused_at_once) {
                                        "/dev/null",       "/dev/zero",  "/dev/tty"};
     for (const fs::path& path : all) {
         for (const bool read_only : {false, true}) {
-            for (auto open : {&heap::open, &heap::open_existing}) {
+            for (auto open : std::initializer_list<heap (*)(const fs::path&, const heap_options&)>{
+                     &heap::open, &heap::open_existing}) {
                 const heap_options options{.reserve_bytes = 64 * MiB, .read_only = read_only};
                 EXPECT_EQ(in_child([&] {
                               ::alarm(20);
