@@ -1,13 +1,9 @@
-#include "share/coordination.hpp"
 #include "txn/follower.hpp"
 
 #include <remanence/heap.hpp>
 
 namespace remanence::detail {
 
-void link_sharing() noexcept {
-    share::link();
-    txn::link_follower();
-}
+void link_sharing() noexcept { txn::link_follower(); }
 
 } // namespace remanence::detail

@@ -30,7 +30,7 @@ private:
 
 } // namespace
 
-void link_follower() noexcept {}
+void link_follower() noexcept { share::link(); }
 
 recover::log_place follower::place() const { return {session_.version(), session_.chain(), session_.log().end()}; }
 

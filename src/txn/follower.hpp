@@ -67,7 +67,7 @@ private:
     std::map<std::uint64_t, std::uint32_t> changed_; // pages, and the checksums that they are to have in the end
 };
 
-/// As share::link().
+/// Whoever calls it has this and share::coordination in his program.
 void link_follower() noexcept;
 
 } // namespace remanence::txn
