@@ -18,7 +18,7 @@ constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microseco
 // So many times its limit the log may become while readers in other processes keep it from being reused.
 constexpr std::uint64_t k_log_beside_readers = 16;
 constexpr std::chrono::seconds k_patience{2}; // with readers, where a commit cannot do without what they keep from it
-constexpr std::chrono::milliseconds k_between_looks{1};
+constexpr std::chrono::milliseconds k_between_attempts{1};
 
 } // namespace
 
@@ -150,7 +150,7 @@ result<void> checkpointer::beside_no_other(const std::function<result<void>()>& 
         REM_TRY(follower_->follow_superblock());
         if (std::chrono::steady_clock::now() > give_up)
             return readers_behind();
-        std::this_thread::sleep_for(k_between_looks);
+        std::this_thread::sleep_for(k_between_attempts);
     }
     auto done = work();
     others_->release_checkpoint();
@@ -169,7 +169,7 @@ result<void> checkpointer::write_superblock(const std::function<result<void>()>&
         while (!others_->may_release()) {
             if (std::chrono::steady_clock::now() > give_up)
                 return {}; // the next one will
-            std::this_thread::sleep_for(k_between_looks);
+            std::this_thread::sleep_for(k_between_attempts);
         }
         others_->release();
         return {};
@@ -183,7 +183,7 @@ result<void> checkpointer::make_room_in_log(std::uint64_t record_bytes) {
            !session_.log().has_room(record_bytes)) { // another process's checkpoint will make some
         if (std::chrono::steady_clock::now() > give_up)
             return readers_behind();
-        std::this_thread::sleep_for(k_between_looks);
+        std::this_thread::sleep_for(k_between_attempts);
         session_.log().release(others_->released().log_begin);
     }
     return {};

@@ -15,12 +15,12 @@ namespace remanence::txn {
 namespace {
 
 /// While it lives, the superblock that ruled, and the log from its begin on, stay.
-class held {
+class held_superblock {
 public:
-    explicit held(share::coordination& others) : others_(others), ruling_(others.hold()) {}
-    held(const held&) = delete;
-    held& operator=(const held&) = delete;
-    ~held() { others_.let_go(); }
+    explicit held_superblock(share::coordination& others) : others_(others), ruling_(others.hold()) {}
+    held_superblock(const held_superblock&) = delete;
+    held_superblock& operator=(const held_superblock&) = delete;
+    ~held_superblock() { others_.let_go(); }
     [[nodiscard]] const share::ruling_checkpoint& ruling() const { return ruling_; }
 
 private:
@@ -46,7 +46,7 @@ result<void> follower::begin(const share::ruling_checkpoint& ruling) {
 
 result<bool> follower::catch_up(std::uint64_t own) {
     const share::visible_commit visible = others_.commit(); // before the hold: no superblock that it needs is younger
-    const held hold(others_);
+    const held_superblock hold(others_);
     if (own != 0 && hold.ruling().sequence > own)
         return false;
     auto from = own == 0 ? follow_superblock(hold.ruling()) : result<recover::log_place>(place());
@@ -70,7 +70,7 @@ result<recover::log_place> follower::follow_superblock(const share::ruling_check
 }
 
 result<void> follower::follow_superblock() {
-    const held hold(others_);
+    const held_superblock hold(others_);
     if (hold.ruling().sequence == store_.super().sequence)
         return {};
     REM_TRY(store_.follow(hold.ruling().sequence));

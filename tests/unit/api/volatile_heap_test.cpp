@@ -68,7 +68,8 @@ TEST(volatile_heap, says_no_when_there_is_no_memory) {
     volatile_heap scratch({.reserve_bytes = 1});
     EXPECT_EQ(scratch.try_allocate(std::size_t{1} << 40U), nullptr);
     EXPECT_THROW((void)scratch.allocate(std::size_t{1} << 40U), std::bad_alloc);
-    EXPECT_THROW((void)scratch.allocate(10, 24), std::bad_alloc);
+    const volatile std::size_t no_power_of_two = 24; // else compilers refuse it
+    EXPECT_THROW((void)scratch.allocate(10, no_power_of_two), std::bad_alloc);
     EXPECT_THROW((void)scratch.get_allocator<int>().allocate(~std::size_t{0} / 2), std::bad_array_new_length);
     void* const block = scratch.allocate(10);
     EXPECT_EQ(scratch.reallocate(block, std::size_t{1} << 40U), nullptr);
