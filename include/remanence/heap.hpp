@@ -238,7 +238,7 @@ namespace detail {
 /// that hold position-independent objects and nothing else.
 enum class opening { open_or_create, create, open_existing, open_anywhere };
 
-/// Brings into the program what sharing::processes needs, 100 kB, and does nothing.
+/// Brings into the program what sharing::processes needs, and does nothing.
 void link_sharing() noexcept;
 /// Where compilers see that the heap is not to be shared, they leave the call out, and the linker the rest.
 inline void link_if_shared(const heap_options& options) noexcept {
@@ -320,7 +320,10 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 /// moved from. Members may be called from several threads, except close(), moving and the destructor.
 ///
 /// An exclusive heap's memory may be changed at any time between commits, with the program's own locking; sections
-/// bring a reader-writer lock among the threads of the process, and commit or roll back by themselves.
+/// bring a reader-writer lock among the threads of the process, and commit or roll back by themselves. Memory of a heap that
+/// processes share is changed in write sections and looked at in sections: elsewhere it is of no version in particular. All that
+/// enter a write section throw errc::outside_section when it was changed otherwise (which is undone), errc::poisoned also when a
+/// write or sync of another process has failed; and commits errc::readers_behind.
 class heap {
 public:
     /// Opens the heap at `path`, creating it when absent. After a crash this recovers the last commit. It is mapped where it was
@@ -482,7 +485,8 @@ public:
     // was not committed, and never throws: call commit() before. heap_options::on_discard hears of what was lost.
     /// Enters a write section. errc::section_conflict inside a read section of the same thread.
     void lock();
-    /// As lock(), without waiting: false when others are in a section, or this thread is in a read section.
+    /// As lock(), without waiting: false when others are in a section (of a shared heap: other processes in a write section), or this
+    /// thread is in a read section.
     [[nodiscard]] bool try_lock();
     /// As lock(), and false when that time has come before.
     [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline);
@@ -605,6 +609,7 @@ public:
     /// in each other, too: links that lead to no block, counts and keys that disagree. Of other objects it cannot tell what a
     /// program itself damaged. O(heap). Changes nothing, but carries out the checkpoint
     /// that is under way; errc::poisoned when that has failed. Nobody may change those containers outside of sections meanwhile.
+    /// Of a heap that processes share it is a write section: errc::section_conflict in a read section of the same thread.
     [[nodiscard]] verify_report verify() const;
     /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
     /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types

@@ -58,10 +58,9 @@ bool heap_sections::has_begun(txn::section_lock::outcome got) {
 bool heap_sections::try_enter_write() {
     if (!try_enter_to_close())
         return false;
-    if (lock_.write_depth() > 1)
-        end_declared();
-    else
+    if (lock_.write_depth() == 1)
         return take_turn(std::chrono::steady_clock::time_point());
+    end_declared();
     return true;
 }
 
@@ -73,18 +72,26 @@ bool heap_sections::try_enter_to_close() {
     return true;
 }
 
-// Of an outermost section, which ends when there is no turn.
+/// Of an outermost write section, which ends when there is no turn, be it since memory lacks.
+struct heap_sections::ends_without_turn {
+    heap_sections& of;
+    ~ends_without_turn() {
+        if (of.has_turn_)
+            return;
+        of.memory_.allow_writes(false);
+        of.lock_.leave_write();
+    }
+};
+
 bool heap_sections::take_turn(share::deadline until) {
     if (!engine_.is_shared())
         return true;
+    const ends_without_turn section{*this};
     auto taken = engine_.take_turn(until);
-    has_turn_ = taken && *taken;
-    if (has_turn_)
-        return true;
-    memory_.allow_writes(false);
-    lock_.leave_write();
-    check(taken ? result<void>() : taken.error());
-    return false;
+    if (!taken)
+        raise(taken.why());
+    has_turn_ = *taken;
+    return has_turn_;
 }
 
 void heap_sections::leave_write() noexcept {
@@ -117,12 +124,19 @@ void heap_sections::see_newest() {
         lock_.leave_read();
         if (lock_.enter_write(true) == txn::section_lock::outcome::ended)
             origin_.raise_ended();
-        auto followed = engine_.catch_up();
-        lock_.leave_write();
-        check(std::move(followed));
+        catch_up();
         if (lock_.enter_read(true) == txn::section_lock::outcome::ended)
             origin_.raise_ended();
     }
+}
+
+// With the lock to write, which it gives back.
+void heap_sections::catch_up() {
+    const struct alone {
+        txn::section_lock& lock;
+        ~alone() { lock.leave_write(); }
+    } meanwhile{lock_};
+    check(engine_.catch_up());
 }
 
 bool heap_sections::try_enter_read() {
@@ -136,9 +150,7 @@ bool heap_sections::try_enter_read() {
     lock_.leave_read();
     if (!has_begun(lock_.enter_write(false)))
         return false;
-    auto followed = engine_.catch_up();
-    lock_.leave_write();
-    check(std::move(followed));
+    catch_up();
     if (lock_.enter_read(false) != txn::section_lock::outcome::outermost)
         return false;
     if (engine_.begin_read(0))
@@ -148,7 +160,7 @@ bool heap_sections::try_enter_read() {
 }
 
 void heap_sections::leave_read() noexcept {
-    if (leaves_last_read() && engine_.is_shared() && origin_.same_process())
+    if (engine_.is_shared() && leaves_last_read() && origin_.same_process())
         engine_.end_read();
     lock_.leave_read();
 }

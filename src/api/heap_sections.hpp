@@ -64,8 +64,10 @@ public:
 
 private:
     [[nodiscard]] bool has_begun(txn::section_lock::outcome got);
+    struct ends_without_turn;
     bool take_turn(share::deadline until);
     void see_newest();
+    void catch_up();
     [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }
     void begin_declared();
 

@@ -59,7 +59,7 @@ struct reader {
 using deadline = std::optional<std::chrono::steady_clock::time_point>; // none: it waits
 
 /// Of one open heap. Its functions are weak symbols: a program that opens no heap to be shared does not have them, and is smaller
-/// by a fifth (link(), docs/decisions/footprint.md). All but attach() and detaching is for any thread, one call of each group at a time.
+/// by 65 kB (link(), docs/decisions/footprint.md). All but attach() and detaching is for any thread, one call of each group at a time.
 class coordination {
 public:
     enum class role {

@@ -351,26 +351,33 @@ result<void> engine::join() {
 }
 
 result<bool> engine::take_turn(share::deadline until) {
+    if (auto usable = health_.usable(); !usable) {
+        tell_of_poison();
+        return usable.error();
+    }
     auto turn = others()->take_writer(until);
     if (!turn)
         return turn.error();
     if (*turn == share::coordination::turn::timeout)
         return false;
-    if (others()->is_poisoned()) {
-        (void)health_.poison(fail(errc::poisoned,
-                                  heap_.store->path() +
-                                      " takes no commits any more: a write or sync of another process has "
-                                      "failed. Close the heap in all processes and open it again.",
-                                  heap_.store->path()));
-    }
-    auto followed = health_.usable();
-    if (followed)
-        followed = follow(*turn == share::coordination::turn::take_over);
+    auto followed = [&]() -> result<void> {
+        try {
+            return follow(*turn == share::coordination::turn::take_over);
+        } catch (...) { // a lack of memory
+            give_up_turn();
+            throw;
+        }
+    }();
     if (followed)
         return true;
-    tell_of_poison();
-    others()->release_writer(); // what a dead one left behind stays for the next to take over
+    give_up_turn();
     return followed.error();
+}
+
+// What a dead one left behind stays for the next to take over.
+void engine::give_up_turn() noexcept {
+    tell_of_poison();
+    others()->release_writer();
 }
 
 // I5. Memory that could not be brought forward is this process's own trouble.
@@ -412,9 +419,11 @@ void engine::end_read() noexcept {
 result<void> engine::catch_up() {
     while (!others()->pin(others()->visible())) { // a fold was announced in between
     }
-    auto followed = follow(false);
-    others()->unpin();
-    return followed;
+    const struct pinned {
+        share::coordination& by;
+        ~pinned() { by.unpin(); }
+    } meanwhile{*others()};
+    return follow(false);
 }
 
 result<void> engine::follow(bool takes_over) {

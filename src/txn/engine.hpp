@@ -202,6 +202,7 @@ private:
     result<void> begin_to_share();
     void begin_sharing();
     void tell_of_poison() noexcept;
+    void give_up_turn() noexcept;
     result<void> join();
     result<void> follow(bool takes_over);
     result<void> refuse_stray_changes();

@@ -6,7 +6,6 @@
 #include "recover/replay.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 

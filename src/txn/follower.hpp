@@ -20,7 +20,8 @@
 
 namespace remanence::txn {
 
-/// Its functions are weak, as those of share::coordination. Callers hold both locks of the heap, nobody is in a section of it, and nothing uncommitted is in memory.
+/// Its functions are weak, as those of share::coordination. Callers hold both locks of the heap, nobody is in a section of it, and
+/// nothing uncommitted is in memory.
 class follower {
 public:
     /// All must outlive it.
@@ -55,7 +56,6 @@ private:
     result<recover::log_place> accept_again(const share::ruling_checkpoint& ruling, std::uint64_t through,
                                             std::vector<std::uint64_t>* newer);
     result<void> apply(const recover::scanned_record& record, into where);
-    result<void> change_page(std::uint64_t page, const std::byte* entry);
     result<void> end();
     [[nodiscard]] recover::log_place place() const;
     [[nodiscard]] unexpected lacks_record(std::uint64_t version);

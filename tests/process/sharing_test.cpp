@@ -1,6 +1,9 @@
 // One heap, several processes, through the public interface: who writes when, what readers see, and what becomes of a heap when
 // processes die, stop, fork, or use it in odd ways.
 
+#include "api/heap_impl.hpp"
+#include "format/log_record.hpp"
+#include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <sys/mman.h>
@@ -494,6 +497,88 @@ TEST_F(sharing_heaps, a_hard_link_is_refused_while_the_heap_is_open_by_its_other
     });
     EXPECT_EQ(other.wait(), 0);
     h.close();
+}
+
+TEST_F(sharing_heaps, a_write_that_fails_poisons_the_heap_in_all_processes) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    h.write([&] { count = 1; });
+    other_process other(h, [&] {
+        failing_files files(os::posix_file_system());
+        heap mine = detail::open(files, path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        files.before_each([&](std::string_view call) {
+            if (call.find("write_durable") != call.npos || call.find("sync") != call.npos)
+                files.fail_at(0, errc::io);
+        });
+        std::optional<errc> refused;
+        try {
+            mine.write([&] { same = 2; });
+        } catch (const error& e) {
+            refused = e.reason();
+        }
+        told_.set(0);
+        told_.wait(1);
+        if (refused != errc::io && refused != errc::poisoned)
+            throw std::runtime_error("the write did not fail");
+    });
+    told_.wait(0);
+    for (int i = 0; i < 2; ++i) {
+        try {
+            h.write([&] { count = 3; });
+            FAIL();
+        } catch (const error& e) {
+            EXPECT_EQ(e.reason(), errc::poisoned) << e.what();
+        }
+        h.read([&] { EXPECT_EQ(count, 1U); });
+    }
+    told_.set(1);
+    EXPECT_EQ(other.wait(), 0);
+    try {
+        h.close();
+    } catch (const error& e) {
+        EXPECT_EQ(e.reason(), errc::poisoned);
+    }
+    heap again = heap::open(path_, shared_heap());
+    const auto* found = again.find_root<std::uint64_t>("count");
+    EXPECT_LT(*found, 3U);
+    again.close();
+}
+
+TEST_F(sharing_heaps, who_cannot_follow_is_told_so_each_time_and_keeps_nobody_from_writing) {
+    heap h = heap::open(path_, shared_heap());
+    auto& count = h.root<std::uint64_t>("count");
+    h.write([&] { count = 1; });
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<std::uint64_t>("count");
+        told_.set(0);
+        told_.wait(1);
+        mine.write([&] { same = 2; });
+        told_.set(2);
+        told_.wait(3);
+        mine.write([&] { same = 4; });
+        told_.set(4);
+        std::this_thread::sleep_for(1h);
+    });
+    told_.wait(0);
+    h.read([] {});
+    const std::uint64_t end = format::k_log_header_bytes + h.stats().log_used_bytes;
+    told_.set(1);
+    told_.wait(2);
+    flip_byte(log_of(path_), end + 100); // of the record that is to be followed
+    for (int i = 0; i < 2; ++i) {
+        for (const bool writes : {false, true}) {
+            try {
+                writes ? h.write([] {}) : h.read([] {});
+                FAIL();
+            } catch (const error& e) {
+                EXPECT_EQ(e.reason(), i == 0 && !writes ? errc::corrupt : errc::poisoned) << e.what();
+            }
+        }
+    }
+    told_.set(3);
+    told_.wait(4);
 }
 
 TEST_F(sharing_heaps, a_commit_of_another_process_can_be_waited_for) {

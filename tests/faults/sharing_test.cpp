@@ -1,0 +1,116 @@
+// Every allocation fails of a section that follows what another process has committed: whoever lacks memory hears of it, and keeps
+// neither the lock of the sections nor the turn to write.
+#include "failing_new.hpp"
+#include "support/temp_dir.hpp"
+
+#include <remanence/remanence.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+
+namespace remanence::faults {
+namespace {
+
+heap_options shared_heap() {
+    return {.access = sharing::processes, .reserve_bytes = 64U << 20U, .chunk_bytes = 64U << 10U};
+}
+
+using numbers = vector<std::uint64_t>;
+
+/// Another process, which commits once for each byte that it is sent, and sends that back.
+class committer {
+public:
+    explicit committer(const std::filesystem::path& path) {
+        if (::pipe(orders_) != 0 || ::pipe(answers_) != 0)
+            throw std::runtime_error("no pipe");
+        id_ = ::fork();
+        if (id_ != 0)
+            return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        heap mine = heap::open(path, shared_heap());
+        auto& list = mine.root<numbers>("numbers");
+        char order = 0;
+        while (::read(orders_[0], &order, 1) == 1) {
+            mine.write([&] {
+                list.resize(20'000 + list.size() % 7 + 1); // another size, some other chunks
+                for (std::size_t i = 0; i < list.size(); i += 500)
+                    ++list[i];
+            });
+            if (::write(answers_[1], &order, 1) != 1)
+                break;
+        }
+        ::_exit(0);
+    }
+    ~committer() {
+        ::kill(id_, SIGKILL);
+        ::waitpid(id_, nullptr, 0);
+        for (const int each : {orders_[0], orders_[1], answers_[0], answers_[1]})
+            ::close(each);
+    }
+    committer(const committer&) = delete;
+    committer& operator=(const committer&) = delete;
+    [[nodiscard]] bool commits() {
+        char order = 1;
+        return ::write(orders_[1], &order, 1) == 1 && ::read(answers_[0], &order, 1) == 1;
+    }
+
+private:
+    int orders_[2] = {};
+    int answers_[2] = {};
+    pid_t id_ = 0;
+};
+
+TEST(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
+    const auto dir = test::temp_dir::in_memory();
+    committer other(dir / "h");
+    ASSERT_TRUE(other.commits());
+    std::uint64_t failed = 0;
+    for (const bool writes : {false, true}) {
+        for (std::uint64_t n = 0;; ++n) {
+            SCOPED_TRACE((writes ? "writing, allocation " : "reading, allocation ") + std::to_string(n));
+            heap h = heap::open(dir / "h", shared_heap());
+            ASSERT_TRUE(other.commits());
+            bool is_heard = false;
+            allocations() = {.armed = true, .from_then_on = false, .left = n};
+            try {
+                writes ? h.write([] {}) : h.read([] {});
+            } catch (const std::bad_alloc&) {
+                is_heard = true;
+            } catch (const error& e) {
+                is_heard = e.reason() == errc::poisoned;
+            }
+            allocations().armed = false;
+            const bool struck = allocations().failed > 0;
+            if (struck) {
+                ++failed;
+                EXPECT_TRUE(is_heard || allocations().was_optional);
+            }
+            ASSERT_TRUE(other.commits()) << "the turn to write is kept";
+            try {
+                h.close(); // which the lock of the sections would keep
+            } catch (const error& e) {
+                EXPECT_EQ(e.reason(), errc::poisoned) << e.what();
+            } catch (const std::bad_alloc&) {
+                EXPECT_TRUE(is_heard);
+            }
+            if (!struck)
+                break;
+        }
+    }
+    EXPECT_GT(failed, 20U);
+    std::cout << failed << " allocations failed\n";
+    heap h = heap::open(dir / "h", shared_heap());
+    EXPECT_TRUE(h.verify().clean());
+}
+
+} // namespace
+} // namespace remanence::faults
