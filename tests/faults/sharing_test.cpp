@@ -6,6 +6,7 @@
 #include <remanence/remanence.hpp>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,7 +61,9 @@ public:
     committer& operator=(const committer&) = delete;
     [[nodiscard]] bool commits() {
         char order = 1;
-        return ::write(orders_[1], &order, 1) == 1 && ::read(answers_[0], &order, 1) == 1;
+        pollfd answer{answers_[0], POLLIN, 0};
+        return ::write(orders_[1], &order, 1) == 1 && ::poll(&answer, 1, 60'000) == 1 &&
+               ::read(answers_[0], &order, 1) == 1;
     }
 
 private:
