@@ -271,21 +271,28 @@ result<std::optional<root_view>> root_directory::look_up(std::string_view name) 
     return std::optional(view_of(*root));
 }
 
-result<void> root_directory::replace(std::string_view name, const detail::type_fingerprint& type, void* object) {
+result<root_directory::entry_place> root_directory::place_of(std::string_view name) const {
     auto d = directory();
     if (!d)
         return d.error();
     REM_CHECK(*d != nullptr);
-    format::root_directory& dir = **d;
-    auto where = search(dir, name);
+    auto where = search(**d, name);
     if (!where)
         return where.error();
     REM_CHECK(where->found);
-    auto root = reader_.entry(dir, where->index);
+    return entry_place{*d, where->index};
+}
+
+result<void> root_directory::replace(std::string_view name, const detail::type_fingerprint& type, void* object) {
+    auto there = place_of(name);
+    if (!there)
+        return there.error();
+    format::root_directory& dir = *there->in;
+    auto root = reader_.entry(dir, there->index);
     if (!root)
         return root.error();
     std::uint64_t* table = table_of(memory_.base(), dir);
-    auto* const old = reinterpret_cast<format::root_entry*>(memory_.base() + table[where->index]);
+    auto* const old = reinterpret_cast<format::root_entry*>(memory_.base() + table[there->index]);
     const std::uint64_t place = memory_.offset_of(object);
     if (stored_fingerprint{root->fingerprint_hash, root->fingerprint_algorithm} ==
             stored_fingerprint{type.hash, type.algorithm} &&
@@ -298,27 +305,22 @@ result<void> root_directory::replace(std::string_view name, const detail::type_f
     if (!block)
         return block.error();
     REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
-    table[where->index] = memory_.offset_of(*block);
+    table[there->index] = memory_.offset_of(*block);
     memory_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
     return {};
 }
 
 result<void> root_directory::erase(std::string_view name) {
-    auto d = directory();
-    if (!d)
-        return d.error();
-    REM_CHECK(*d != nullptr);
-    format::root_directory& dir = **d;
-    auto where = search(dir, name);
-    if (!where)
-        return where.error();
-    REM_CHECK(where->found);
+    auto there = place_of(name);
+    if (!there)
+        return there.error();
+    format::root_directory& dir = *there->in;
     std::uint64_t* table = table_of(memory_.base(), dir);
     REM_TRY(memory_.announce(&dir, sizeof dir));
     REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
-    auto* e = reinterpret_cast<format::root_entry*>(memory_.base() + table[where->index]);
+    auto* e = reinterpret_cast<format::root_entry*>(memory_.base() + table[there->index]);
     memory_.deallocate(e, entry_bytes(*e), alignof(std::uint64_t));
-    std::copy(table + where->index + 1, table + dir.count, table + where->index);
+    std::copy(table + there->index + 1, table + dir.count, table + there->index);
     --dir.count;
     return {};
 }

@@ -88,6 +88,12 @@ private:
     };
     result<format::root_directory*> directory() const; // null: none yet
     result<position> search(const format::root_directory& d, std::string_view name) const;
+    struct entry_place {
+        format::root_directory* in;
+        std::uint64_t index;
+    };
+    /// Precondition: there is such a root.
+    result<entry_place> place_of(std::string_view name) const;
     [[nodiscard]] root_view view_of(const root_entry_view& entry) const;
     result<void*> allocate(std::uint64_t bytes);
     /// A block with an entry of this type, about the object at this offset.
