@@ -21,8 +21,8 @@ constexpr std::uint64_t k_file_bit = std::uint64_t{1} << 61;
 constexpr std::uint64_t k_swapped_bit = std::uint64_t{1} << 62;
 constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
 
-constexpr std::size_t k_entries = 4096; // read at a time
-constexpr std::size_t k_regions_reported = 512;  // reported by one system call
+constexpr std::size_t k_entries = 4096;         // read at a time
+constexpr std::size_t k_regions_reported = 512; // reported by one system call
 
 std::mutex opening; // a process_descriptor
 const os::held_across_fork<opening> k_opening_held;

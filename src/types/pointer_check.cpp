@@ -175,8 +175,8 @@ private:
         return fail(errc::foreign_pointer,
                     "cannot commit " + memory_.path() + ": a pointer " + target + " lies " +
                         place_of(first_, memory_.offset_of(first_.block.start), root, complete) +
-                        ". It would lead nowhere once this process has ended." + others +
-                        " Nothing was written. " + advice_for(target),
+                        ". It would lead nowhere once this process has ended." + others + " Nothing was written. " +
+                        advice_for(target),
                     memory_.path());
     }
 

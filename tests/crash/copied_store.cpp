@@ -1,8 +1,8 @@
 #include "copied_store.hpp"
 
 #include "engine_store.hpp"
-#include "store/heap_copy.hpp"
 #include "inspect/inspection.hpp"
+#include "store/heap_copy.hpp"
 
 #include <algorithm>
 

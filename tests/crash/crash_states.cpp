@@ -41,8 +41,8 @@ std::string_view name_of(state_class which) {
     return k_names[static_cast<std::size_t>(which)];
 }
 
-crash_states::crash_states(std::span<const simulation::disk_operation> operations, simulation::failed_sync after_failure,
-                           std::uint64_t seed)
+crash_states::crash_states(std::span<const simulation::disk_operation> operations,
+                           simulation::failed_sync after_failure, std::uint64_t seed)
     : trace_(operations), seed_(seed) {
     simulation::pending_operations walk(operations, after_failure);
     std::vector<simulation::persisted_part> durable;
@@ -110,7 +110,8 @@ bool crash_states::conflicts(std::uint32_t a, std::uint32_t b) const {
         return first.path == second.path || first.path == second.to || first.to == second.path;
     if (first.inode != second.inode)
         return false;
-    if (first.what == simulation::disk_operation::kind::resize || second.what == simulation::disk_operation::kind::resize)
+    if (first.what == simulation::disk_operation::kind::resize ||
+        second.what == simulation::disk_operation::kind::resize)
         return true;
     return first.offset < second.offset + second.bytes && second.offset < first.offset + first.bytes;
 }

@@ -44,7 +44,8 @@ struct persisting {
 class crash_states {
 public:
     /// The operations must outlive it.
-    crash_states(std::span<const simulation::disk_operation> operations, simulation::failed_sync after_failure, std::uint64_t seed);
+    crash_states(std::span<const simulation::disk_operation> operations, simulation::failed_sync after_failure,
+                 std::uint64_t seed);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] bool has(const crash_state& which) const;
@@ -72,7 +73,8 @@ private:
     [[nodiscard]] bool conflicts(std::uint32_t a, std::uint32_t b) const;
     /// Which of `n` operations persist in the subset of that number.
     [[nodiscard]] std::vector<bool> subset(std::uint64_t number, std::size_t n, std::uint32_t position) const;
-    void add_scattered(std::uint32_t operation, std::uint64_t seed, std::vector<simulation::persisted_part>& parts) const;
+    void add_scattered(std::uint32_t operation, std::uint64_t seed,
+                       std::vector<simulation::persisted_part>& parts) const;
 
     struct family { // at one position
         std::uint32_t position;

@@ -1,8 +1,8 @@
 // The engine under power loss: whatever the moment, no acknowledged commit is lost, none is there in part, and the heap
 // works on. The states tried and how they ended are printed.
 #include "options.hpp"
-#include "testing/crash_walk.hpp"
 #include "other_purposes.hpp"
+#include "testing/crash_walk.hpp"
 #include "workload_parts.hpp"
 #include "workloads.hpp"
 

@@ -4,10 +4,10 @@
 #include "crash_states.hpp"
 #include "engine_store.hpp"
 #include "format/log_record.hpp"
-#include "testing/crash_walk.hpp"
-#include "testing/simulated_disk.hpp"
 #include "session.hpp"
 #include "store/heap_creation.hpp"
+#include "testing/crash_walk.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <algorithm>
 #include <cstring>

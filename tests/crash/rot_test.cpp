@@ -19,7 +19,8 @@ enum class verdict { refused, found_by_verify, harmless, last_commits_lost, unno
 class bit_rot : public testing::TestWithParam<workload> {};
 
 /// A page of zeros, which may be a hole: it has no checksum. What comes up there is found where the heap reads it as zeros.
-bool is_hole(simulation::simulated_disk& disk, const std::string& path, std::uint64_t offset, std::uint64_t file_bytes) {
+bool is_hole(simulation::simulated_disk& disk, const std::string& path, std::uint64_t offset,
+             std::uint64_t file_bytes) {
     const std::uint64_t begin = align_down(offset, k_page_bytes);
     std::vector<std::byte> page(std::min(k_page_bytes, file_bytes - begin));
     auto file = disk.open(path, os::access::read_only);

@@ -1,8 +1,8 @@
 // Uses what crosses the border between a program and the library: fingerprints, functions, lists of roots. Prints how often
 // it has been run.
 #include <remanence/containers/btree_map.hpp>
-#include <remanence/heap.hpp>
 #include <remanence/containers/string_pi.hpp>
+#include <remanence/heap.hpp>
 
 #include <cstdint>
 #include <iostream>

@@ -3,13 +3,13 @@
 // and opened by the engine; whoever finds it sound must be right.
 #include "base/checksum.hpp"
 #include "heap_files.hpp"
+#include "inspect/inspection.hpp"
+#include "inspect/root_survey.hpp"
 #include "log_input.hpp"
 #include "store/checksum_table.hpp"
 #include "store/heap_copy.hpp"
 #include "store/superblocks.hpp"
 #include "support/sample_heap.hpp"
-#include "inspect/inspection.hpp"
-#include "inspect/root_survey.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <remanence/containers/detail/hash_layout.hpp>
 #include <remanence/containers/detail/hash_structure.hpp>
 #include <remanence/containers/detail/map_interface.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 #include <remanence/containers/seeded_hash.hpp>
+#include <remanence/types/detail/position_independent.hpp>
 
 #include <cstddef>
 #include <functional>

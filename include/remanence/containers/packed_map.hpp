@@ -24,9 +24,9 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
-#include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/containers/detail/packed_container.hpp>
 #include <remanence/containers/detail/packed_structure.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/self_contained.hpp>
 #include <remanence/types/persistable.hpp>

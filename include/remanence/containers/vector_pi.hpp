@@ -2,15 +2,15 @@
 #pragma once
 
 #include <remanence/allocator.hpp>
-#include <remanence/detail/announcer.hpp>
 #include <remanence/containers/detail/between_heaps.hpp>
 #include <remanence/containers/detail/container.hpp>
 #include <remanence/containers/detail/fetch_ahead.hpp>
-#include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/link.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 #include <remanence/containers/detail/ranges.hpp>
+#include <remanence/detail/announcer.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/self_contained.hpp>
 #include <remanence/types/detail/structure.hpp>
 

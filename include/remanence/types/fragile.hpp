@@ -6,6 +6,7 @@
 // assignment and write-back only, as a whole or not at all.
 #pragma once
 
+#include <remanence/containers/string_pi.hpp>
 #include <remanence/detail/announcer.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
@@ -14,7 +15,6 @@
 #include <remanence/types/exemplars.hpp>
 #include <remanence/types/persistable.hpp>
 #include <remanence/types/serialize_trait.hpp>
-#include <remanence/containers/string_pi.hpp>
 
 #include <atomic>
 #include <compare>

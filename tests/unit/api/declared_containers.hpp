@@ -24,7 +24,8 @@ TYPED_TEST_P(declared_containers, announce_all_that_they_change) {
     auto& all = h.root<typename TypeParam::containers>("all");
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const std::uint64_t version = h.version();
-        h.write(declared, [&] { change_all(all, expected, seed); }); // builds with assertions refuse what was not announced
+        h.write(declared,
+                [&] { change_all(all, expected, seed); }); // builds with assertions refuse what was not announced
         ASSERT_EQ(h.version(), version + 1);
         h.rollback(); // takes back what was not in the commit
         ASSERT_TRUE(has_all(all, expected)) << "section " << seed;

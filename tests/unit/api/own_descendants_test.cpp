@@ -3,9 +3,9 @@
 
 #include "unit/api/fixture.hpp"
 
+#include <remanence/containers/packed_map.hpp>
 #include <remanence/file_backed.hpp>
 #include <remanence/types/fragile.hpp>
-#include <remanence/containers/packed_map.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "log/redo_log.hpp"
 
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 

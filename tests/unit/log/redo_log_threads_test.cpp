@@ -1,9 +1,9 @@
 // Threads that wait for one log: they share writes, and failures. Run under the thread sanitizer, too.
 #include "log/redo_log.hpp"
 
-#include "testing/simulated_disk.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 

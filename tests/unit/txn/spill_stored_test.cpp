@@ -271,7 +271,8 @@ TEST_P(spilling_stored_chunks, the_first_page_of_a_mapping_is_no_exception) {
         auto heap = store::heap_file::open(disk_, k_spill_path, os::access::read_write);
         ASSERT_TRUE(heap);
         const std::byte rotten{77};
-        ASSERT_TRUE((*heap)->file().write("test", (*heap)->homes().home_of(chunk * k_spill_chunk_bytes) + 100, {&rotten, 1}));
+        ASSERT_TRUE(
+            (*heap)->file().write("test", (*heap)->homes().home_of(chunk * k_spill_chunk_bytes) + 100, {&rotten, 1}));
     }
     open();
     for (std::uint64_t at = 0; at < 20 * k_spill_chunk_bytes; at += k_spill_chunk_bytes) {

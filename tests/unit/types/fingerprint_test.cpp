@@ -1,11 +1,11 @@
 #include "types/type_description.hpp"
 
 #include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/hash_map.hpp>
 #include <remanence/containers/standard.hpp>
 #include <remanence/detail/abi.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/fragile.hpp>
-#include <remanence/containers/hash_map.hpp>
 
 #include <gtest/gtest.h>
 

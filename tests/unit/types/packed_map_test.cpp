@@ -1,7 +1,7 @@
 // The packed maps by themselves; tests/conformance compares them with the standard's in a heap.
 
-#include <remanence/heap.hpp>
 #include <remanence/containers/packed_map.hpp>
+#include <remanence/heap.hpp>
 
 #include "counting_allocator.hpp"
 #include "moving_arena.hpp"

@@ -2,8 +2,8 @@
 // on the standard library only.
 #pragma once
 
-#include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/containers/detail/hash_table.hpp>
+#include <remanence/types/detail/fingerprint.hpp>
 
 #include <string>
 #include <type_traits>

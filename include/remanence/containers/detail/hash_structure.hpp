@@ -3,8 +3,8 @@
 #pragma once
 
 #include <remanence/containers/detail/hash_table.hpp>
-#include <remanence/types/detail/structure.hpp>
 #include <remanence/containers/seeded_hash.hpp>
+#include <remanence/types/detail/structure.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -18,13 +18,13 @@
 //      references.
 #pragma once
 
-#include <remanence/detail/announcer.hpp>
 #include <remanence/containers/detail/element_slot.hpp>
 #include <remanence/containers/detail/fetch_ahead.hpp>
 #include <remanence/containers/detail/hash_bytes.hpp>
 #include <remanence/containers/detail/hash_group.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/link.hpp>
+#include <remanence/detail/announcer.hpp>
 
 #include <algorithm>
 #include <bit>
