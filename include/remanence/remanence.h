@@ -74,6 +74,8 @@ typedef enum rem_status REM_AS_INT {
     REM_UNDECLARED_CHANGE = 29,
     REM_UNLINKED = 30,
     REM_WRONG_APPLICATION = 31,
+    REM_READERS_BEHIND = 32,
+    REM_OUTSIDE_SECTION = 33,
 
     REM_NO_MEMORY = 1001,  /* the process, not the heap, has no memory left */
     REM_WOULD_WAIT = 1002, /* a call that does not wait would have had to */
@@ -159,7 +161,7 @@ typedef struct rem_options {
 /*
  * Open the heap, creating it if there is none (rem_open), insisting that there is none (rem_create: REM_EXISTS), or that
  * there is one (rem_open_existing: REM_NOT_FOUND). After a crash this recovers the last commit. `options` may be NULL. *heap
- * is NULL when it fails. A heap belongs to one process at a time (REM_IN_USE), and always has the same addresses; if these are
+ * is NULL when it fails. A heap belongs to one process at a time (REM_IN_USE) unless rem_open_shared() opens it, and always has the same addresses; if these are
  * taken, REM_BASE_TAKEN. O(1) in the heap's size.
  */
 rem_status rem_open(const char* path, const rem_options* options, rem_heap** heap);
@@ -193,7 +195,8 @@ rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** hea
 /*
  * Closes the heap; a volatile one is destroyed with all that is in it. An archive heap is committed before; others lose what was
  * not committed. REM_SECTION_OPEN while a section is open, or a commit waits: then the heap stays open, as it does when an
- * archive heap's commit fails for REM_NO_SPACE. After any other status, too, it is closed. A process that ends without closing
+ * archive heap's commit fails for REM_NO_SPACE. After any other status, too, it is closed. In a child of fork() this is REM_CLOSED,
+ * as every call, and makes the addresses of the child's copy free, so that it can open the heap itself. A process that ends without closing
  * its heaps leaves them as a crash does: as of their last commits.
  */
 rem_status rem_close(rem_heap* heap);
@@ -216,7 +219,14 @@ rem_status rem_version(const rem_heap* heap, uint64_t* version);
 void* rem_alloc(rem_heap* heap, size_t size);
 /* The same at a multiple of `alignment`: a power of two up to 1 GiB. */
 void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
-/* The same, zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */
+/*
+ * A block of `size` bytes with room to grow: up to `room` bytes it stays where it is, and rem_usable_size() counts all of them. What
+ * is not written of the room takes addresses, and no memory; pages of it that blocks lay in before keep what memory they have. In
+ * a declared section the whole room is announced. rem_realloc() of a volatile heap keeps the room; of another one it gives the
+ * room back with a size of less than half of it.
+ */
+void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
+/* As rem_alloc(), zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */
 void* rem_calloc(rem_heap* heap, size_t count, size_t size);
 /*
  * Makes the block larger or smaller, and returns where it is now, aligned as by rem_alloc(). A block of whole pages stays where it
@@ -342,6 +352,40 @@ typedef struct rem_range {
 } rem_range;
 /* Where they are: by address, the first `capacity` of `*count` ranges. `ranges` may be NULL if `capacity` is 0. */
 rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity, size_t* count);
+
+/* ---- Sharing ---- */
+
+/*
+ * Opens the heap as rem_open() does, for any number of processes at once, which must all open it so: an exclusive open is REM_IN_USE.
+ * One process writes at a time; the others read the version that was newest when their section began, and wait for nobody. Memory
+ * is changed in write sections and looked at in sections; elsewhere it is of no version in particular. What was changed outside of
+ * write sections is undone by the next one, whose beginning says REM_OUTSIDE_SECTION. Commits say REM_READERS_BEHIND while old
+ * versions are read for so long that the redo log cannot be reused. The heap is transactional: another kind is
+ * REM_INVALID_ARGUMENT. docs/guide/processes.md has the rules, and what happens when processes die.
+ */
+rem_status rem_open_shared(const char* path, const rem_options* options, rem_heap** heap);
+/*
+ * As rem_write_begin(), of any heap, but waits no longer than that for threads and processes in sections: REM_WOULD_WAIT. Not at all
+ * with 0.
+ */
+rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms);
+
+/* Of a shared heap; of others REM_INVALID_ARGUMENT. */
+
+/* Waits until a commit of this version, of any process, can be seen: REM_WOULD_WAIT when that has not come within this time. */
+rem_status rem_wait_for_version(rem_heap* heap, uint64_t version, unsigned longest_ms);
+/* A process in a section. */
+typedef struct rem_participant {
+    int process;         /* its number, in its own PID namespace */
+    int thread;          /* that began the section, likewise */
+    const char* program; /* as the system names it; "": it does not tell. Lives for the call */
+    int64_t since;       /* in nanoseconds since 1970 */
+    uint64_t version;    /* that it sees; 0 of a writer */
+} rem_participant;
+/* Calls visit() with each process in a read section, that with the oldest version first, until it returns false. */
+rem_status rem_readers(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
+/* Calls visit() with the process in a write section, if there is one: for who waits long for his turn. */
+rem_status rem_writer(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 
 /* ---- Looking ---- */
 

@@ -116,7 +116,7 @@ public:
     /// the block is as it was, when there is no memory. Of null, a new block. Grows in place where it can; blocks of many pages are moved by
     /// their page tables, not copied. Ends the process as free() does.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// A block that reallocate() can let grow up to `room_bytes` where it is. The room costs addresses, and memory only when it is used;
+    /// A block that reallocate() lets grow up to `room_bytes` where it is, and become smaller again. The room costs addresses, and memory only when it is used;
     /// usable_size() counts it. Null when there is none.
     [[nodiscard]] void* allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// How many bytes of the block the program may use, at least what it asked for. Ends the process as free() does.

@@ -186,6 +186,20 @@ bool block_allocator::resize(void* address, std::size_t bytes, std::size_t new_b
     return true;
 }
 
+void block_allocator::keep_room(const void* address) {
+    const std::uint64_t page = pages_.offset_of(address) / k_page_bytes;
+    if (pages_.is_data_page(page) && pages_.descriptor(static_cast<std::uint32_t>(page)).kind == page_kind::large)
+        pages_.changing(&pages_.descriptor(static_cast<std::uint32_t>(page)))->bin = 1;
+}
+
+bool block_allocator::keeps_room(const void* address) const {
+    const std::uint64_t page = pages_.offset_of(address) / k_page_bytes;
+    if (!pages_.is_data_page(page))
+        return false;
+    const page_descriptor& d = pages_.descriptor(static_cast<std::uint32_t>(page));
+    return d.kind == page_kind::large && d.bin != 0;
+}
+
 // B5: the marks are at the first multiple of 2, 4, 8… behind the first page. At most 32.
 void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
     page_descriptor d{};

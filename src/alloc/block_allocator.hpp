@@ -77,6 +77,11 @@ public:
     /// it is none, would become a small one, or those pages are not free. O(log free runs).
     [[nodiscard]] bool resize(void* address, std::size_t bytes, std::size_t new_bytes);
 
+    /// Marks a large block, until it is resized or freed, as one that keeps its room. For memory of no file: in a heap's file the mark
+    /// is damage to releases that do not know it.
+    void keep_room(const void* address);
+    [[nodiscard]] bool keeps_room(const void* address) const;
+
     /// Frees what was given back, up to now.
     [[gnu::noinline]] void free_returned();
 

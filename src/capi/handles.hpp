@@ -45,6 +45,7 @@ public:
     /// Null when there is no memory.
     [[nodiscard]] virtual void* allocate(std::size_t alignment, std::size_t size) = 0;
     [[nodiscard]] virtual bool begins_block(const void* address) const = 0;
+    [[nodiscard]] virtual void* allocate_dynamic(std::size_t size, std::size_t room) = 0;
     // Of what begins a block.
     [[nodiscard]] virtual void* reallocate(void* block, std::size_t size) = 0;
     [[nodiscard]] virtual std::size_t usable_size(const void* block) const = 0;
@@ -57,6 +58,10 @@ public:
 /// The one that an address lies in; null: none that a C program opened. Set with the first that is opened; null until then.
 using volatile_finder = volatile_face* (*)(const void* address) noexcept;
 extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wide
+
+/// Opens a file's heap for a caller in C.
+[[nodiscard]] rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* options,
+                                 rem_heap** into);
 
 /// Any thread. The heap moves into the table and stays at its place.
 [[nodiscard]] rem_heap* add_handle(heap&& opened, rem_kind kind);

@@ -78,14 +78,20 @@ heap_options options_of(const rem_options& given) {
     return options;
 }
 
-rem_status open_by(detail::opening mode, const char* path, const rem_options* given, rem_heap** into) {
+} // namespace
+
+rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* given, rem_heap** into) {
     if (into != nullptr)
         *into = nullptr;
     return guard([&] {
         if (path == nullptr || into == nullptr)
             refuse_argument("rem_open needs a path, and a place for the handle.");
         const rem_options options = whole_struct(given, "rem_options");
-        heap opened = detail::open(os::posix_file_system(), path, options_of(options), mode); // none is shared
+        if (access == sharing::processes && options.kind != REM_TRANSACTIONAL)
+            refuse_argument("a heap that processes share is transactional: what a section does not commit is undone.");
+        heap_options of_cpp = options_of(options);
+        of_cpp.access = access;
+        heap opened = detail::open(os::posix_file_system(), path, of_cpp, mode);
         // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
         if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())
             detail::raise(*elsewhere);
@@ -94,18 +100,16 @@ rem_status open_by(detail::opening mode, const char* path, const rem_options* gi
     });
 }
 
-} // namespace
-
 } // namespace remanence::capi
 
 rem_status rem_open(const char* path, const rem_options* options, rem_heap** heap) {
-    return capi::open_by(detail::opening::open_or_create, path, options, heap);
+    return capi::open_by(detail::opening::open_or_create, sharing::exclusive, path, options, heap);
 }
 rem_status rem_create(const char* path, const rem_options* options, rem_heap** heap) {
-    return capi::open_by(detail::opening::create, path, options, heap);
+    return capi::open_by(detail::opening::create, sharing::exclusive, path, options, heap);
 }
 rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap) {
-    return capi::open_by(detail::opening::open_existing, path, options, heap);
+    return capi::open_by(detail::opening::open_existing, sharing::exclusive, path, options, heap);
 }
 
 rem_status rem_close(rem_heap* heap) {
@@ -117,6 +121,11 @@ rem_status rem_close(rem_heap* heap) {
         remanence::heap& closing = capi::opened(heap).of;
         try {
             closing.close();
+        } catch (const error& e) {
+            // In a forked child the addresses of its copy become free, so that it can open the heap itself.
+            if (!closing.is_open() || e.reason() == errc::closed)
+                capi::remove_handle(heap);
+            throw;
         } catch (...) {
             if (!closing.is_open())
                 capi::remove_handle(heap);

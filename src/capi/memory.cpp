@@ -31,6 +31,16 @@ void* allocate(const rem_heap* heap, std::size_t alignment, std::size_t size) {
     return detail::allocate(detail::header_of(&opened(heap).impl()), size, alignment);
 }
 
+void* allocate_dynamic(const rem_heap* heap, std::size_t size, std::size_t room) {
+    volatile_face* const memory = find_volatile(heap);
+    if (memory == nullptr)
+        return allocate(heap, usual_alignment(std::max(size, room)), std::max(size, room));
+    void* const block = memory->allocate_dynamic(size, room);
+    if (block == nullptr)
+        throw std::bad_alloc();
+    return block;
+}
+
 /// Either it is in a heap with a file, or in a volatile one. Throws errc::invalid_argument.
 struct heap_around {
     detail::heap_impl* impl = nullptr;
@@ -82,6 +92,10 @@ void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size) {
             capi::refuse_argument("rem_alloc_aligned: the alignment is no power of two, or more than 1 GiB.");
         return capi::allocate(heap, alignment, size);
     });
+}
+
+void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room) {
+    return capi::guard_or<void*>(nullptr, [&] { return capi::allocate_dynamic(heap, size, room); });
 }
 
 void* rem_calloc(rem_heap* heap, size_t count, size_t size) {

@@ -4,6 +4,7 @@
 #include "capi/handles.hpp"
 #include "os/cancellation.hpp"
 
+#include <chrono>
 #include <optional>
 
 using namespace remanence;
@@ -16,7 +17,7 @@ using detail::heap_impl;
 using detail::section_kind;
 
 rem_status would_wait(const heap_impl& impl) {
-    return note(REM_WOULD_WAIT, "another thread is in a section, or this one is in a read section.",
+    return note(REM_WOULD_WAIT, "another thread, or process, is in a section, or this thread is in a read section.",
                 impl.origin.path.string());
 }
 
@@ -115,6 +116,14 @@ rem_status rem_write_try_begin(rem_heap* heap) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).writable();
         return impl.sections.try_enter_write() ? REM_OK : capi::would_wait(impl);
+    });
+}
+
+rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms) {
+    return capi::guard([&] {
+        detail::heap_impl& impl = capi::opened(heap).writable();
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_ms);
+        return impl.sections.try_lock_until(until) ? REM_OK : capi::would_wait(impl);
     });
 }
 

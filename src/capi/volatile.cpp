@@ -36,6 +36,9 @@ public:
     using volatile_heap::volatile_heap;
 
     void* allocate(std::size_t alignment, std::size_t size) override { return try_allocate(size, alignment); }
+    void* allocate_dynamic(std::size_t size, std::size_t room) override {
+        return volatile_heap::allocate_dynamic(size, room);
+    }
     [[nodiscard]] bool begins_block(const void* address) const override { return detail::begins_block(*this, address); }
     void* reallocate(void* block, std::size_t size) override { return volatile_heap::reallocate(block, size); }
     [[nodiscard]] std::size_t usable_size(const void* block) const override {

@@ -174,8 +174,14 @@ void* heap::allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexce
         return allocate(room_bytes);
     const std::uint64_t whole = align_up(room_bytes, k_page_bytes);
     const pages got = take_pages(whole, k_page_bytes);
+    if (got.start == nullptr)
+        return nullptr;
+    {
+        const std::scoped_lock lock(lock_);
+        core_->keep_room(got.start);
+    }
     const std::uint64_t used = align_up(bytes, k_page_bytes);
-    if (got.start != nullptr && !got.are_zero && used < whole)
+    if (!got.are_zero && used < whole)
         os::give_memory_back(got.start + used, whole - used); // of blocks that lay there before
     return got.start;
 }
@@ -402,12 +408,22 @@ void* heap::reallocate(void* address, std::size_t bytes) noexcept {
     const std::size_t old_bytes = usable_bytes(address);
     if (bytes > reserved_bytes_)
         return nullptr;
+    if (bytes <= old_bytes && old_bytes > k_class_bytes_max && keeps_room(address)) {
+        const std::uint64_t used = align_up(std::max<std::size_t>(bytes, 1), k_page_bytes);
+        os::give_memory_back(static_cast<std::byte*>(address) + used, old_bytes - used);
+        return address;
+    }
     const std::size_t placed = placed_bytes(std::max<std::size_t>(bytes, 1), how_);
     if (old_bytes > k_class_bytes_max && placed > k_class_bytes_max)
         return reallocate_large(address, old_bytes, align_up(placed, k_page_bytes));
     if (bytes <= old_bytes && bytes > old_bytes / 2)
         return address;
     return move_block(address, old_bytes, bytes);
+}
+
+bool heap::keeps_room(const void* address) const noexcept {
+    const std::scoped_lock lock(lock_);
+    return core_->keeps_room(address);
 }
 
 void* heap::move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {

@@ -115,7 +115,8 @@ public:
     /// The block, with its contents as far as both sizes go, where it was or elsewhere; null, and it is as it was, when there is no
     /// memory. Blocks of many pages move by their page tables.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// A block with so much room behind it that it can become `room_bytes` where it is: that costs addresses, memory only when used.
+    /// A block with so much room behind it that it can become `room_bytes` where it is, and smaller again: that costs addresses, memory
+    /// only when used. Once it has become larger than its room, it is as any other.
     [[nodiscard]] void* allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// Of a block that begins there; as free() when none does.
     [[nodiscard]] std::size_t usable_bytes(const void* address) const noexcept;
@@ -215,6 +216,7 @@ private:
     [[noreturn, gnu::cold]] static void refuse(const void* address, const char* what) noexcept;
 
     [[nodiscard]] void* reallocate_large(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
+    [[nodiscard]] bool keeps_room(const void* address) const noexcept;
     [[nodiscard]] void* move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
     [[nodiscard]] bool make_accessible(std::uint64_t end) noexcept;
     [[nodiscard]] std::optional<alloc::block> large_block_of(const void* address) const noexcept;

@@ -41,6 +41,8 @@ int main(void) {
     NUMBER(REM_UNDECLARED_CHANGE);
     NUMBER(REM_UNLINKED);
     NUMBER(REM_WRONG_APPLICATION);
+    NUMBER(REM_READERS_BEHIND);
+    NUMBER(REM_OUTSIDE_SECTION);
     NUMBER(REM_NO_MEMORY);
     NUMBER(REM_WOULD_WAIT);
     NUMBER(REM_NO_SECTION);
@@ -100,6 +102,12 @@ int main(void) {
     STRUCT(rem_range);
     MEMBER(rem_range, start);
     MEMBER(rem_range, bytes);
+    STRUCT(rem_participant);
+    MEMBER(rem_participant, process);
+    MEMBER(rem_participant, thread);
+    MEMBER(rem_participant, program);
+    MEMBER(rem_participant, since);
+    MEMBER(rem_participant, version);
     STRUCT(rem_stats);
     MEMBER(rem_stats, size);
     MEMBER(rem_stats, commits);

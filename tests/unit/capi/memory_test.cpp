@@ -1,6 +1,8 @@
 // Blocks: what rem_alloc() gives, what rem_free() takes, and what it refuses.
 #include "fixture.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -38,7 +40,7 @@ TEST_F(c_memory, blocks_are_aligned_as_those_of_malloc) {
 }
 
 TEST_F(c_memory, any_power_of_two_is_an_alignment_and_nothing_else_is) {
-    for (std::size_t alignment = 1; alignment <= std::size_t{16} << 20; alignment *= 2) {
+    for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2) {
         void* const block = rem_alloc_aligned(heap, alignment, 100);
         ASSERT_NE(block, nullptr) << alignment;
         EXPECT_TRUE(is_aligned_to(block, alignment)) << alignment;
@@ -160,6 +162,30 @@ TEST_F(c_memory, what_realloc_adds_is_part_of_a_declared_commit) {
     reopen(REM_TRANSACTIONAL);
     EXPECT_TRUE(std::all_of(block + 110'000, block + 200'000, [](char each) { return each == 'z'; }));
     expect_sound();
+}
+
+TEST_F(c_memory, room_of_a_dynamic_block_takes_no_space_until_it_is_written) {
+    constexpr std::size_t k_room = std::size_t{64} << 20;
+    auto* const block = static_cast<char*>(rem_alloc_dynamic(heap, 10, k_room));
+    ASSERT_NE(block, nullptr);
+    EXPECT_GE(rem_usable_size(block), k_room);
+    std::strcpy(block, "contents");
+    ASSERT_OK(rem_root_set(heap, "block", block));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    EXPECT_EQ(rem_realloc(heap, block, k_room), block);
+    block[k_room - 1] = 'x';
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    ASSERT_OK(rem_checkpoint(heap));
+    struct stat file{};
+    ASSERT_EQ(::stat(path.c_str(), &file), 0);
+    EXPECT_LT(static_cast<std::size_t>(file.st_blocks) * 512, k_room / 8);
+    reopen(REM_SNAPSHOT);
+    const auto* const found = static_cast<char*>(rem_root_get(heap, "block"));
+    EXPECT_STREQ(found, "contents");
+    EXPECT_EQ(found[k_room - 1], 'x');
+    expect_sound();
+    EXPECT_EQ(rem_alloc_dynamic(heap, 10, std::numeric_limits<std::size_t>::max()), nullptr);
+    EXPECT_EQ(last_status(), REM_EXHAUSTED);
 }
 
 TEST_F(c_memory, realloc_that_fails_leaves_the_block) {

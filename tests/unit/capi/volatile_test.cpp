@@ -89,6 +89,21 @@ TEST_F(c_volatile, realloc_keeps_the_contents) {
     EXPECT_STREQ(block, "contents");
 }
 
+TEST_F(c_volatile, a_dynamic_block_grows_where_it_is) {
+    auto* const block = static_cast<char*>(rem_alloc_dynamic(heap, 10, 10'000'000));
+    ASSERT_NE(block, nullptr);
+    std::strcpy(block, "contents");
+    for (const std::size_t size : {300'000U, 10'000'000U, 20U, 5'000'000U}) {
+        EXPECT_EQ(rem_realloc(heap, block, size), block);
+        EXPECT_NE(rem_alloc(heap, 1'000'000), nullptr);
+    }
+    EXPECT_STREQ(block, "contents");
+    EXPECT_GE(rem_usable_size(block), 10'000'000U);
+    EXPECT_OK(rem_free(block));
+    EXPECT_EQ(rem_alloc_dynamic(heap, 10, std::numeric_limits<std::size_t>::max()), nullptr);
+    EXPECT_EQ(last_status(), REM_NO_MEMORY);
+}
+
 TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
     int object = 0;
     std::uint64_t number = 0;

@@ -197,6 +197,21 @@ TEST(volatile_heap_core, a_block_with_room_grows_where_it_is) {
     EXPECT_LT(tested.usage().resident_bytes, 2 * MiB);
     EXPECT_EQ(tested.usable_bytes(block), 100 * MiB);
     EXPECT_EQ(tested.reallocate(block, 100 * MiB), block);
+    std::memset(block, 1, 20 * MiB);
+    const std::uint64_t resident = tested.usage().resident_bytes;
+    for (const std::size_t bytes : {MiB, std::uint64_t{10}, 50 * MiB}) {
+        EXPECT_EQ(tested.reallocate(block, bytes), block);
+        void* const other = tested.allocate(MiB); // in the room, if it were not kept
+        ASSERT_NE(other, nullptr);
+    }
+    EXPECT_LT(tested.usage().resident_bytes, resident - 15 * MiB);
+    EXPECT_EQ(tested.usable_bytes(block), 100 * MiB);
+    EXPECT_EQ(problems_of(tested), 0U);
+    void* const moved = tested.reallocate(block, 200 * MiB);
+    ASSERT_NE(moved, nullptr);
+    EXPECT_EQ(tested.reallocate(moved, 20 * MiB), moved);
+    EXPECT_EQ(tested.usable_bytes(moved), 20 * MiB);
+    EXPECT_EQ(problems_of(tested), 0U);
 }
 
 TEST(volatile_heap_core, what_was_freed_goes_back_to_the_system) {
