@@ -117,6 +117,10 @@ struct heap_options {
     /// recorded in the heap. Later: what is recorded must be the same, or nothing of the heap is read or recovered:
     /// errc::wrong_application; likewise where nothing is recorded, until `rem upgrade --application` does. Empty: opens any heap.
     std::string application = {};
+    /// Creation: no block touches more cache lines or pages than it must. One of up to a cache line (64 bytes) never straddles one, from
+    /// a cache line on it begins on one, and from a page (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take
+    /// 128, of 5,000 take 8,192. Releases before this one open such a heap for reading only.
+    bool aligned_blocks = false;
     /// Creation: permission bits of the file, less the umask. The log gets those of the file.
     unsigned mode = 0666;
     /// Include the heap's memory in core files.

@@ -36,6 +36,20 @@ constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
     return bytes <= k_small_bytes_max && alignment <= k_page_bytes && !fills_pages(granules_of(bytes));
 }
 
+/// So large a block of so many bytes is where blocks are not to touch more cache lines or pages than they must: where it begins follows
+/// from its size then. Up to a cache line it never straddles one, from there on it begins on one, and from a page on on a page. What is
+/// more than a heap can hold stays so.
+constexpr std::size_t bytes_on_lines(std::size_t bytes) {
+    constexpr std::size_t k_line_bytes = 64;
+    if (bytes <= k_line_bytes)
+        return std::max(std::bit_ceil(bytes), k_granule_bytes);
+    if (bytes > k_heap_bytes_max)
+        return bytes;
+    return bytes < k_page_bytes ? align_up(bytes, k_line_bytes) : align_up(bytes, k_page_bytes);
+}
+static_assert(bytes_on_lines(0) == 8 && bytes_on_lines(24) == 32 && bytes_on_lines(64) == 64);
+static_assert(bytes_on_lines(65) == 128 && bytes_on_lines(4095) == 4096 && bytes_on_lines(4097) == 8192);
+
 inline constexpr std::uint32_t k_line_granules = 64 / k_granule_bytes; // a cache line
 
 /// What a block of so many granules begins at a multiple of, in granules.

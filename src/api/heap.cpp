@@ -90,6 +90,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.read_only = options.read_only;
     internal.is_shared = options.access == sharing::processes;
     internal.application = checked_application(path, options.application);
+    internal.aligned_blocks = options.aligned_blocks;
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);

@@ -33,6 +33,7 @@ struct creation {
     std::string_view abi;
     unsigned mode;
     std::string_view application = {}; // empty: nobody's in particular
+    bool aligned_blocks = false;
 };
 
 /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all. Durable once

@@ -52,6 +52,7 @@ struct engine_options {
     bool read_only = false;
     bool is_shared = false;  // several processes may have the heap open
     std::string application; // as in heap_options
+    bool aligned_blocks = false;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;
     track::tracker_choice tracker = track::tracker_choice::automatic;

@@ -8,6 +8,7 @@
 namespace remanence::txn {
 
 result<void> heap_memory::begin() {
+    aligned_blocks_ = (store_.super().features_ro_compat & format::k_feature_aligned_blocks) != 0;
     if (store_.image().bytes() == 0) {
         REM_TRY(view_.memory().make_accessible(k_page_bytes));
         REM_TRY(format_header());
@@ -81,7 +82,7 @@ result<void> heap_memory::check_allocator() {
 void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
     std::lock_guard allocation(locks_.allocation);
     declared_.note_allocation();
-    void* block = allocator_->allocate(bytes, alignment);
+    void* block = allocator_->allocate(placed(bytes), alignment);
     if (block != nullptr)
         spiller_.spill_if_due({offset_of(block), bytes});
     else
@@ -130,7 +131,7 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
     declared_.note_allocation();
     if (options_.inspect) [[unlikely]]
         wipe(block);
-    allocator_->deallocate(block, bytes, alignment);
+    allocator_->deallocate(block, placed(bytes), alignment);
     if (!may_write_) [[unlikely]]
         allocator_->flush(); // where it is caught, and not by a later commit
     else if (options_.inspect) [[unlikely]]

@@ -109,6 +109,10 @@ private:
     void wipe(heap_range freed);
     [[nodiscard, gnu::cold]] unexpected why_no_block(const void* address,
                                                      const std::optional<alloc::block>& around) const;
+    /// What to ask the allocator for.
+    [[nodiscard]] std::uint64_t placed(std::uint64_t bytes) const {
+        return aligned_blocks_ ? alloc::bytes_on_lines(bytes) : bytes;
+    }
     void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
     result<void> format_header();
     result<void> check_header();
@@ -121,7 +125,8 @@ private:
     const engine_options& options_;
     std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
     declared_section declared_;
-    bool may_write_; // false: the allocator, too, would be caught
+    bool aligned_blocks_ = false; // as the file says
+    bool may_write_;              // false: the allocator, too, would be caught
     std::atomic<bool> has_grown_ = false;
 };
 

@@ -33,6 +33,10 @@ struct file_and_place {
     std::optional<shared_access> shared{};
 };
 
+store::creation creation_of(const engine_options& options, std::uint64_t base, std::string_view abi) {
+    return {options.chunk_bytes, base, abi, options.mode, options.application, options.aligned_blocks};
+}
+
 /// No store: another process has just created the heap, which is as good where opening it was asked for, too.
 result<file_and_place> create(os::file_system& files, const std::string& path, open_mode mode,
                               const engine_options& options, std::string_view abi) {
@@ -43,8 +47,7 @@ result<file_and_place> create(os::file_system& files, const std::string& path, o
     if (!taken)
         return cannot_map(path, taken.why());
     const auto base = reinterpret_cast<std::uint64_t>(taken->base());
-    auto made =
-        store::heap_file::create(files, path, {options.chunk_bytes, base, abi, options.mode, options.application});
+    auto made = store::heap_file::create(files, path, creation_of(options, base, abi));
     if (made)
         return file_and_place{std::move(*made), std::move(*taken)};
     if (made.why().code != errc::exists || mode == open_mode::create)
@@ -127,8 +130,7 @@ result<void> create_to_share(os::file_system& files, const std::string& path, op
         if (!place)
             return cannot_map(path, place.why());
         const auto base = reinterpret_cast<std::uint64_t>(place->base());
-        auto empty =
-            store::create_empty(files, path, {options.chunk_bytes, base, abi, options.mode, options.application});
+        auto empty = store::create_empty(files, path, creation_of(options, base, abi));
         return empty ? result<void>() : empty.error();
     });
     if (!made && made.why().code == errc::exists && mode != open_mode::create)

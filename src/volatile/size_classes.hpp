@@ -1,11 +1,13 @@
-// The sizes that slabs have blocks of, and how many units of address space a slab of each takes. Depends on base/units.
+// The sizes that slabs have blocks of, and how many units of address space a slab of each takes. Depends on base/units and alloc/slab_layout.
 //
 // Up to 128 bytes there is a size for each multiple of 16, then four for each doubling: a block is at most a quarter larger than asked
 // for.
 #pragma once
 
+#include "alloc/slab_layout.hpp"
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -13,8 +15,7 @@
 
 namespace remanence::transient {
 
-inline constexpr std::size_t k_step_bytes = 16; // what malloc() aligns to
-inline constexpr std::size_t k_line_bytes = 64;
+inline constexpr std::size_t k_step_bytes = 16;            // what malloc() aligns to
 inline constexpr std::size_t k_table_bytes_max = KiB;      // class_table answers up to here without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
 inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
@@ -51,11 +52,7 @@ constexpr std::uint32_t units_of_class(std::uint32_t index) {
 enum class placing : std::uint8_t { compact, on_lines };
 
 constexpr std::size_t placed_bytes(std::size_t bytes, placing how) {
-    if (how == placing::compact)
-        return bytes;
-    if (bytes <= k_line_bytes)
-        return std::bit_ceil(bytes < k_step_bytes ? k_step_bytes : bytes);
-    return bytes < k_page_bytes ? align_up(bytes, k_line_bytes) : align_up(bytes, k_page_bytes);
+    return how == placing::compact ? bytes : alloc::bytes_on_lines(std::max(bytes, k_step_bytes));
 }
 
 /// The class of (bytes + 15) / 16.

@@ -86,6 +86,7 @@ int main(void) {
     MEMBER(rem_options, dirty_limit_bytes);
     MEMBER(rem_options, on_progress);
     MEMBER(rem_options, context);
+    MEMBER(rem_options, aligned_blocks);
     STRUCT(rem_volatile_options);
     MEMBER(rem_volatile_options, size);
     MEMBER(rem_volatile_options, reserve_bytes);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::test {
@@ -186,6 +187,28 @@ TEST_F(c_memory, room_of_a_dynamic_block_takes_no_space_until_it_is_written) {
     expect_sound();
     EXPECT_EQ(rem_alloc_dynamic(heap, 10, std::numeric_limits<std::size_t>::max()), nullptr);
     EXPECT_EQ(last_status(), REM_EXHAUSTED);
+}
+
+TEST_F(c_memory, whether_blocks_lie_on_lines_is_what_the_file_was_created_with) {
+    EXPECT_EQ(rem_usable_size(rem_alloc(heap, 65)), 72U);
+    for (const bool is_asked_for : {true, false}) {
+        rem_options options = options_of(REM_SNAPSHOT);
+        options.aligned_blocks = is_asked_for;
+        const std::string other = (dir / "aligned.rem").string();
+        rem_heap* opened = nullptr;
+        ASSERT_OK(rem_open(other.c_str(), &options, &opened));
+        for (const auto& [size, usable] :
+             {std::pair{8, 8}, {24, 32}, {65, 128}, {4000, 4032}, {4095, 4096}, {5000, 8192}})
+            EXPECT_EQ(rem_usable_size(rem_alloc(opened, static_cast<std::size_t>(size))),
+                      static_cast<std::size_t>(usable));
+        EXPECT_EQ(rem_alloc(opened, std::numeric_limits<std::size_t>::max()), nullptr);
+        EXPECT_EQ(last_status(), REM_EXHAUSTED);
+        ASSERT_OK(rem_close(opened));
+        ASSERT_OK(rem_close(heap));
+        options.aligned_blocks = true;
+        ASSERT_OK(rem_open(path.c_str(), &options, &heap)); // one without
+        EXPECT_EQ(rem_usable_size(rem_alloc(heap, 65)), 72U);
+    }
 }
 
 TEST_F(c_memory, realloc_that_fails_leaves_the_block) {

@@ -31,9 +31,9 @@ public:
         ASSERT_GE(usable, bytes);
         ASSERT_TRUE(is_aligned(at, std::max(alignment, k_step_bytes)));
         if (how_ == placing::on_lines && bytes > 0) {
-            ASSERT_TRUE(bytes >= k_page_bytes   ? is_aligned(at, k_page_bytes)
-                        : bytes >= k_line_bytes ? is_aligned(at, k_line_bytes)
-                                                : at / k_line_bytes == (at + bytes - 1) / k_line_bytes);
+            ASSERT_TRUE(bytes >= k_page_bytes ? is_aligned(at, k_page_bytes)
+                        : bytes >= 64         ? is_aligned(at, 64)
+                                              : at / 64 == (at + bytes - 1) / 64);
         }
         const auto next = blocks_.lower_bound(at);
         ASSERT_TRUE(next == blocks_.end() || at + usable <= next->first);

@@ -1,0 +1,174 @@
+// Blocks of heaps with files against a model of what the program believes to have: random requests, changes of size, frees, commits,
+// rollbacks and openings, in heaps with blocks of both placings.
+#include "fixture.hpp"
+
+#include "base/units.hpp"
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+class believed_blocks {
+public:
+    explicit believed_blocks(bool aligned) : aligned_(aligned) { open(); }
+    believed_blocks(const believed_blocks&) = delete;
+    believed_blocks& operator=(const believed_blocks&) = delete;
+    ~believed_blocks() { EXPECT_OK(rem_close(heap_)); }
+
+    void allocate(std::size_t bytes, std::size_t alignment) {
+        void* const block = alignment == 1 ? rem_alloc(heap_, bytes) : rem_alloc_aligned(heap_, alignment, bytes);
+        ASSERT_NE(block, nullptr);
+        ASSERT_TRUE(is_aligned(reinterpret_cast<std::uintptr_t>(block), alignment));
+        add(block, bytes);
+    }
+    void reallocate(std::size_t nth, std::size_t bytes) {
+        const auto [at, was] = *nth_block(nth);
+        auto* const moved = static_cast<unsigned char*>(rem_realloc(heap_, reinterpret_cast<void*>(at), bytes));
+        now_.erase(at);
+        ASSERT_NE(moved, nullptr);
+        const std::size_t kept = std::min(was.bytes, bytes);
+        ASSERT_EQ(std::count(moved, moved + kept, was.fill), static_cast<std::ptrdiff_t>(kept));
+        add(moved, bytes);
+    }
+    void free(std::size_t nth) {
+        const auto at = nth_block(nth);
+        expect_intact(*at);
+        EXPECT_OK(rem_free(reinterpret_cast<void*>(at->first)));
+        EXPECT_STATUS(rem_free(reinterpret_cast<void*>(at->first)), REM_INVALID_ARGUMENT);
+        now_.erase(at);
+    }
+    void commit() {
+        EXPECT_OK(rem_commit(heap_, REM_DURABLE));
+        committed_ = now_;
+    }
+    void roll_back() {
+        EXPECT_OK(rem_rollback(heap_));
+        now_ = committed_;
+        expect_all_intact();
+    }
+    void reopen() {
+        EXPECT_OK(rem_close(heap_));
+        open();
+        now_ = committed_;
+        expect_all_intact();
+    }
+    void expect_all_intact() {
+        for (const auto& each : now_)
+            expect_intact(each);
+        EXPECT_OK(rem_verify(heap_, nullptr, nullptr, nullptr));
+        rem_report report{};
+        report.size = sizeof report;
+        EXPECT_OK(rem_verify(heap_, &report, nullptr, nullptr));
+        EXPECT_EQ(report.blocks_checked, now_.size());
+    }
+    [[nodiscard]] bool is_empty() const { return now_.empty(); }
+
+private:
+    struct content {
+        std::size_t bytes; // usable
+        unsigned char fill;
+    };
+    using blocks = std::map<std::uintptr_t, content>;
+
+    void open() {
+        rem_options options = options_of(REM_SNAPSHOT);
+        options.aligned_blocks = aligned_;
+        ASSERT_OK(rem_open((dir_ / "h").c_str(), &options, &heap_));
+    }
+    blocks::iterator nth_block(std::size_t nth) {
+        return std::next(now_.begin(), static_cast<std::ptrdiff_t>(nth % now_.size()));
+    }
+    void add(void* block, std::size_t bytes) {
+        const auto at = reinterpret_cast<std::uintptr_t>(block);
+        const std::size_t usable = rem_usable_size(block);
+        ASSERT_GE(usable, std::max<std::size_t>(bytes, 1));
+        if (aligned_) {
+            ASSERT_TRUE(usable >= k_page_bytes ? is_aligned(at, k_page_bytes)
+                        : usable >= 64         ? is_aligned(at, 64)
+                                               : at / 64 == (at + usable - 1) / 64);
+        }
+        const auto next = now_.lower_bound(at);
+        ASSERT_TRUE(next == now_.end() || at + usable <= next->first);
+        ASSERT_TRUE(next == now_.begin() || std::prev(next)->first + std::prev(next)->second.bytes <= at);
+        const auto fill = static_cast<unsigned char>(++count_);
+        std::memset(block, fill, usable);
+        now_[at] = {usable, fill};
+    }
+    void expect_intact(const blocks::value_type& of) const {
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(of.first);
+        EXPECT_EQ(rem_usable_size(bytes), of.second.bytes);
+        EXPECT_EQ(std::count(bytes, bytes + of.second.bytes, of.second.fill),
+                  static_cast<std::ptrdiff_t>(of.second.bytes));
+    }
+
+    const temp_dir dir_ = temp_dir::in_memory();
+    const bool aligned_;
+    rem_heap* heap_ = nullptr;
+    blocks now_;
+    blocks committed_;
+    unsigned count_ = 0;
+};
+
+/// Mostly small, at times up to 256 KiB.
+std::size_t size_of(std::uint32_t seed) {
+    const std::uint32_t width = seed % 32 == 0 ? 18 : seed % 4 == 0 ? 13 : 8;
+    return (seed / 32) % (1U << width);
+}
+
+void run(const std::vector<std::uint32_t>& seeds, bool aligned) {
+    believed_blocks tested(aligned);
+    for (const std::uint32_t seed : seeds) {
+        const std::uint32_t left = seed / 16;
+        switch (seed % 16) {
+        case 0:
+            tested.commit();
+            break;
+        case 1:
+            left % 2 == 0 ? tested.roll_back() : tested.reopen();
+            break;
+        case 2:
+            tested.allocate(size_of(left), std::size_t{1} << left % 16);
+            break;
+        default:
+            if (tested.is_empty() || seed % 16 < 9)
+                tested.allocate(size_of(left), 1);
+            else if (seed % 16 < 13)
+                tested.free(left);
+            else
+                tested.reallocate(left, size_of(left));
+        }
+        if (testing::Test::HasFatalFailure())
+            return;
+    }
+    tested.expect_all_intact();
+}
+
+RC_GTEST_PROP(c_memory_model, blocks_are_disjoint_aligned_and_intact, (const std::vector<std::uint32_t>& seeds)) {
+    for (const bool aligned : {false, true})
+        run(seeds, aligned);
+    RC_ASSERT(!testing::Test::HasFailure());
+}
+
+TEST(c_memory_model_long, thousands_of_random_operations_leave_blocks_intact) {
+    const std::uint64_t seed = std::random_device{}();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+    std::vector<std::uint32_t> seeds(2000);
+    for (const bool aligned : {false, true}) {
+        std::generate(seeds.begin(), seeds.end(), random);
+        run(seeds, aligned);
+    }
+}
+
+} // namespace
+
+} // namespace remanence::test
