@@ -22,6 +22,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 namespace remanence {
@@ -34,9 +35,9 @@ struct volatile_size_class {
 
 /// How a volatile heap uses its memory, at one moment; where other threads allocate meanwhile, nearly so.
 struct volatile_heap_stats {
-    /// What the program asked for, of the blocks that it has. Known with guard bytes only, since only then blocks say it.
+    /// What the program asked for, of the blocks that it has. Known with guard bytes or leak_frames only, since only then blocks say it.
     std::optional<std::uint64_t> requested_bytes;
-    std::uint64_t usable_bytes = 0; ///< of the blocks that the program has, as usable_size() counts without guard bytes
+    std::uint64_t usable_bytes = 0;   ///< of the blocks that the program has, as usable_size() counts without guards
     std::uint64_t resident_bytes = 0; ///< memory that the system has given, the heap's own tables included
     std::uint64_t reserved_bytes = 0; ///< address space for blocks
     std::uint64_t peak_bytes = 0; ///< the most that large blocks, and the slabs that small ones lie in, had at a time
@@ -53,8 +54,21 @@ struct volatile_heap_stats {
 /// The blocks that a volatile heap still had when it was destroyed.
 struct volatile_leak_report {
     std::uint64_t blocks = 0;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0; ///< usable ones, guards included
     std::vector<volatile_size_class> classes;
+    // With guard bytes or leak_frames: what they were for, and where they were allocated. Both sorted, the most bytes asked for first.
+    struct type {
+        std::string name; ///< of the objects that a volatile_allocator made room for; empty: all other blocks
+        std::uint64_t blocks = 0;
+        std::uint64_t requested_bytes = 0;
+    };
+    std::vector<type> types;
+    struct place {
+        std::vector<std::string> calls; ///< that led there, the innermost first, as the C library writes them
+        std::uint64_t blocks = 0;
+        std::uint64_t requested_bytes = 0;
+    };
+    std::vector<place> places; ///< with leak_frames
 };
 
 /// What volatile_heap::verify() found.
@@ -77,6 +91,9 @@ struct volatile_heap_options {
     /// So many bytes behind each block have a pattern, which free() and verify() look at. Up to 4,096. For debugging: blocks then
     /// also say what was asked for.
     std::size_t guard_bytes = 0;
+    /// Each block notes so many of the calls that led to its allocation, up to 32, for the leak report. For debugging: an allocation
+    /// then takes microseconds. Blocks have guard bytes then, at least 8.
+    unsigned leak_frames = 0;
     /// Called by the destructor when there are blocks left. Must not throw, or use the heap.
     std::function<void(const volatile_leak_report&)> on_leaks{};
 };
@@ -107,8 +124,9 @@ public:
     // allocate(bytes, alignment) and deallocate(address, bytes, alignment) are those of std::pmr::memory_resource: alignments are
     // powers of two up to 1 GiB. Throws std::bad_alloc when there is no memory, or the alignment is another.
 
-    /// Null instead of std::bad_alloc.
-    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept;
+    /// Null instead of std::bad_alloc. `type` is for the leak report, which names what is in the block; null: no type.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t),
+                                     const std::type_info* type = nullptr) noexcept;
     /// Frees a block; null is none. Needs no size. When no block of this heap begins there, or the block was freed already, or its guard
     /// bytes were written over, the process ends with a message that names the address.
     void free(void* address) noexcept;
@@ -168,7 +186,7 @@ public:
     [[nodiscard]] T* allocate(std::size_t count) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
             throw std::bad_array_new_length();
-        void* const got = heap_->try_allocate(count * sizeof(T), alignof(T));
+        void* const got = heap_->try_allocate(count * sizeof(T), alignof(T), &typeid(T));
         if (got == nullptr)
             throw std::bad_alloc();
         return static_cast<T*>(got);

@@ -1,5 +1,6 @@
 #include "alloc/occupancy.hpp"
 
+#include "alloc/availability.hpp"
 #include "alloc/block_allocator.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@ namespace remanence::alloc {
 
 occupancy block_allocator::survey() const {
     occupancy found;
+    availability_sum pieces;
     for_each_block([&](const block& each) {
         occupancy::size_class& of = found.classes[occupancy::class_of(each.bytes)];
         ++of.blocks;
@@ -31,10 +33,16 @@ occupancy block_allocator::survey() const {
                 ++found.slabs;
                 found.slab_free_bytes += d.count * k_granule_bytes;
                 length = k_slab_pages;
+                slabs_.for_each_hole(page, [&](std::uint64_t bytes) { pieces.add(bytes); });
+                for (std::uint32_t i = 0; i != k_slab_pages; ++i)
+                    found.block_page_bytes += slabs_.is_free_page(page + i) ? 0 : k_page_bytes;
             } else if (d.kind == format::page_kind::large || d.kind == format::page_kind::free_run) {
                 length = d.count;
             }
+            if (d.kind == format::page_kind::large)
+                found.block_page_bytes += length * k_page_bytes;
             if (d.kind == format::page_kind::free_run) {
+                pieces.add(length * k_page_bytes);
                 ++found.free_runs;
                 found.free_run_bytes += length * k_page_bytes;
                 found.longest_free_run_bytes = std::max(found.longest_free_run_bytes, length * k_page_bytes);
@@ -42,6 +50,7 @@ occupancy block_allocator::survey() const {
             at += std::max<std::uint64_t>(length, 1);
         }
     }
+    found.availability = pieces.value();
     return found;
 }
 

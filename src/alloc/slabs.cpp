@@ -454,4 +454,13 @@ void slabs::for_each_block(std::uint32_t slab, const std::function<void(extent)>
     }
 }
 
+void slabs::for_each_hole(std::uint32_t slab, const std::function<void(std::uint64_t bytes)>& visit) const {
+    const std::uint64_t* const used = pages_.used_bits(section_of(slab), slab);
+    std::uint32_t end = 0;
+    for (std::uint32_t at = 0; (at = find_clear(used, end, k_slab_granules)) < k_slab_granules;) {
+        end = find_set(used, at, k_slab_granules);
+        visit((end - at) * k_granule_bytes);
+    }
+}
+
 } // namespace remanence::alloc

@@ -76,6 +76,8 @@ public:
     };
     [[nodiscard]] std::optional<extent> block_at(std::uint64_t offset) const;
     void for_each_block(std::uint32_t slab, const std::function<void(extent)>& visit) const;
+    /// Shows how many bytes each run of free granules has.
+    void for_each_hole(std::uint32_t slab, const std::function<void(std::uint64_t bytes)>& visit) const;
 
     /// What a link may lead to: the first page of a slab, all of it accessible.
     [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page);

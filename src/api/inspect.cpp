@@ -70,6 +70,8 @@ memory_use as_use(const alloc::occupancy& found) {
     use.free_run_bytes = found.free_run_bytes;
     use.longest_free_run_bytes = found.longest_free_run_bytes;
     use.metadata_bytes = found.metadata_bytes;
+    use.availability = found.availability;
+    use.page_efficiency = found.page_efficiency();
     return use;
 }
 

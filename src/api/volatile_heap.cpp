@@ -1,9 +1,14 @@
 // The public volatile heap: transient::heap, with exceptions, guard bytes and reports.
 #include <remanence/volatile_heap.hpp>
 
+#include "alloc/guards.hpp"
 #include "os/address_table.hpp"
 #include "os/anonymous_memory.hpp"
+#include "os/backtrace.hpp"
+#include "os/memory_marks.hpp"
 #include "volatile/heap.hpp"
+
+#include <remanence/types/detail/fingerprint.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -20,7 +25,7 @@ namespace {
 constinit os::address_table<volatile_heap> volatile_heaps;
 
 constexpr std::size_t k_guard_bytes_max = 4096;
-constexpr std::byte k_guard{0xa5};
+constexpr unsigned k_leak_frames_max = 32;
 
 [[noreturn]] void raise_open_failure(int code, const volatile_heap_options& options) {
     const std::string node = options.numa_node ? std::to_string(*options.numa_node) : "";
@@ -47,10 +52,19 @@ constexpr std::byte k_guard{0xa5};
 
 namespace detail {
 
-/// A heap whose blocks may have guards: behind what was asked for a pattern up to the block's last word, which has that size.
+/// What a guarded block says of itself, in its last words. Behind it are the calls that led to its allocation.
+struct block_record {
+    std::uint64_t asked; // bytes
+    const std::type_info* type;
+};
+
+/// A heap whose blocks may have guards: behind what was asked for a pattern up to the block's last words, a block_record.
 class volatile_heap_impl {
 public:
-    explicit volatile_heap_impl(const volatile_heap_options& chosen) : options(chosen) {
+    explicit volatile_heap_impl(const volatile_heap_options& chosen)
+        : record_bytes_(sizeof(block_record) + chosen.leak_frames * sizeof(void*)),
+          guard_bytes_(chosen.leak_frames == 0 ? chosen.guard_bytes : std::max<std::size_t>(chosen.guard_bytes, 8)),
+          options(chosen) {
         const int code = blocks.open({.reserve_bytes = chosen.reserve_bytes,
                                       .how = transient::placing::on_lines,
                                       .numa_node = chosen.numa_node});
@@ -58,68 +72,111 @@ public:
             raise_open_failure(code, chosen);
     }
 
-    [[nodiscard]] bool is_guarded() const { return options.guard_bytes != 0; }
+    [[nodiscard]] bool is_guarded() const { return guard_bytes_ != 0; }
     /// What has to be asked for, to have a guard; more than there is when it overflows.
     [[nodiscard]] std::size_t with_guard(std::size_t bytes) const {
-        const std::size_t more = is_guarded() ? options.guard_bytes + sizeof(std::uint64_t) : 0;
+        const std::size_t more = is_guarded() ? guard_bytes_ + record_bytes_ : 0;
         return bytes > std::numeric_limits<std::size_t>::max() - more ? bytes : bytes + more;
     }
-    void put_guard(void* start, std::size_t asked) const {
-        const std::size_t whole = blocks.usable_bytes(start);
-        auto* const bytes = static_cast<std::byte*>(start);
-        std::fill(bytes + asked, bytes + whole - sizeof(std::uint64_t), k_guard);
-        const std::uint64_t kept = asked;
-        std::memcpy(bytes + whole - sizeof kept, &kept, sizeof kept);
+    void put_guard(void* start, std::size_t asked, const std::type_info* type) const {
+        const alloc::block of = block_at(start);
+        alloc::put_guard(start, of.bytes, record_bytes_, asked);
+        const block_record record{asked, type};
+        std::memcpy(record_of(of), &record, sizeof record);
+        if (options.leak_frames != 0)
+            os::note_calls(calls_of(of), options.leak_frames);
+        close_guard(of, record);
     }
-    /// What was asked for; none when the guard was written over.
-    [[nodiscard]] static std::optional<std::size_t> asked_of(const alloc::block& of) {
-        const auto* const bytes = static_cast<const std::byte*>(of.start);
-        std::uint64_t asked = 0;
-        const std::size_t room = of.bytes - sizeof asked;
-        std::memcpy(&asked, bytes + room, sizeof asked);
-        if (asked >= room || std::any_of(bytes + asked, bytes + room, [](std::byte each) { return each != k_guard; }))
+    /// The program may not use the memory of the guard; from open_guard() until then it may.
+    static void close_guard(const alloc::block& of, const block_record& record) {
+        os::forbid_memory(static_cast<std::byte*>(of.start) + record.asked, of.bytes - record.asked);
+    }
+    /// None when the guard was written over.
+    [[nodiscard]] std::optional<block_record> open_guard(const alloc::block& of) const {
+        os::allow_memory(of.start, of.bytes);
+        if (!alloc::guarded_bytes(of.start, of.bytes, record_bytes_))
             return {};
-        return asked;
+        block_record record;
+        std::memcpy(&record, record_of(of), sizeof record);
+        return record;
+    }
+    /// Looks at the guard, and leaves it as it is.
+    [[nodiscard]] std::optional<block_record> record_at(const alloc::block& of) const {
+        const auto record = open_guard(of);
+        if (record)
+            close_guard(of, *record);
+        return record;
     }
     /// Ends the process when the guard was written over.
-    [[nodiscard]] std::size_t checked_size(const void* address) const {
-        const alloc::block of{const_cast<void*>(address), blocks.usable_bytes(address)};
-        const auto asked = asked_of(of);
-        if (!asked)
+    block_record open_guard_or_end(const void* address) const {
+        const auto record = open_guard(block_at(address));
+        if (!record)
             os::abort_with("the bytes behind this block were written over", address);
-        return *asked;
+        return *record;
+    }
+    [[nodiscard]] std::size_t checked_size(const void* address) const {
+        const block_record record = open_guard_or_end(address);
+        close_guard(block_at(address), record);
+        return record.asked;
+    }
+    [[nodiscard]] alloc::block block_at(const void* address) const {
+        return {const_cast<void*>(address), blocks.usable_bytes(address)};
+    }
+    /// As many as options.leak_frames.
+    [[nodiscard]] void** calls_of(const alloc::block& of) const {
+        return reinterpret_cast<void**>(record_of(of) + sizeof(block_record));
     }
 
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, const std::type_info* type) {
         if (!is_guarded()) [[likely]]
             return blocks.allocate(bytes, alignment);
         void* const got = blocks.allocate(with_guard(bytes), alignment);
         if (got != nullptr)
-            put_guard(got, bytes);
+            put_guard(got, bytes, type);
         return got;
     }
     void free(void* address) {
         if (is_guarded())
-            (void)checked_size(address);
+            (void)open_guard_or_end(address);
         blocks.free(address);
     }
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) {
         if (!is_guarded())
             return blocks.reallocate(address, bytes);
-        (void)checked_size(address);
+        const block_record before = open_guard_or_end(address);
         void* const got = blocks.reallocate(address, with_guard(bytes));
         if (got != nullptr)
-            put_guard(got, bytes);
+            put_guard(got, bytes, before.type);
+        else
+            close_guard(block_at(address), before);
         return got;
     }
 
-    volatile_heap_options options;
+private:
+    [[nodiscard]] std::byte* record_of(const alloc::block& of) const {
+        return static_cast<std::byte*>(of.start) + of.bytes - record_bytes_;
+    }
+
+    std::size_t record_bytes_;
+    std::size_t guard_bytes_;
+
+public:
+    const volatile_heap_options options;
     transient::heap blocks;
 };
 
 } // namespace detail
 
 namespace {
+
+struct leaked_sum {
+    std::uint64_t blocks = 0;
+    std::uint64_t requested_bytes = 0;
+    void add(const detail::block_record& of) {
+        ++blocks;
+        requested_bytes += of.asked;
+    }
+};
 
 /// Blocks by size, those of more than 64 KiB by powers of two.
 std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
@@ -133,6 +190,41 @@ std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
     return classes;
 }
 
+/// Each as `make` has it, with the key and what is summed up under it.
+template <class Key, class Make>
+auto sorted_by_bytes(const std::map<Key, leaked_sum>& sums, const Make& make) {
+    std::vector<decltype(make(sums.begin()->first))> all;
+    for (const auto& [key, sum] : sums) {
+        all.push_back(make(key));
+        all.back().blocks = sum.blocks;
+        all.back().requested_bytes = sum.requested_bytes;
+    }
+    std::ranges::sort(all, std::ranges::greater{}, [](const auto& each) { return each.requested_bytes; });
+    return all;
+}
+
+volatile_leak_report leaks_of(const detail::volatile_heap_impl& of) {
+    volatile_leak_report left;
+    left.classes = count_by_size(of.blocks);
+    std::map<std::string, leaked_sum> by_type;
+    std::map<std::vector<void*>, leaked_sum> by_place;
+    of.blocks.for_each_block([&](const alloc::block& each) {
+        ++left.blocks;
+        left.bytes += each.bytes;
+        const auto record = of.is_guarded() ? of.open_guard(each) : std::nullopt;
+        if (!record)
+            return;
+        by_type[record->type == nullptr ? std::string() : detail::readable_name(record->type->name())].add(*record);
+        if (of.options.leak_frames != 0)
+            by_place[std::vector(of.calls_of(each), of.calls_of(each) + of.options.leak_frames)].add(*record);
+    });
+    left.types = sorted_by_bytes(by_type, [](const std::string& name) { return volatile_leak_report::type{name}; });
+    left.places = sorted_by_bytes(by_place, [](const std::vector<void*>& calls) {
+        return volatile_leak_report::place{os::texts_of_calls(calls.data(), calls.size())};
+    });
+    return left;
+}
+
 } // namespace
 
 volatile_heap::volatile_heap(const volatile_heap_options& options) {
@@ -141,6 +233,8 @@ volatile_heap::volatile_heap(const volatile_heap_options& options) {
         throw error(errc::invalid_argument, "volatile_heap: reserve_bytes is more than 16 TiB");
     if (options.guard_bytes > k_guard_bytes_max)
         throw error(errc::invalid_argument, "volatile_heap: guard_bytes is more than 4,096");
+    if (options.leak_frames > k_leak_frames_max)
+        throw error(errc::invalid_argument, "volatile_heap: leak_frames is more than 32");
     if (!volatile_heaps.make())
         throw std::bad_alloc();
     impl_ = std::make_unique<detail::volatile_heap_impl>(options);
@@ -149,21 +243,15 @@ volatile_heap::volatile_heap(const volatile_heap_options& options) {
 
 volatile_heap::~volatile_heap() {
     if (impl_->options.on_leaks) {
-        volatile_leak_report left;
-        impl_->blocks.for_each_block([&](const alloc::block& each) {
-            ++left.blocks;
-            left.bytes += each.bytes;
-        });
-        if (left.blocks != 0) {
-            left.classes = count_by_size(impl_->blocks);
+        const volatile_leak_report left = leaks_of(*impl_);
+        if (left.blocks != 0)
             impl_->options.on_leaks(left);
-        }
     }
     volatile_heaps.set(impl_->blocks.base(), impl_->blocks.reserved_bytes(), nullptr);
 }
 
-void* volatile_heap::try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-    return impl_->allocate(bytes, alignment);
+void* volatile_heap::try_allocate(std::size_t bytes, std::size_t alignment, const std::type_info* type) noexcept {
+    return impl_->allocate(bytes, alignment, type);
 }
 
 void volatile_heap::free(void* address) noexcept {
@@ -172,14 +260,15 @@ void volatile_heap::free(void* address) noexcept {
 }
 
 void* volatile_heap::reallocate(void* address, std::size_t bytes) noexcept {
-    return address == nullptr ? impl_->allocate(bytes, alignof(std::max_align_t)) : impl_->reallocate(address, bytes);
+    return address == nullptr ? impl_->allocate(bytes, alignof(std::max_align_t), nullptr)
+                              : impl_->reallocate(address, bytes);
 }
 
 void* volatile_heap::allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept {
     void* const got =
         impl_->blocks.allocate_with_room(impl_->with_guard(bytes), impl_->with_guard(std::max(bytes, room_bytes)));
     if (got != nullptr && impl_->is_guarded())
-        impl_->put_guard(got, std::max(bytes, room_bytes));
+        impl_->put_guard(got, std::max(bytes, room_bytes), nullptr);
     return got;
 }
 
@@ -210,8 +299,10 @@ volatile_heap_stats volatile_heap::stats() const {
         found.page_efficiency = static_cast<double>(usage.usable_bytes) / static_cast<double>(usage.resident_bytes);
     if (impl_->is_guarded()) {
         std::uint64_t requested = 0;
-        impl_->blocks.for_each_block(
-            [&](const alloc::block& each) { requested += detail::volatile_heap_impl::asked_of(each).value_or(0); });
+        impl_->blocks.for_each_block([&](const alloc::block& each) {
+            const auto record = impl_->record_at(each);
+            requested += record ? record->asked : 0;
+        });
         found.requested_bytes = requested;
     }
     return found;
@@ -228,7 +319,7 @@ volatile_verify_report volatile_heap::verify() const {
         [&](std::uint64_t offset, std::string_view what) { add(impl_->blocks.base() + offset, what); });
     impl_->blocks.for_each_block([&](const alloc::block& each) {
         ++report.blocks_checked;
-        if (impl_->is_guarded() && !detail::volatile_heap_impl::asked_of(each))
+        if (impl_->is_guarded() && !impl_->record_at(each))
             add(each.start, "the bytes behind a block were written over");
     });
     return report;
@@ -242,7 +333,7 @@ bool detail::begins_block(const volatile_heap& of, const void* address) noexcept
 void volatile_heap::trim() noexcept { impl_->blocks.trim(); }
 
 void* volatile_heap::do_allocate(std::size_t bytes, std::size_t alignment) {
-    void* const got = impl_->allocate(bytes, alignment);
+    void* const got = impl_->allocate(bytes, alignment, nullptr);
     if (got == nullptr)
         throw std::bad_alloc();
     return got;

@@ -27,20 +27,6 @@ std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes)
 
 } // namespace
 
-void availability_sum::add(std::uint64_t piece_bytes, std::uint64_t count) {
-    for (std::uint32_t i = k_least; i != k_most && piece_bytes >> i != 0; ++i)
-        served_[i] += (piece_bytes >> i << i) * count;
-    bytes_ += piece_bytes * count;
-}
-
-double availability_sum::value() const {
-    double sum = 0;
-    int count = 0;
-    for (std::uint32_t i = k_least; i != k_most && bytes_ >> i != 0; ++i, ++count)
-        sum += static_cast<double>(served_[i]) / static_cast<double>(bytes_ >> i << i);
-    return count == 0 ? 1 : sum / count;
-}
-
 // --- opening and closing
 
 int heap::open(const heap_options& options) noexcept {
@@ -94,6 +80,10 @@ heap::~heap() {
     if (!is_open())
         return;
     unregister_heap(*this);
+    if constexpr (os::k_marks_memory) { // these addresses will be others'
+        for_each_block([](alloc::block left) { os::mark_freed(left.start, left.bytes); });
+        os::allow_memory(base_, accessible_bytes_.load(std::memory_order_relaxed));
+    }
     os::release_addresses(base_, mapped_bytes_);
 }
 
@@ -158,9 +148,10 @@ void* heap::allocate_zeros(std::size_t bytes) noexcept {
         if (bytes > reserved_bytes_)
             return nullptr;
         const pages got = take_pages(align_up(bytes, k_page_bytes), k_page_bytes);
-        if (got.start != nullptr && !got.are_zero)
-            std::memset(got.start, 0, bytes);
-        return got.start;
+        void* const block = marked(got.start);
+        if (block != nullptr && !got.are_zero)
+            std::memset(block, 0, bytes);
+        return block;
     }
     void* const got = allocate(bytes);
     if (got != nullptr)
@@ -183,7 +174,7 @@ void* heap::allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexce
     const std::uint64_t used = align_up(bytes, k_page_bytes);
     if (!got.are_zero && used < whole)
         os::give_memory_back(got.start + used, whole - used); // of blocks that lay there before
-    return got.start;
+    return marked(got.start);
 }
 
 heap::pages heap::take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept {
@@ -446,10 +437,11 @@ void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t b
             peak_bytes_ = std::max(peak_bytes_, core_state().allocated_bytes);
             if (bytes < old_bytes)
                 note_given_back(old_bytes - bytes);
+            os::mark_resized(address, old_bytes, bytes);
             return address;
         }
     }
-    std::byte* const moved = take_pages(bytes, k_page_bytes).start;
+    auto* const moved = static_cast<std::byte*>(marked(take_pages(bytes, k_page_bytes).start));
     if (moved == nullptr)
         return nullptr;
     const std::size_t kept = std::min(old_bytes, bytes);
@@ -461,6 +453,7 @@ void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t b
     }
     if (!has_moved || os::move_memory(static_cast<std::byte*>(address), moved, kept) != 0)
         std::memcpy(moved, address, kept);
+    os::mark_freed(address, old_bytes);
     free_large(address);
     return moved;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "os/memory_marks.hpp"
 #include "os/quick_mutex.hpp"
 #include "volatile/front.hpp"
 #include "volatile/threads.hpp"
@@ -49,25 +50,9 @@ struct heap_usage {
     std::uint64_t usable_bytes = 0; // of all blocks
     std::uint64_t peak_bytes = 0;   // of slabs and large blocks: address space, at most so much
     std::uint64_t free_bytes = 0;   // of slabs' free blocks, and runs of pages that were used before
-    double availability = 1;        // see availability_sum
+    double availability = 1;        // alloc/availability.hpp
     std::uint64_t resident_bytes = 0;
     std::uint64_t reserved_bytes = 0;
-};
-
-/// How well free memory serves requests, as a share of how well it would, were all of it one piece: for each power of two r, from 16
-/// bytes to the sum of all pieces, the bytes that requests of r could get, over those they could get of one piece; and the mean of these
-/// shares. 1 when nothing is free.
-class availability_sum {
-public:
-    void add(std::uint64_t piece_bytes, std::uint64_t count = 1);
-    [[nodiscard]] double value() const;
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
-private:
-    static constexpr std::uint32_t k_least = 4; // 16 bytes
-    static constexpr std::uint32_t k_most = 45;
-    std::array<std::uint64_t, k_most> served_{}; // by the logarithm of the request
-    std::uint64_t bytes_ = 0;
 };
 
 class heap {
@@ -88,18 +73,20 @@ public:
         if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {
             const std::uint32_t index = (*mine->classes)[(bytes + (bytes == 0) + k_step_bytes - 1) / k_step_bytes];
             void* const got = mine->bins[index].take();
-            return got != nullptr ? got : allocate_in_next(*mine, index);
+            return marked(got != nullptr ? got : allocate_in_next(*mine, index));
         }
-        return allocate_other(bytes, k_step_bytes);
+        return marked(allocate_other(bytes, k_step_bytes));
     }
     /// Null also when the alignment is no power of two, or more than k_alignment_max.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        return alignment <= k_step_bytes ? allocate(bytes) : allocate_other(bytes, alignment);
+        return alignment <= k_step_bytes ? allocate(bytes) : marked(allocate_other(bytes, alignment));
     }
     /// All bytes are zero.
     [[nodiscard]] void* allocate_zeros(std::size_t bytes) noexcept;
     /// Any thread may. Ends the process, with a message that names the address, when no block of this heap begins there.
     void free(void* address) noexcept {
+        if constexpr (os::k_marks_memory)
+            os::mark_freed(address, usable_bytes(address));
         slab* const of = slab_around(address);
         if (of == nullptr) [[unlikely]]
             return free_large(address);
@@ -165,6 +152,14 @@ private:
     [[nodiscard]] front* known_front_of_this_thread() const noexcept {
         const known_front& known = t_known_fronts[number_ % k_known_fronts];
         return known.heap_number == number_ ? known.mine : find_front(number_);
+    }
+    /// Who hands out a block says so before anybody writes to it.
+    [[nodiscard]] void* marked(void* got) const noexcept {
+        if constexpr (os::k_marks_memory) {
+            if (got != nullptr)
+                os::mark_allocated(got, usable_bytes(got));
+        }
+        return got;
     }
     [[nodiscard]] slab* slab_around(const void* address) const {
         const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);

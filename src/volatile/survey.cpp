@@ -1,4 +1,5 @@
 // Looking at a volatile heap: its blocks, how it uses its memory, and whether its tables agree.
+#include "alloc/availability.hpp"
 #include "os/anonymous_memory.hpp"
 #include "volatile/heap.hpp"
 
@@ -37,7 +38,7 @@ void heap::for_each_block(const std::function<void(alloc::block)>& visit) const 
 heap_usage heap::usage() const {
     const std::scoped_lock lock(lock_);
     heap_usage found;
-    availability_sum pieces;
+    alloc::availability_sum pieces;
     for (std::uint32_t i = 0; i != k_class_count; ++i)
         found.classes[i].block_bytes = class_bytes(i);
     core_->for_each_block([&](alloc::block run) {

@@ -32,7 +32,7 @@ PUBLIC_FOLDER_LAYER = {"remanence/types/detail/": "types"}
 COMPILER_HEADERS = {"cxxabi.h", "immintrin.h"}
 # Of libstdc++ in its debug mode, which has no name in the standard.
 STANDARD_IN_DEBUG_MODE = {"debug/safe_base.h"}
-THIRD_PARTY = {"xxhash.h": "base"}
+THIRD_PARTY = {"xxhash.h": "base", "sanitizer/asan_interface.h": "os", "valgrind/memcheck.h": "os"}
 # Public headers that nothing else includes, and what they are for.
 OPT_IN = {"remanence/boost.hpp": "boost/"}
 

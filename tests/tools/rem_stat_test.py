@@ -41,6 +41,8 @@ class stat(RemTest):
             self.assertGreater(each["bytes"], each["block_count"] * each["bytes_max"] // 2)
         self.assertLessEqual(memory["longest_free_run_bytes"], memory["free_run_bytes"])
         self.assertGreater(memory["free_run_count"], 0)  # the numbers grew, and left shorter blocks behind
+        self.assertTrue(0 < memory["availability"] < 1)
+        self.assertTrue(0 < memory["page_efficiency"] <= 1)
 
     def test_counts_a_large_block_as_one(self):
         subprocess.run([MAKE_HEAP, self.heap, "large"], check=True)
@@ -55,6 +57,8 @@ class stat(RemTest):
         subprocess.run([MAKE_HEAP, self.heap, "empty"], check=True)
         memory = self.stat()["memory"]
         self.assertEqual(memory["size_classes"], [])
+        shares = {memory.pop("availability"), memory.pop("page_efficiency")}
+        self.assertEqual(shares, {1})
         self.assertEqual({value for value in memory.values() if value != []}, {0})
         self.assertIn("0 bytes in 0 blocks", self.text("stat", "book.rem")[0])
 

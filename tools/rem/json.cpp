@@ -31,6 +31,8 @@ json_object& json_object::raw(std::string_view key, std::string_view value) {
     return *this;
 }
 
+json_object& json_object::add(std::string_view key, double number) { return raw(key, fmt::format("{:.4g}", number)); }
+
 json_object& json_object::add(std::string_view key, const std::vector<json_object>& values) {
     std::string list;
     for (const json_object& value : values)

@@ -15,6 +15,7 @@ public:
     json_object& add(std::string_view key, std::string_view text) { return raw(key, json_text(text)); }
     json_object& add(std::string_view key, const char* text) { return add(key, std::string_view(text)); }
     json_object& add(std::string_view key, std::uint64_t number) { return raw(key, std::to_string(number)); }
+    json_object& add(std::string_view key, double number);
     json_object& add(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
     json_object& add(std::string_view key, const json_object& value) { return raw(key, value.text()); }
     json_object& add(std::string_view key, const std::vector<json_object>& values);

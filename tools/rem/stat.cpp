@@ -43,6 +43,8 @@ void add_memory(std::string& text, const inspect::memory_use& memory) {
     line("free in runs", fmt::format("{} in {} of pages, the longest {}", size_text(memory.free_run_bytes),
                                      counted(memory.free_runs, "run"), size_text(memory.longest_free_run_bytes)));
     line("metadata", size_text(memory.metadata_bytes));
+    line("availability", fmt::format("{:.1f} % of what one free piece could serve", 100 * memory.availability));
+    line("page efficiency", fmt::format("{:.1f} % of the pages in use are blocks", 100 * memory.page_efficiency));
     if (memory.blocks == 0)
         return;
     const std::string head = fmt::format("{:>16}  {:>14}  {:>12}", "BLOCKS UP TO", "BLOCKS", "MEMORY");
@@ -96,6 +98,8 @@ json_object memory_object(const inspect::memory_use& memory) {
         .add("free_run_bytes", memory.free_run_bytes)
         .add("longest_free_run_bytes", memory.longest_free_run_bytes)
         .add("metadata_bytes", memory.metadata_bytes)
+        .add("availability", memory.availability)
+        .add("page_efficiency", memory.page_efficiency)
         .add("size_classes", classes);
     return all;
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "os/memory_marks.hpp"
+
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory_resource>
@@ -88,6 +91,7 @@ TEST(volatile_heap, options_out_of_range_are_refused) {
     };
     EXPECT_EQ(reason_of({.reserve_bytes = std::uint64_t{17} << 40U}), errc::invalid_argument);
     EXPECT_EQ(reason_of({.guard_bytes = 5000}), errc::invalid_argument);
+    EXPECT_EQ(reason_of({.leak_frames = 33}), errc::invalid_argument);
     const errc far_node = reason_of({.numa_node = 777});
     EXPECT_TRUE(far_node == errc::invalid_argument || far_node == errc::not_supported);
 }
@@ -125,12 +129,98 @@ TEST(volatile_heap, guard_bytes_say_what_was_asked_for_and_find_who_wrote_behind
     EXPECT_EQ(scratch.usable_size(grown), 22U);
     EXPECT_TRUE(scratch.verify().clean());
 
+    os::allow_memory(grown + 22, 1); // or AddressSanitizer finds it first
     grown[22] = 1;
     const volatile_verify_report report = scratch.verify();
     ASSERT_EQ(report.problems.size(), 1U);
     EXPECT_EQ(report.problems[0].address, grown);
     EXPECT_DEATH(scratch.free(grown), "written over");
     EXPECT_DEATH((void)scratch.reallocate(grown, 5), "written over");
+}
+
+struct leaked_thing {
+    std::uint64_t words[5];
+};
+
+[[gnu::noinline]] void leak_in(volatile_heap& heap, std::size_t bytes) { (void)heap.allocate(bytes); }
+
+TEST(volatile_heap, tells_what_leaked_by_type_and_by_the_calls_that_led_there) {
+    volatile_leak_report left;
+    {
+        volatile_heap scratch(
+            {.leak_frames = 16, .on_leaks = [&](const volatile_leak_report& report) { left = report; }});
+        for (int i = 0; i != 3; ++i)
+            (void)scratch.get_allocator<leaked_thing>().allocate(2);
+        for (const std::size_t bytes : {1000U, 2000U})
+            leak_in(scratch, bytes);
+        void* const freed = scratch.get_allocator<int>().allocate(1);
+        void* const grown = scratch.reallocate(freed, 100'000); // of ints still
+        scratch.free(grown);
+        EXPECT_TRUE(scratch.verify().clean());
+        EXPECT_EQ(scratch.stats().requested_bytes, 3 * 2 * sizeof(leaked_thing) + 3000);
+    }
+    EXPECT_EQ(left.blocks, 5U);
+    ASSERT_EQ(left.types.size(), 2U);
+    EXPECT_EQ(left.types[0].name, "");
+    EXPECT_EQ(left.types[0].blocks, 2U);
+    EXPECT_EQ(left.types[0].requested_bytes, 3000U);
+    EXPECT_NE(left.types[1].name.find("leaked_thing"), std::string::npos) << left.types[1].name;
+    EXPECT_EQ(left.types[1].blocks, 3U);
+    EXPECT_EQ(left.types[1].requested_bytes, 3 * 2 * sizeof(leaked_thing));
+    ASSERT_GE(left.places.size(), 2U) << "the loops may be unrolled";
+    std::uint64_t blocks = 0;
+    for (const volatile_leak_report::place& each : left.places) {
+        blocks += each.blocks;
+        EXPECT_GE(each.calls.size(), 3U);
+        EXPECT_LE(each.calls.size(), 16U);
+    }
+    EXPECT_EQ(blocks, 5U);
+    EXPECT_TRUE(
+        std::ranges::is_sorted(left.places, std::ranges::greater{}, &volatile_leak_report::place::requested_bytes));
+}
+
+TEST(volatile_heap, without_guards_leaks_have_sizes_only) {
+    volatile_leak_report left;
+    {
+        volatile_heap scratch({.on_leaks = [&](const volatile_leak_report& report) { left = report; }});
+        (void)scratch.get_allocator<leaked_thing>().allocate(2);
+    }
+    EXPECT_EQ(left.blocks, 1U);
+    EXPECT_TRUE(left.types.empty());
+    EXPECT_TRUE(left.places.empty());
+}
+
+TEST(volatile_heap, wrong_frees_end_the_process_at_once) {
+    volatile_heap scratch;
+    auto* const block = static_cast<char*>(scratch.allocate(40));
+    void* const freed = scratch.allocate(40);
+    scratch.free(freed);
+    EXPECT_DEATH(scratch.free(freed), "0x[0-9a-f]+: .*freed already");
+    EXPECT_DEATH((void)scratch.reallocate(freed, 50), "freed already");
+    EXPECT_DEATH(scratch.free(block + 16), "at which no block begins");
+    EXPECT_DEATH(scratch.free(&scratch), "never allocated here");
+    volatile_heap other;
+    EXPECT_DEATH(other.free(block), "never allocated here");
+    scratch.free(block);
+    scratch.free(nullptr);
+    EXPECT_TRUE(scratch.verify().clean());
+}
+
+/// In builds with AddressSanitizer only.
+TEST(volatile_heap, address_sanitizer_knows_its_blocks) {
+    if constexpr (!os::k_marks_memory)
+        GTEST_SKIP() << "not a build with AddressSanitizer";
+    volatile_heap scratch({.guard_bytes = 16});
+    auto* volatile const block = static_cast<char*>(scratch.allocate(40));
+    block[39] = 1;
+    EXPECT_DEATH(block[40] = 1, "use-after-poison");
+    scratch.free(block);
+    EXPECT_DEATH(block[0] = 1, "use-after-poison");
+    auto* volatile const large = static_cast<char*>(scratch.reallocate(scratch.allocate(300'000), 500'000));
+    large[499'999] = 1;
+    EXPECT_DEATH(large[500'000] = 1, "use-after-poison");
+    scratch.free(large);
+    EXPECT_DEATH(large[100] = 1, "use-after-poison");
 }
 
 TEST(volatile_heap, shares_are_between_nothing_and_all) {

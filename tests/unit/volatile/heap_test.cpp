@@ -244,20 +244,6 @@ TEST(volatile_heap_core, usage_counts_blocks_by_size) {
     EXPECT_GE(found.peak_bytes, MiB + k_unit_bytes);
 }
 
-TEST(availability, is_1_of_one_piece_and_falls_with_pieces) {
-    availability_sum none;
-    EXPECT_EQ(none.value(), 1);
-    availability_sum one;
-    one.add(4096);
-    EXPECT_EQ(one.value(), 1);
-    availability_sum two; // of 2,048 bytes: all sizes but 4,096 are served as well
-    two.add(2048, 2);
-    EXPECT_DOUBLE_EQ(two.value(), 8.0 / 9);
-    availability_sum many; // of 16 bytes, the least there is
-    many.add(16, 256);
-    EXPECT_DOUBLE_EQ(many.value(), 1.0 / 9);
-}
-
 // --- no memory
 
 std::atomic<int> pages_left;

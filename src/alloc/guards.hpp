@@ -1,0 +1,33 @@
+// Guard bytes: behind what was asked for, a block has a pattern, which shows who writes too far, and then a record that begins with
+// the number of bytes asked for. Depends on the standard library only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace remanence::alloc {
+
+/// `record_bytes` are the block's last ones, at least 8; the pattern ends where they begin.
+inline void put_guard(void* block, std::size_t block_bytes, std::size_t record_bytes, std::uint64_t asked) {
+    auto* const first = static_cast<std::byte*>(block);
+    std::byte* const record = first + block_bytes - record_bytes;
+    std::fill(first + asked, record, std::byte{0xa5});
+    std::memcpy(record, &asked, sizeof asked);
+}
+
+/// What was asked for; none when the guard was written over.
+[[nodiscard]] inline std::optional<std::uint64_t> guarded_bytes(const void* block, std::size_t block_bytes,
+                                                                std::size_t record_bytes) {
+    const auto* const first = static_cast<const std::byte*>(block);
+    const std::byte* const record = first + block_bytes - record_bytes;
+    std::uint64_t asked = 0;
+    std::memcpy(&asked, record, sizeof asked);
+    const bool is_whole = asked < block_bytes - record_bytes &&
+                          std::all_of(first + asked, record, [](std::byte each) { return each == std::byte{0xa5}; });
+    return is_whole ? std::optional(asked) : std::nullopt;
+}
+
+} // namespace remanence::alloc

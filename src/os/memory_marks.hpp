@@ -1,0 +1,85 @@
+// Tells AddressSanitizer, or Valgrind, which memory belongs to blocks, so that they find uses of freed ones: in builds with that
+// sanitizer, or with REMANENCE_VALGRIND. In others nothing here is code. Depends on the standard library only.
+#pragma once
+
+#include <cstddef>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define REM_MARKS_FOR_ASAN
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define REM_MARKS_FOR_ASAN
+#endif
+
+#ifdef REM_MARKS_FOR_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+#ifdef REMANENCE_VALGRIND
+#include <valgrind/memcheck.h>
+#endif
+
+namespace remanence::os {
+
+#if defined REM_MARKS_FOR_ASAN || defined REMANENCE_VALGRIND
+inline constexpr bool k_marks_memory = true;
+#else
+inline constexpr bool k_marks_memory = false;
+#endif
+
+/// A range that the program must not use, though it lies in a block.
+inline void forbid_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef REM_MARKS_FOR_ASAN
+    __asan_poison_memory_region(start, bytes);
+#endif
+#ifdef REMANENCE_VALGRIND
+    static_cast<void>(VALGRIND_MAKE_MEM_NOACCESS(start, bytes));
+#endif
+}
+
+/// A range with contents that may be used.
+inline void allow_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef REM_MARKS_FOR_ASAN
+    __asan_unpoison_memory_region(start, bytes);
+#endif
+#ifdef REMANENCE_VALGRIND
+    static_cast<void>(VALGRIND_MAKE_MEM_DEFINED(start, bytes));
+#endif
+}
+
+/// A block that is about to be handed out.
+inline void mark_allocated([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef REM_MARKS_FOR_ASAN
+    __asan_unpoison_memory_region(start, bytes);
+#endif
+#ifdef REMANENCE_VALGRIND
+    VALGRIND_MALLOCLIKE_BLOCK(start, bytes, 0, 0);
+#endif
+}
+
+/// A block that was handed out, before anybody else may get its memory.
+inline void mark_freed([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef REM_MARKS_FOR_ASAN
+    __asan_poison_memory_region(start, bytes);
+#endif
+#ifdef REMANENCE_VALGRIND
+    VALGRIND_FREELIKE_BLOCK(start, 0);
+#endif
+}
+
+/// A block that became longer or shorter where it is.
+inline void mark_resized([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t old_bytes,
+                         [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef REM_MARKS_FOR_ASAN
+    if (bytes < old_bytes)
+        __asan_poison_memory_region(static_cast<const std::byte*>(start) + bytes, old_bytes - bytes);
+    else
+        __asan_unpoison_memory_region(start, bytes);
+#endif
+#ifdef REMANENCE_VALGRIND
+    VALGRIND_RESIZEINPLACE_BLOCK(start, old_bytes, bytes, 0);
+#endif
+}
+
+} // namespace remanence::os
