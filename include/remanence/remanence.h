@@ -204,6 +204,14 @@ rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** hea
  */
 rem_status rem_close(rem_heap* heap);
 
+typedef enum rem_address_end REM_AS_INT { REM_LOW = 0, REM_HIGH = 1 } rem_address_end;
+/*
+ * Finds the lowest or the highest place between 4 GiB and 64 TiB where so many bytes of addresses are free in this process: a multiple
+ * of 1 GiB, for rem_options::base. Nothing is reserved: the place is free until something is mapped there. REM_EXHAUSTED: there
+ * is none. O(mappings of the process).
+ */
+rem_status rem_find_address_space(size_t bytes, rem_address_end from, uintptr_t* base);
+
 bool rem_is_open(const rem_heap* heap);
 /* The name it was opened with, until it is closed. NULL on failure. */
 const char* rem_path(const rem_heap* heap);

@@ -6,6 +6,7 @@
 // Before what includes it, so that compilers print few lines before they say why something cannot be stored.
 #include <remanence/types/persistable.hpp>
 
+#include <remanence/address_space.hpp>
 #include <remanence/allocator.hpp>
 #include <remanence/containers/btree_map.hpp>
 #include <remanence/containers/btree_set.hpp>

@@ -269,6 +269,43 @@ std::optional<maps_line> read_maps_line(std::string_view line) {
 
 } // namespace
 
+/// Calls f(begin, end) with each stretch between `begin` and `end` in which nothing is mapped, by address, until it says true.
+template <class F>
+static void for_each_free_stretch(std::uint64_t begin, std::uint64_t end, const F& f) {
+    text_lines maps("/proc/self/maps");
+    for (std::string line; begin < end && maps.next(line);) {
+        const auto read = read_maps_line(line);
+        if (!read || read->end <= begin)
+            continue;
+        if (read->begin > begin && f(begin, std::min(read->begin, end)))
+            return;
+        begin = read->end;
+    }
+    if (begin < end)
+        f(begin, end);
+}
+
+std::uint64_t lowest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes) {
+    std::uint64_t found = 0;
+    for_each_free_stretch(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+        const std::uint64_t at = align_up(from, k_base_alignment);
+        const bool fits = at < to && to - at >= bytes;
+        found = fits ? at : 0;
+        return fits;
+    });
+    return found;
+}
+
+std::uint64_t highest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes) {
+    std::uint64_t found = 0;
+    for_each_free_stretch(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+        const std::uint64_t at = to < bytes ? 0 : (to - bytes) / k_base_alignment * k_base_alignment;
+        found = at >= from ? at : found;
+        return false;
+    });
+    return found;
+}
+
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
     text_lines maps("/proc/self/maps");
     for (std::string line; maps.next(line);) {

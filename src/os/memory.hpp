@@ -86,6 +86,10 @@ void begin_to_read(const std::byte* where, std::uint64_t bytes);
 /// Brings the range into memory, to be read soon, at one go: a page at a time costs some ten times as much. A hint.
 void will_read(std::byte* where, std::uint64_t bytes);
 
+/// Where `bytes` between `begin` and `end` are free in this process, at a multiple of k_base_alignment; 0: nowhere. O(mappings).
+[[nodiscard]] std::uint64_t lowest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes);
+[[nodiscard]] std::uint64_t highest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes);
+
 /// The line of /proc/self/maps that covers an address of [where, where+bytes); empty when none does.
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
 

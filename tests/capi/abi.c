@@ -61,6 +61,8 @@ int main(void) {
     NUMBER(REM_RECOVERY);
     NUMBER(REM_CHECKPOINT);
     NUMBER(REM_VERIFY);
+    NUMBER(REM_LOW);
+    NUMBER(REM_HIGH);
     STRUCT(rem_error);
     MEMBER(rem_error, status);
     MEMBER(rem_error, os_error);
