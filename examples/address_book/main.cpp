@@ -103,15 +103,9 @@ address_book& people_of(const rem::heap& book) {
     return *people;
 }
 
-/// For looking only, so that a file which cannot be written serves too, unless its last user died: recovery writes.
+/// For looking only, so that a file which cannot be written serves too.
 rem::heap open_for_reading(const std::string& path) {
-    try {
-        return rem::heap::open_existing(path, {.read_only = true});
-    } catch (const rem::error& e) {
-        if (e.reason() != rem::errc::recovery_needed)
-            throw;
-    }
-    return rem::heap::open_existing(path);
+    return rem::heap::open_existing(path, {.read_only = true});
 }
 
 void print(const address_book::value_type& entry) {

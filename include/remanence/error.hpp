@@ -37,7 +37,7 @@ enum class errc : int {
     io = 24,                    ///< the device or the operating system reported a failure
     unnameable_type = 25,       ///< a type local to a function or file cannot be stored as a root
     foreign_pointer = 26,       ///< a library that checks commits: the heap would hold a pointer that leaves it
-    recovery_needed = 27,       ///< opened read-only, but the heap must be recovered first
+    recovery_needed = 27,       ///< opened read-only, but only a newer release can recover the heap
     rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
     undeclared_change = 29,     ///< a library that checks commits: a declared section changed what it did not announce
     unlinked = 30,              ///< the heap's file, or its log, was removed or replaced while it was open

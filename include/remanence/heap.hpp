@@ -108,6 +108,8 @@ struct heap_options {
     bool catch_stray_writes = false;
     /// close() and the destructor commit what is not committed, instead of discarding it; but see heap::~heap().
     bool commit_at_close = false;
+    /// Nothing on the disk changes, and permission to read is enough. A heap that was not closed is recovered in memory. Several
+    /// processes may have it open so, but none beside them for writing.
     bool read_only = false;
     /// A root whose type differs from the stored one in nothing but names of members is found, as after a renaming; the next
     /// commit records the new names. Members that changed places with others are errc::type_mismatch all the same. Set it for one

@@ -1,5 +1,7 @@
 #include "os/overlay_files.hpp"
 
+#include "os/memory.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -118,8 +120,29 @@ public:
             REM_TRY(note_size_now());
         return locked;
     }
-    result<void> map_private(void*, std::size_t, std::uint64_t, access) override {
-        return fail(errc::not_supported, "cannot map " + path() + ": its changes are in memory only.", path());
+    // Mapped from the file below as far as it shows through, so that its pages are shared with all who map it.
+    result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
+        auto* const base = static_cast<std::byte*>(where);
+        const std::uint64_t end = offset + bytes;
+        const std::uint64_t shown = std::clamp(align_up(visible_, k_page_bytes), offset, end);
+        if (shown != offset)
+            REM_TRY(below_->map_private(base, static_cast<std::size_t>(shown - offset), offset, access::read_write));
+        if (shown != end)
+            REM_TRY(map_anonymous(base + (shown - offset), end - shown));
+        for (auto hole = first_hole(offset); hole != holes_.end(); ++hole) {
+            const std::uint64_t from = std::max(hole->first, offset);
+            if (from >= shown)
+                break;
+            REM_TRY(map_anonymous(base + (from - offset), std::min(hole->second, shown) - from));
+        }
+        if (const std::uint64_t cut = visible_ % k_page_bytes; cut != 0 && visible_ > offset && visible_ < end)
+            std::memset(base + (visible_ - offset), 0, static_cast<std::size_t>(k_page_bytes - cut));
+        for (const auto& [page, content] : pages_) {
+            const std::uint64_t at = page * k_page_bytes;
+            if (at >= offset && at < end)
+                std::memcpy(base + (at - offset), content->data(), content->size());
+        }
+        return protection == access::read_only ? protect_read_only(base, bytes) : result<void>();
     }
     result<std::unique_ptr<byte_locks>> open_locks() override { return below_->open_locks(); }
     result<std::shared_ptr<std::byte>> map_shared(std::size_t) override {

@@ -1,9 +1,10 @@
 // The files of another file system, with every change kept in memory: whoever reads through here sees what was
-// written here, and the files below stay as they are. So a heap can be recovered, for looking at it or for copying
-// it, without being touched.
+// written here, and the files below stay as they are. So a heap can be recovered, for looking at it, for copying it, or for
+// having it open read-only, without being touched.
 //
 //  O1  The files below are opened for reading only, whatever is asked for, and locked shared.
 //  O2  Each open file has changes of its own, which end with it. A removed name stays removed for this file system.
+//  O3  A mapping shows the changes made before it, and none made later.
 #pragma once
 
 #include "os/file.hpp"

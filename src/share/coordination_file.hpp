@@ -18,7 +18,6 @@ namespace remanence::share {
 
 inline constexpr std::uint64_t k_magic = 0x6d68'732d'6d65'7278; // "xrem-shm"
 inline constexpr std::uint64_t k_protocol = 1;
-inline constexpr std::size_t k_slots = 4096;
 
 /// What is written when the file is made. It says whose the rest is.
 struct coordination_header {

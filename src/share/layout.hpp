@@ -20,6 +20,8 @@ inline constexpr std::uint64_t k_checkpoint = k_attach + 3;
 inline constexpr std::uint64_t k_first_slot = k_attach + 64; // one for each process, as long as it lives
 } // namespace lock_byte
 
+inline constexpr std::size_t k_slots = 4096;
+
 inline constexpr std::uint64_t k_none = ~std::uint64_t{0}; // no pin, no hold
 
 /// What one process reads, and who it is.

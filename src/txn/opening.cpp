@@ -1,7 +1,9 @@
 #include "txn/opening.hpp"
 
 #include "os/memory.hpp"
+#include "os/overlay_files.hpp"
 #include "recover/recovery.hpp"
+#include "share/presence.hpp"
 #include "txn/name_file.hpp"
 
 #include <algorithm>
@@ -26,6 +28,7 @@ result<bool> is_to_be_created(os::file_system& files, const std::string& path, o
 
 /// The heap's file, and addresses for it.
 struct file_and_place {
+    std::unique_ptr<os::file_system> in_memory{}; // below the store
     std::unique_ptr<store::heap_file> store;
     std::optional<os::reservation> place{};
     recover::recovery_outcome recovered{};
@@ -49,7 +52,7 @@ result<file_and_place> create(os::file_system& files, const std::string& path, o
     const auto base = reinterpret_cast<std::uint64_t>(taken->base());
     auto made = store::heap_file::create(files, path, creation_of(options, base, abi));
     if (made)
-        return file_and_place{std::move(*made), std::move(*taken)};
+        return file_and_place{.store = std::move(*made), .place = std::move(*taken)};
     if (made.why().code != errc::exists || mode == open_mode::create)
         return made.error();
     if (auto present = files.exists(path); !present || !*present)
@@ -68,21 +71,13 @@ result<void> check_is_ours(const store::heap_file& store, const engine_options& 
                 store.path());
 }
 
-/// Brings into the image what the log has, or makes sure that it has nothing.
+/// Brings into the image what the log has.
 result<recover::recovery_outcome> recover(os::file_system& files, store::heap_file& store,
                                           const engine_options& options) {
-    if (!options.read_only) {
-        return recover::recover(files, store, [&](std::uint64_t done, std::uint64_t total) {
-            if (options.on_progress)
-                options.on_progress(engine_options::work::recovery, done, total);
-        });
-    }
-    if (!store.is_clean()) {
-        return fail(errc::recovery_needed,
-                    store.path() + " was not closed cleanly. Open it for writing once, to recover it.", store.path());
-    }
-    REM_TRY(recover::check_clean(files, store));
-    return recover::recovery_outcome{};
+    return recover::recover(files, store, [&](std::uint64_t done, std::uint64_t total) {
+        if (options.on_progress)
+            options.on_progress(engine_options::work::recovery, done, total);
+    });
 }
 
 result<void> reserve(file_and_place& heap, const engine_options& options) {
@@ -178,7 +173,7 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
     auto is_same = shared->file->is_at(path);
     if (!is_same || !*is_same)
         return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
-    file_and_place heap{std::move(*opened)};
+    file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
     if (is_first) {
         auto recovered = recover(files, *heap.store, options);
@@ -194,13 +189,52 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
     return heap;
 }
 
-result<file_and_place> open_existing(os::file_system& files, const std::string& path, const engine_options& options,
-                                     std::string_view abi) {
-    auto opened =
-        store::heap_file::open(files, path, options.read_only ? os::access::read_only : os::access::read_write);
+/// With a lock that is shared with others who do the same. What was not closed is recovered in memory.
+result<file_and_place> open_read_only(os::file_system& files, const std::string& path, const engine_options& options,
+                                      std::string_view abi) {
+    auto opened = store::heap_file::open(files, path, os::access::read_only);
     if (!opened)
         return opened.error();
-    file_and_place heap{std::move(*opened)};
+    file_and_place heap{.store = std::move(*opened)};
+    REM_TRY(check_is_ours(*heap.store, options, abi));
+    auto is_shared = share::is_shared_now(heap.store->file());
+    if (!is_shared)
+        return is_shared.error();
+    if (*is_shared)
+        return fail(errc::in_use,
+                    path + " is shared by other processes, which may write to it. Open it with sharing::processes, or "
+                           "close it there first.",
+                    path);
+    if (heap.store->is_clean()) {
+        REM_TRY(recover::check_clean(files, *heap.store));
+    } else {
+        if (auto may = store::check_may_be_written(heap.store->super(), path); !may)
+            return fail(errc::recovery_needed,
+                        path + " was not closed cleanly, and has features that this release cannot recover. Open it "
+                               "for writing once, with a newer release.",
+                        path);
+        heap.in_memory = std::make_unique<os::overlay_files>(files);
+        opened = store::heap_file::open(*heap.in_memory, path, os::access::read_write); // beside the lock above
+        if (!opened)
+            return opened.error();
+        heap.store = std::move(*opened);
+        auto recovered = recover(*heap.in_memory, *heap.store, options);
+        if (!recovered)
+            return recovered.error();
+        heap.recovered = *recovered;
+    }
+    REM_TRY(reserve(heap, options));
+    return heap;
+}
+
+result<file_and_place> open_existing(os::file_system& files, const std::string& path, const engine_options& options,
+                                     std::string_view abi) {
+    if (options.read_only)
+        return open_read_only(files, path, options, abi);
+    auto opened = store::heap_file::open(files, path, os::access::read_write);
+    if (!opened)
+        return opened.error();
+    file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
     const bool was_closed = heap.store->is_clean();
     auto recovered = recover(files, *heap.store, options);
@@ -257,9 +291,9 @@ result<opened_heap> open_heap(os::file_system& files, const std::string& path, o
         return name_file("cannot open ", heap->store->path(), mapped.why());
     if (!mapped)
         return mapped.error();
-    return opened_heap{std::move(heap->store),         std::move(*mapped),
-                       heap->recovered.commits,        heap->recovered.bytes,
-                       std::move(heap->why_elsewhere), std::move(heap->shared)};
+    return opened_heap{std::move(heap->in_memory), std::move(heap->store), std::move(*mapped),
+                       heap->recovered.commits,    heap->recovered.bytes,  std::move(heap->why_elsewhere),
+                       std::move(heap->shared)};
 }
 
 } // namespace remanence::txn

@@ -26,6 +26,8 @@ struct shared_access {
 };
 
 struct opened_heap {
+    std::unique_ptr<os::file_system>
+        in_memory; // of a heap that is open read-only and was not closed: what recovering it changed
     std::unique_ptr<store::heap_file> store;
     std::unique_ptr<view::memory_view> view;
     std::uint64_t recovered_commits = 0;
@@ -34,7 +36,7 @@ struct opened_heap {
     std::optional<shared_access> shared{};  // with engine_options::is_shared
 };
 
-/// Opens or creates; recovers when the heap was not closed cleanly. A shared heap that others have open is not recovered: it is as
+/// Opens or creates; recovers when the heap was not closed cleanly, read-only in memory alone. A shared heap that others have open is not recovered: it is as
 /// of the superblock that rules, which is held and pinned. `abi` is the caller's ABI fingerprint. What memory holds is yet
 /// to be validated: heap_memory::begin().
 result<opened_heap> open_heap(os::file_system& files, const std::string& path, open_mode mode,

@@ -372,18 +372,6 @@ TEST(read_only, every_change_is_refused) {
     EXPECT_EQ(read_file(dir / "h"), before);
 }
 
-TEST(recovery_needed, a_crashed_heap_is_not_opened_read_only) {
-    temp_dir dir;
-    make_crashed_heap(dir / "h");
-    auto got = error_of_opening(dir / "h", [](heap_options& o) { o.read_only = true; });
-    EXPECT_TRUE(is_error(got, errc::recovery_needed, dir / "h", "Open it for writing once"));
-    EXPECT_TRUE(file_has_contents(dir / "h"));
-    heap_options options = small_heap();
-    options.read_only = true;
-    heap h = heap::open(dir / "h", options);
-    EXPECT_TRUE(has_contents(h));
-}
-
 TEST(not_supported, what_later_releases_bring) {
     temp_dir dir;
     EXPECT_EQ(error_of([&] { heap::open(dir / "h", {.access = sharing::processes, .read_only = true}); })->code,

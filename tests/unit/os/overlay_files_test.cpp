@@ -1,8 +1,11 @@
 #include "os/overlay_files.hpp"
 
+#include "os/memory.hpp"
+#include "support/temp_dir.hpp"
 #include "unit/testing/disk_script.hpp"
 
 #include <cstring>
+#include <fstream>
 #include <random>
 
 namespace remanence::os {
@@ -128,6 +131,40 @@ TEST(overlay_files, behave_as_a_file_does) {
             ASSERT_TRUE(file->read(at, std::as_writable_bytes(std::span(part))));
             ASSERT_TRUE(part == model.substr(at, part.size())) << "step " << step;
         }
+    }
+}
+
+// The same, and mapped: from a file of the real file system.
+TEST(overlay_files, are_mapped_as_they_read) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    auto below_max = [&](std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end)(random); };
+    test::temp_dir dir;
+    const std::string path = (dir / "file").string();
+    constexpr std::uint64_t k_pages = 12;
+    for (int round = 0; round < 50; ++round) {
+        std::ofstream(path, std::ios::trunc) << std::string(static_cast<std::size_t>(below_max(40'000)), 'b');
+        overlay_files overlay(posix_file_system());
+        auto file = std::move(*overlay.open(path, access::read_write));
+        for (int step = 0; step < 6; ++step) {
+            const std::uint64_t offset = below_max(40'000);
+            const std::uint64_t bytes = 1 + below_max(9'000);
+            const std::string written(static_cast<std::size_t>(bytes), static_cast<char>('c' + step));
+            ASSERT_TRUE(step % 3 == 0   ? file->write("test", offset, simulation::bytes_of(written))
+                        : step % 3 == 1 ? file->punch("test", offset, bytes)
+                                        : file->resize("test", offset));
+        }
+        std::string model = text_of(*file);
+        model.resize(static_cast<std::size_t>(k_pages * k_page_bytes));
+        const std::uint64_t first = below_max(k_pages - 1);
+        const std::uint64_t pages = 1 + below_max(k_pages - 1 - first);
+        auto place = std::move(*reservation::elsewhere(k_pages * k_page_bytes));
+        const std::uint64_t offset = first * k_page_bytes;
+        ASSERT_TRUE(
+            file->map_private(place.base(), static_cast<std::size_t>(pages * k_page_bytes), offset, access::read_only));
+        EXPECT_EQ(std::memcmp(place.base(), model.data() + offset, static_cast<std::size_t>(pages * k_page_bytes)), 0)
+            << "round " << round << ", pages " << first << " to " << first + pages;
     }
 }
 
