@@ -152,7 +152,7 @@ result<std::unique_ptr<os::byte_locks>> simulated_file::open_locks() {
         std::make_unique<locks>(std::make_unique<simulated_file>(disk_, number_, path_, mode_)));
 }
 
-result<std::shared_ptr<std::byte>> simulated_file::map_shared(std::size_t bytes) {
+result<std::shared_ptr<std::byte>> simulated_file::map_shared(std::size_t bytes, os::access /*protection*/) {
     const std::scoped_lock guard(disk_.mutex_);
     if (bytes > inode().size)
         return fail(errc::io, "the simulated os::file would be mapped beyond its end", path_);

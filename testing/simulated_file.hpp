@@ -34,7 +34,7 @@ public:
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, os::access protection) override;
     [[nodiscard]] const std::string& path() const override { return path_; }
     result<std::unique_ptr<os::byte_locks>> open_locks() override;
-    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override;
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes, os::access protection) override;
     result<os::file_identity> identity() override {
         return os::file_identity{.device = 1, .inode = number_, .reached_by = disk_.reached_by_};
     }

@@ -10,6 +10,7 @@
 #include <remanence/error.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -145,6 +146,32 @@ struct report {
     checked_parts checked;
     std::optional<suspicious_words> pointers; // if they were asked for, and can be told
 };
+
+/// Who has a heap open.
+struct users {
+    enum class open_as {
+        closed,    // nobody, as far as /proc shows
+        exclusive, // one process, for writing
+        read_only, // any number of them
+        shared,    // any number of them, with sharing::processes
+    };
+    struct user {
+        int process;                                // its number, in its own PID namespace
+        int thread;                                 // that began the section, likewise; 0: of a heap that is not shared
+        std::string program;                        // as the system names it
+        bool writes;                                // has the turn to write, of a shared heap
+        std::optional<std::uint64_t> reads_version; // in a read section of a shared heap
+        std::optional<std::chrono::system_clock::time_point> since; // when the section began
+    };
+    std::string path; // absolute, symbolic links resolved
+    open_as how = open_as::closed;
+    std::uint64_t version = 0;   // of a shared heap: of the last commit
+    std::vector<user> processes; // of a heap that is not shared: those that /proc shows to this user
+};
+
+/// Takes no lock and waits for nobody. Of a shared heap it tells what its processes have noted, all of it as of about the same
+/// moment. errc::unsupported_format: they are of another release. O(processes), and of a heap that is not shared O(/proc).
+users who_uses(const std::string& path);
 
 /// What superblock, header, redo log and root directory say. O(log and checksum tables).
 report look(const std::string& path, const progress_callback& on_progress = {});

@@ -4,10 +4,12 @@
 
 #include "api/heap_origin.hpp"
 #include "api/raise.hpp"
+#include "inspect/heap_users.hpp"
 #include "inspect/inspected_pointers.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/root_survey.hpp"
 #include "recover/upgrade.hpp"
+#include "share/presence.hpp"
 #include "store/heap_copy.hpp"
 #include "store/heap_creation.hpp"
 #include "store/superblocks.hpp"
@@ -119,6 +121,20 @@ void add_heap(report& found, inspection& heap) {
     found.region_bytes = heap.store().where().region_bytes();
 }
 
+users::open_as as_public(heap_users::open_as how) {
+    switch (how) {
+    case heap_users::open_as::closed:
+        return users::open_as::closed;
+    case heap_users::open_as::exclusive:
+        return users::open_as::exclusive;
+    case heap_users::open_as::read_only:
+        return users::open_as::read_only;
+    case heap_users::open_as::shared:
+        break;
+    }
+    return users::open_as::shared;
+}
+
 /// A copy must not make damage look whole. Its pages are checked as they are copied.
 result<void> refuse_damaged(inspection& heap) {
     if (heap.problems().empty()) {
@@ -168,6 +184,11 @@ result<std::unique_ptr<os::file>> lock_old(inspection& heap, const std::string& 
             return locked.error();
         if (!*locked)
             return store::in_use(to);
+        auto is_shared = share::is_shared_now(*old);
+        if (!is_shared)
+            return is_shared.error();
+        if (*is_shared)
+            return store::in_use(to);
     }
     const std::string log = store::log_path(to);
     auto has_log = files.exists(log);
@@ -183,6 +204,22 @@ result<std::unique_ptr<os::file>> lock_old(inspection& heap, const std::string& 
 }
 
 } // namespace
+
+users who_uses(const std::string& path) {
+    const std::string real = real_path_of(path);
+    const heap_users found = checked(users_of(os::posix_file_system(), real));
+    users all{.path = real, .how = as_public(found.how), .version = found.version};
+    for (const share::observed_process& each : found.processes) {
+        const bool is_in_section = each.has_turn || each.version;
+        all.processes.push_back({.process = each.who.process,
+                                 .thread = each.who.thread,
+                                 .program = each.who.program,
+                                 .writes = each.has_turn,
+                                 .reads_version = each.has_turn ? std::nullopt : each.version,
+                                 .since = is_in_section ? std::optional(each.who.since) : std::nullopt});
+    }
+    return all;
+}
 
 report look(const std::string& path, const progress_callback& on_progress) {
     report found;

@@ -3,6 +3,7 @@
 #include "alloc/sections.hpp"
 #include "base/range.hpp"
 #include "recover/salvage.hpp"
+#include "share/presence.hpp"
 #include "store/heap_verification.hpp"
 #include "store/superblocks.hpp"
 
@@ -49,6 +50,13 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     if (!store)
         return store.error();
     opened->store_ = std::move(*store);
+    if (lock == store::heap_file::locking::none_if_free) { // those that share it lock nothing exclusively
+        auto is_shared = share::is_shared_now(opened->store_->file());
+        if (!is_shared)
+            return is_shared.error();
+        if (*is_shared)
+            return store::in_use(path);
+    }
     auto size = opened->store_->file().size();
     if (!size)
         return size.error();

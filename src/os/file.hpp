@@ -107,9 +107,9 @@ public:
 
     /// An opening of its own of this very file, for locks on its bytes.
     virtual result<std::unique_ptr<byte_locks>> open_locks() = 0;
-    /// Its first bytes as memory that all who map it share, for the file is long enough. Left out of core files, and absent in
-    /// forked children. It may outlive the file object; its owner unmaps it.
-    virtual result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) = 0;
+    /// Its first bytes as memory that all who map it share, for the file is long enough; with access::read_only it may not be
+    /// written. Left out of core files, and absent in forked children. It may outlive the file object; its owner unmaps it.
+    virtual result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes, access protection) = 0;
     virtual result<file_identity> identity() = 0;
 
     /// Its permission bits.

@@ -145,7 +145,7 @@ public:
         return protection == access::read_only ? protect_read_only(base, bytes) : result<void>();
     }
     result<std::unique_ptr<byte_locks>> open_locks() override { return below_->open_locks(); }
-    result<std::shared_ptr<std::byte>> map_shared(std::size_t) override {
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t, access) override {
         return fail(errc::not_supported, "cannot share " + path() + ": its changes are in memory only.", path());
     }
     result<file_identity> identity() override { return below_->identity(); }

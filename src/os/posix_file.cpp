@@ -272,8 +272,9 @@ public:
         return posix_byte_locks(opened.release(), path_);
     }
 
-    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override {
-        void* const got = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes, access protection) override {
+        const int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
+        void* const got = ::mmap(nullptr, bytes, rights, MAP_SHARED, descriptor_, 0);
         if (got == MAP_FAILED)
             return system_failure(errno, "cannot map", path_);
         if (::madvise(got, bytes, MADV_DONTFORK) != 0) {

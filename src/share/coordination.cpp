@@ -84,20 +84,6 @@ struct coordination::implementation {
     slot<shared_memory_policy>& mine() { return file.memory().slots[places.slot()]; }
     coordination_waiting& waiting() { return file.memory().waiting; }
 
-    participant who(std::size_t index, std::uint64_t thread, std::uint64_t since) const {
-        const auto& one = file.memory().slots[index];
-        char name[2 * sizeof(std::uint64_t) + 1] = {};
-        for (std::size_t i = 0; i < 2; ++i) {
-            const std::uint64_t word = one.program[i].load(std::memory_order_relaxed);
-            std::memcpy(name + i * sizeof word, &word, sizeof word);
-        }
-        return {.process = static_cast<int>(one.process.load(std::memory_order_relaxed)),
-                .thread = static_cast<int>(thread),
-                .since = std::chrono::system_clock::time_point(
-                    std::chrono::duration_cast<std::chrono::system_clock::duration>(nanoseconds(since))),
-                .program = name};
-    }
-
     void announce_turn_change() {
         waiting().turns.fetch_add(1, std::memory_order_seq_cst);
         if (waiting().turn_is_wanted.load(std::memory_order_seq_cst) != 0)
@@ -300,8 +286,8 @@ std::optional<participant> coordination::writer() const {
     const std::uint64_t noted = words.writer_slot.load(std::memory_order_relaxed);
     if ((!by_another && !impl_->has_turn.load(std::memory_order_relaxed)) || noted == 0 || noted > k_slots)
         return {};
-    return impl_->who(static_cast<std::size_t>(noted - 1), words.writer_thread.load(std::memory_order_relaxed),
-                      words.writer_since.load(std::memory_order_relaxed));
+    return impl_->file.who(static_cast<std::size_t>(noted - 1), words.writer_thread.load(std::memory_order_relaxed),
+                           words.writer_since.load(std::memory_order_relaxed));
 }
 
 bool coordination::others_wait_to_write() const noexcept {
@@ -326,9 +312,9 @@ std::vector<reader> coordination::readers() const {
         const std::uint64_t pin = each.pin.load(std::memory_order_acquire);
         if ((pin == k_none && each.hold.load(std::memory_order_acquire) == k_none) || !impl_->steps->is_alive(i))
             continue;
-        found.push_back(
-            {impl_->who(i, each.thread.load(std::memory_order_relaxed), each.since.load(std::memory_order_relaxed)),
-             pin != k_none ? pin : checkpoint().version});
+        found.push_back({impl_->file.who(i, each.thread.load(std::memory_order_relaxed),
+                                         each.since.load(std::memory_order_relaxed)),
+                         pin != k_none ? pin : checkpoint().version});
     }
     std::ranges::sort(found, {}, &reader::version);
     return found;

@@ -1,5 +1,8 @@
 #include "share/coordination_file.hpp"
 
+#include <chrono>
+#include <cstring>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -51,15 +54,23 @@ result<void> coordination_file::create() {
     return {};
 }
 
-result<bool> coordination_file::open() {
+result<bool> coordination_file::open(os::access how) {
     auto there = files_.exists(path_);
     if (!there)
         return there.error();
     if (!*there)
         return false;
-    auto opened = files_.open_or_create(path_, mode_); // which follows no symbolic link
+    auto opened = how == os::access::read_only ? files_.open(path_, how)
+                                               : files_.open_or_create(path_, mode_); // which follows no symbolic link
+    if (!opened && opened.why().code == errc::not_found)                              // it was there a moment ago
+        return false;
     if (!opened)
         return opened.error();
+    auto is_itself = (*opened)->is_at(path_); // and not what a symbolic link leads to
+    if (!is_itself)
+        return is_itself.error();
+    if (!*is_itself)
+        return false;
     auto bytes = (*opened)->size();
     if (!bytes)
         return bytes.error();
@@ -67,7 +78,7 @@ result<bool> coordination_file::open() {
         return false;
     const bool is_whole = *bytes >= sizeof(coordination_memory);
     mapped_.reset();
-    REM_TRY(map(**opened, is_whole ? sizeof(coordination_memory) : sizeof(coordination_header)));
+    REM_TRY(map(**opened, is_whole ? sizeof(coordination_memory) : sizeof(coordination_header), how));
     const coordination_header& header = memory().header;
     if (header.magic != k_magic || header.boot != boot_ || header.device != heap_.device ||
         header.inode != heap_.inode || header.state.load(std::memory_order_acquire) != coordination_header::ready)
@@ -100,8 +111,22 @@ result<void> coordination_file::remove() {
     return files_.remove("share: remove the coordination file", path_, *file_);
 }
 
-result<void> coordination_file::map(os::file& file, std::size_t bytes) {
-    auto mapped = file.map_shared(bytes);
+participant coordination_file::who(std::size_t index, std::uint64_t thread, std::uint64_t since) const {
+    const auto& one = memory().slots[index];
+    char name[sizeof one.program + 1] = {};
+    for (std::size_t i = 0; i < std::size(one.program); ++i) {
+        const std::uint64_t word = one.program[i].load(std::memory_order_relaxed);
+        std::memcpy(name + i * sizeof word, &word, sizeof word);
+    }
+    return {.process = static_cast<int>(one.process.load(std::memory_order_relaxed)),
+            .thread = static_cast<int>(thread),
+            .since = std::chrono::system_clock::time_point(
+                std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::nanoseconds(since))),
+            .program = name};
+}
+
+result<void> coordination_file::map(os::file& file, std::size_t bytes, os::access how) {
+    auto mapped = file.map_shared(bytes, how);
     if (!mapped)
         return mapped.error();
     mapped_ = std::move(*mapped);

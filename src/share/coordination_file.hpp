@@ -63,8 +63,8 @@ public:
     /// Takes up its room on the disk: what is mapped must not run out of it.
     result<void> create();
     /// False for what belongs to another heap, another start of the machine, or to nobody. errc::unsupported_format for a live one of
-    /// another release.
-    result<bool> open();
+    /// another release. With access::read_only for who does not take part.
+    result<bool> open(os::access how = os::access::read_write);
     /// One that nobody seems to have: to ask for the locks of all takes long where they are many.
     [[nodiscard]] std::size_t slot_to_try_first() const;
     void set_ready();
@@ -72,9 +72,11 @@ public:
 
     [[nodiscard]] coordination_memory& memory() const { return *reinterpret_cast<coordination_memory*>(mapped_.get()); }
     [[nodiscard]] const std::string& path() const { return path_; }
+    /// The process of that slot.
+    [[nodiscard]] participant who(std::size_t slot, std::uint64_t thread, std::uint64_t since) const;
 
 private:
-    result<void> map(os::file& file, std::size_t bytes);
+    result<void> map(os::file& file, std::size_t bytes, os::access how = os::access::read_write);
 
     os::file_system& files_;
     std::string path_;

@@ -58,7 +58,9 @@ public:
         return below_->map_private(where, bytes, offset, protection);
     }
     result<std::unique_ptr<os::byte_locks>> open_locks() override { return below_->open_locks(); }
-    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override { return below_->map_shared(bytes); }
+    result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes, os::access protection) override {
+        return below_->map_shared(bytes, protection);
+    }
     result<os::file_identity> identity() override { return below_->identity(); }
     result<unsigned> permissions() override { return below_->permissions(); }
     result<bool> is_at(const std::string& path) override { return below_->is_at(path); }

@@ -103,8 +103,9 @@ private:
         result<std::unique_ptr<os::byte_locks>> open_locks() override {
             return call<std::unique_ptr<os::byte_locks>>("open_locks", [&] { return below_->open_locks(); });
         }
-        result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes) override {
-            return call<std::shared_ptr<std::byte>>("map_shared", [&] { return below_->map_shared(bytes); });
+        result<std::shared_ptr<std::byte>> map_shared(std::size_t bytes, os::access protection) override {
+            return call<std::shared_ptr<std::byte>>("map_shared",
+                                                    [&] { return below_->map_shared(bytes, protection); });
         }
         result<os::file_identity> identity() override {
             return call<os::file_identity>("identity", [&] { return below_->identity(); });

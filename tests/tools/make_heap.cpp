@@ -1,10 +1,12 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|stray|distances
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. rewrite: changes all its numbers, again and again. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
 // the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
+// shared_idle, shared_reader, shared_writer: shares the heap that is there, and stays in no section, a read section, a write
+// section, until standard input ends; shared_busy: writes as busy does, to a heap that others share.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -71,6 +73,35 @@ std::uint64_t only_number(const char* path) {
     return std::all_of(numbers->begin(), numbers->end(), [&](std::uint64_t each) { return each == first; }) ? first : 0;
 }
 
+void wait_for_end_of_input() {
+    std::puts("{}");
+    std::fflush(stdout);
+    while (std::getchar() != EOF) {
+    }
+}
+
+void share(const char* path, std::string_view what) {
+    if (what == "shared_busy") {
+        rem::heap heap = rem::heap::open(
+            path, {.access = rem::sharing::processes, .chunk_bytes = 65536, .log_limit_bytes = 4 << 20});
+        auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
+        heap.root<rem::vector<std::uint64_t>>("still", 65536U, k_still);
+        for (std::uint64_t n = 1;; ++n) {
+            heap.write([&] { std::fill(numbers.begin(), numbers.end(), n); });
+            std::printf("%ju\n", std::uintmax_t{n});
+            std::fflush(stdout);
+        }
+    }
+    rem::heap heap = rem::heap::open_existing(path, {.access = rem::sharing::processes});
+    if (what == "shared_reader")
+        heap.read(wait_for_end_of_input);
+    else if (what == "shared_writer")
+        heap.write(wait_for_end_of_input);
+    else
+        wait_for_end_of_input();
+    heap.close();
+}
+
 int run(int argc, char** argv) {
     if (argc != 3)
         return 2;
@@ -91,6 +122,10 @@ int run(int argc, char** argv) {
     }
     if (end == "busy")
         write_as_fast_as_possible(argv[1]);
+    if (end.starts_with("shared_")) {
+        share(argv[1], end);
+        return 0;
+    }
     if (end == "same") {
         std::printf("%ju\n", std::uintmax_t{only_number(argv[1])});
         return 0;

@@ -47,6 +47,20 @@ class RemTest(unittest.TestCase):
         self.addCleanup(end)
         self.places = json.loads(process.stdout.readline())
 
+    def start(self, what):
+        """Another process that does this with the heap until the test ends, or end() is called with it."""
+        process = subprocess.Popen([MAKE_HEAP, self.heap, what], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), b"{}\n")
+        return process
+
+    def end(self, process):
+        if process.stdin.closed:
+            return
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0)
+        process.stdout.close()
+
     def rem(self, *words, code=OK, **options):
         done = subprocess.run([REM, *words], capture_output=True, cwd=self.directory, **options)
         said = (done.stdout[-2000:] + done.stderr).decode(errors="replace")

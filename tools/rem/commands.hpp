@@ -11,6 +11,7 @@ enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_pointers = 3,
 int info(const std::string& file, bool as_json);
 int ls(const std::string& file, bool as_json);
 int stat(const std::string& file, bool as_json);
+int readers(const std::string& file, bool as_json);
 int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
 int upgrade(const std::string& file, const std::string& application);

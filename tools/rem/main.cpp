@@ -48,6 +48,10 @@ constexpr const char* k_ls_examples = "Examples:\n"
 constexpr const char* k_stat_examples = "Examples:\n"
                                         "  rem stat book.rem\n"
                                         "  rem stat --json book.rem | jq .memory.allocated_bytes";
+constexpr const char* k_readers_examples =
+    "Examples:\n"
+    "  rem readers book.rem\n"
+    "  rem readers --json book.rem | jq '.processes[] | select(.versions_behind > 1000)'";
 constexpr const char* k_verify_examples = "Examples:\n"
                                           "  rem verify book.rem\n"
                                           "  rem verify --pointers book.rem\n"
@@ -88,7 +92,8 @@ int run_command(int argc, char** argv) {
         add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
     verify_command->add_flag("--pointers", with_pointers,
                              "Also look for words that look like pointers out of the heap");
-    for (CLI::App* command : {info_command, ls_command, stat_command, verify_command})
+    auto* readers_command = add("readers", "Say who has a heap open, and who reads and writes", k_readers_examples);
+    for (CLI::App* command : {info_command, ls_command, stat_command, verify_command, readers_command})
         add_json(command);
     auto* copy_command = add("copy", "Copy the last commit of a heap, which may be open for writing", k_copy_examples);
     copy_command->add_option("TO", to, "The new file, or - for standard output")
@@ -121,12 +126,13 @@ int run_command(int argc, char** argv) {
         return asked ? exit_ok : exit_usage;
     }
     try {
-        return info_command->parsed()     ? info(file, as_json)
-               : ls_command->parsed()     ? ls(file, as_json)
-               : stat_command->parsed()   ? stat(file, as_json)
-               : verify_command->parsed() ? verify(file, with_pointers, as_json)
-               : copy_command->parsed()   ? copy(file, to, force)
-                                          : upgrade(file, application);
+        return info_command->parsed()      ? info(file, as_json)
+               : ls_command->parsed()      ? ls(file, as_json)
+               : stat_command->parsed()    ? stat(file, as_json)
+               : readers_command->parsed() ? readers(file, as_json)
+               : verify_command->parsed()  ? verify(file, with_pointers, as_json)
+               : copy_command->parsed()    ? copy(file, to, force)
+                                           : upgrade(file, application);
     } catch (const error& stop) {
         if (as_json)
             put(json_object().add("path", real_path(file)).add("error", stop.what()).text() + "\n");

@@ -113,8 +113,8 @@ TEST_P(byte_locks_of, who_waits_has_it_as_soon_as_the_other_lets_go) {
 TEST_P(byte_locks_of, memory_is_shared_by_all_who_map_the_file) {
     ASSERT_TRUE(file_->reserve("test", 0, 8192));
     auto again = std::move(*files().open(path_, access::read_write));
-    auto a = std::move(*file_->map_shared(8192));
-    auto b = std::move(*again->map_shared(8192));
+    auto a = std::move(*file_->map_shared(8192, access::read_write));
+    auto b = std::move(*again->map_shared(8192, access::read_write));
     a.get()[5000] = std::byte{7};
     EXPECT_EQ(b.get()[5000], std::byte{7});
     EXPECT_EQ(b.get()[0], std::byte{0});
@@ -198,7 +198,7 @@ TEST_F(real_byte_locks, a_file_open_for_reading_gives_shared_ones_only) {
 
 TEST_F(real_byte_locks, a_forked_child_has_no_shared_memory) {
     ASSERT_TRUE(file_->reserve("test", 0, 4096));
-    auto memory = std::move(*file_->map_shared(4096));
+    auto memory = std::move(*file_->map_shared(4096, access::read_write));
     const int status = in_child([&] {
         unsigned char resident = 0;
         return ::mincore(memory.get(), 4096, &resident) == -1 && errno == ENOMEM ? 0 : 1;
@@ -208,11 +208,11 @@ TEST_F(real_byte_locks, a_forked_child_has_no_shared_memory) {
 
 TEST_F(real_byte_locks, a_child_is_woken_by_what_its_parent_writes) {
     ASSERT_TRUE(file_->reserve("test", 0, 4096));
-    auto memory = std::move(*file_->map_shared(4096));
+    auto memory = std::move(*file_->map_shared(4096, access::read_write));
     auto& word = *reinterpret_cast<std::atomic<std::uint32_t>*>(memory.get());
     const pid_t child = ::fork();
     if (child == 0) {
-        auto mapped = std::move(*(*posix_file_system().open(path_, access::read_write))->map_shared(4096));
+        auto mapped = std::move(*(*posix_file_system().open(path_, access::read_write))->map_shared(4096, access::read_write));
         auto& same = *reinterpret_cast<std::atomic<std::uint32_t>*>(mapped.get());
         while (same.load() == 0)
             wait_on(same, 0, std::chrono::hours(1));

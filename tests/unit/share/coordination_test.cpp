@@ -94,7 +94,7 @@ protected:
     /// Changes what the coordination file holds.
     void change_shm(const std::function<void(coordination_memory&)>& change) const {
         auto file = std::move(*os::posix_file_system().open(shm(), os::access::read_write));
-        auto mapped = std::move(*file->map_shared(sizeof(coordination_memory)));
+        auto mapped = std::move(*file->map_shared(sizeof(coordination_memory), os::access::read_write));
         change(*reinterpret_cast<coordination_memory*>(mapped.get()));
     }
     /// Opens, tells that, and does as it is told until it is killed.
