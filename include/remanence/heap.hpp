@@ -134,6 +134,10 @@ struct heap_options {
     /// Redo log bytes at which a commit begins a checkpoint, which a thread of the heap's carries out while commits go on.
     /// One that finds twice as many waits for it. 0: 64 MiB.
     std::uint64_t log_limit_bytes = 0;
+    /// With sharing::processes: redo log bytes at which commits fail with errc::readers_behind. The log becomes so long only while
+    /// other processes keep it from being reused: those that are stopped, or starved, in a read section or at a checkpoint. At least
+    /// twice `log_limit_bytes`. 0: 16 times that.
+    std::uint64_t log_bytes_max = 0;
     /// Bytes that may be written and not committed before chunks of them are written to the heap file, early and invisibly, and
     /// their memory goes back to the kernel: so that one commit may build, or change, more than memory holds. 0: a quarter of the
     /// memory that the process may use, by the limits of its control groups, too; never more than half of that, nor less than 8
@@ -195,7 +199,11 @@ struct heap_stats {
     std::uint64_t checkpoint_total_bytes;
     std::uint64_t heap_bytes;      ///< gauge: committed extent of the heap
     std::uint64_t allocated_bytes; ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
-    std::string tracker;           ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
+    // Gauges, of a heap that processes share; 0 in an exclusive one. Threads of one process share its view, and count as one reader.
+    std::uint64_t readers;                      ///< processes in read sections; readers() lists them
+    std::uint64_t oldest_read_version;          ///< that one of them sees; 0: there is none
+    std::chrono::nanoseconds oldest_read_age{}; ///< since when the longest of those sections is open
+    std::string tracker;                        ///< "scan", "trap" or "fallback"; "none" when the heap is read-only
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed; 0 after a clean close
     std::uint64_t recovered_bytes;      ///< their size
@@ -608,7 +616,7 @@ public:
     /// The process that is in a write section, if there is one: for who waits long for his turn. errc::invalid_argument likewise.
     [[nodiscard]] std::optional<heap_user> writer() const;
 
-    /// Counters and gauges, taken in a read section. O(1).
+    /// Counters and gauges, taken in a read section. O(1); of a shared heap O(processes).
     [[nodiscard]] heap_stats stats() const;
     /// Reads everything: page checksums, log, allocator and roots; and in the roots that root() and find_root() have given the
     /// program since the heap was opened, what our containers (ordered, hash, string_pi, vector_pi) are made of, in aggregates and

@@ -55,6 +55,17 @@ const std::string& checked_application(const std::filesystem::path& path, const 
     return name;
 }
 
+std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const heap_options& options,
+                                    std::uint64_t log_limit_bytes) {
+    if (options.log_bytes_max == 0)
+        return 0;
+    if (options.access != sharing::processes)
+        refuse(path, errc::invalid_argument, "options.log_bytes_max has a meaning with sharing::processes only.");
+    if (options.log_bytes_max / 2 < log_limit_bytes)
+        refuse(path, errc::invalid_argument, "options.log_bytes_max must be at least twice options.log_limit_bytes.");
+    return options.log_bytes_max;
+}
+
 /// Those of the engine, or a refusal.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
@@ -85,6 +96,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.base = options.base;
     if (options.log_limit_bytes != 0)
         internal.log_limit_bytes = options.log_limit_bytes;
+    internal.log_bytes_max = checked_log_bytes_max(path, options, internal.log_limit_bytes);
     internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;
@@ -369,9 +381,17 @@ std::optional<heap_user> heap::writer() const {
 
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
+    std::vector<share::reader> reading; // asked for before this thread reads
+    if (impl->engine().is_shared())
+        reading = impl->engine().others()->readers();
     return shared(impl, [&] {
         const txn::engine_stats counted = impl->engine().stats();
         heap_stats stats;
+        stats.readers = reading.size();
+        stats.oldest_read_version = reading.empty() ? 0 : reading.front().version;
+        const auto now = std::chrono::system_clock::now();
+        for (const share::reader& each : reading)
+            stats.oldest_read_age = std::max<std::chrono::nanoseconds>(stats.oldest_read_age, now - each.who.since);
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
         stats.changed_bytes = counted.changed_bytes;

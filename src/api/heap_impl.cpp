@@ -25,6 +25,8 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
     first_byte = engine_->memory().base();
     belong_to(of);
     engine_->let_checkpoints_be_carried_out([this] { return threads.carry_out_checkpoint(); });
+    if (engine_->is_shared())
+        threads.watch_folds();
 }
 
 void heap_impl::belong_to(heap* handle) noexcept {

@@ -42,7 +42,15 @@ void heap_threads::watch_memory() {
     }
 }
 
+void heap_threads::watch_folds() {
+    try {
+        way_giver_ = std::make_unique<background_way>(engine_);
+    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): there is no thread to be had
+    }
+}
+
 void heap_threads::end() {
+    way_giver_.reset();
     spiller_.reset();
     checkpointer_.reset();
     syncer_.reset();
@@ -52,6 +60,7 @@ void heap_threads::abandon() noexcept {
     (void)checkpointer_.release(); // NOLINT(bugprone-unused-return-value)
     (void)syncer_.release();       // NOLINT(bugprone-unused-return-value)
     (void)spiller_.release();      // NOLINT(bugprone-unused-return-value)
+    (void)way_giver_.release();    // NOLINT(bugprone-unused-return-value)
 }
 
 } // namespace remanence::detail

@@ -1,10 +1,11 @@
-// The threads that work beside the program for one heap. Each is started when there is work for it for the first time; where no
-// thread can be had, the program's threads do what it would do.
+// The threads that work beside the program for one heap. Each is started when there is work for it for the first time, or when a
+// heap is shared that other processes may have work for; where no thread can be had, the program's threads do what it would do.
 #pragma once
 
 #include "api/background_checkpoint.hpp"
 #include "api/background_spill.hpp"
 #include "api/background_sync.hpp"
+#include "api/background_way.hpp"
 #include "api/commit_progress.hpp"
 #include "txn/engine.hpp"
 
@@ -32,6 +33,10 @@ public:
     /// Starts the spiller, if the heap is large: when it is opened, and when it has grown. From any thread. Throws std::bad_alloc.
     void watch_memory();
 
+    /// From now on read sections keep out of the way of other processes' folds: of a shared heap, once. Without a thread for it these
+    /// wait for the end of the sections. Throws std::bad_alloc.
+    void watch_folds();
+
     /// What they have left undone, close() does, and nobody else needs.
     void end();
     /// In a child of a fork, which has not the threads, and cannot end them, nor wait for a lock that one of them held.
@@ -42,6 +47,7 @@ private:
     const std::chrono::milliseconds lazy_interval_;
     std::unique_ptr<background_sync> syncer_;             // guarded by the write lock, until end()
     std::unique_ptr<background_checkpoint> checkpointer_; // likewise
+    std::unique_ptr<background_way> way_giver_;           // from watch_folds() to end()
     std::mutex watching_;
     std::unique_ptr<background_spill> spiller_; // guarded by watching_, until end()
 };

@@ -187,6 +187,16 @@ result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
     return mapping_failure(errno, "cannot drop", where, bytes);
 }
 
+result<void> make_private(std::byte* where, std::uint64_t bytes) {
+    if (::madvise(where, bytes, MADV_POPULATE_WRITE) == 0)
+        return {};
+    if (errno != EINVAL)
+        return mapping_failure(errno, "cannot copy", where, bytes);
+    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; others may be writing
+        std::atomic_ref(reinterpret_cast<unsigned char&>(where[at])).fetch_or(0, std::memory_order_relaxed);
+    return {};
+}
+
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes) {
     if (::mprotect(where, bytes, PROT_READ) != 0)
         return mapping_failure(errno, "cannot protect", where, bytes);

@@ -22,6 +22,8 @@ using std::chrono::nanoseconds;
 
 // Who should wake may have died before he did; so nobody sleeps longer without looking.
 constexpr nanoseconds k_sleep_max = 20ms;
+// But who is called again until he has come.
+constexpr nanoseconds k_sleep_until_called = 1h;
 // How long who has just written lets those go first who wait; they may be stopped, or dead.
 constexpr nanoseconds k_courtesy_max = 10ms;
 // How often, and how far apart, who finds others about to open or close looks again.
@@ -88,6 +90,20 @@ struct coordination::implementation {
         waiting().turns.fetch_add(1, std::memory_order_seq_cst);
         if (waiting().turn_is_wanted.load(std::memory_order_seq_cst) != 0)
             os::wake_all(waiting().turns);
+    }
+
+    void call_those_in_the_way() {
+        const std::uint64_t target = steps->fold_target();
+        for (std::size_t i = 0, count = steps->slots_used(); i < count; ++i) {
+            auto& each = file.memory().slots[i];
+            if (each.pin.load(std::memory_order_relaxed) < target)
+                call(each);
+        }
+    }
+
+    static void call(slot<shared_memory_policy>& one) {
+        one.calls.fetch_add(1, std::memory_order_seq_cst);
+        os::wake_all(one.calls);
     }
 
     void let_others_write_first(deadline until) {
@@ -222,13 +238,24 @@ bool coordination::pin(std::uint64_t version) noexcept {
     auto& mine = impl_->mine();
     mine.thread.store(static_cast<std::uint64_t>(os::thread_number()), std::memory_order_relaxed);
     mine.since.store(os::coarse_time(), std::memory_order_relaxed);
+    mine.version.store(version, std::memory_order_relaxed);
     return impl_->steps->pin(version);
 }
 void coordination::unpin() noexcept { impl_->steps->unpin(); }
 ruling_checkpoint coordination::hold() noexcept { return impl_->steps->hold(); }
 void coordination::let_go() noexcept { impl_->steps->let_go(); }
 std::uint64_t coordination::fold_target() const noexcept { return impl_->steps->fold_target(); }
+std::optional<std::uint64_t> coordination::pinned() const noexcept {
+    const std::uint64_t pin = impl_->mine().pin.load(std::memory_order_relaxed);
+    return pin != k_none ? std::optional(pin) : std::nullopt;
+}
 void coordination::raise_pin(std::uint64_t version) noexcept { impl_->steps->raise_pin(version); }
+
+std::uint32_t coordination::calls() const noexcept { return impl_->mine().calls.load(std::memory_order_seq_cst); }
+void coordination::wait_for_call(std::uint32_t seen) noexcept {
+    os::wait_on(impl_->mine().calls, seen, k_sleep_until_called);
+}
+void coordination::call_own() noexcept { impl_->call(impl_->mine()); }
 
 result<coordination::turn> coordination::take_writer(deadline until) {
     impl_->let_others_write_first(until);
@@ -294,9 +321,19 @@ bool coordination::others_wait_to_write() const noexcept {
     return impl_->waiting().turn_is_wanted.load(std::memory_order_relaxed) != 0;
 }
 
-result<bool> coordination::try_take_checkpoint() { return impl_->steps->try_take_checkpoint(); }
+result<bool> coordination::try_take_checkpoint() {
+    auto taken = impl_->steps->try_take_checkpoint();
+    if (taken && *taken)
+        impl_->file.memory().words.checkpoint_slot.store(impl_->places.slot() + 1, std::memory_order_relaxed);
+    return taken;
+}
 void coordination::announce_fold(std::uint64_t version) noexcept { impl_->steps->announce_fold(version); }
-bool coordination::may_fold() noexcept { return impl_->steps->may_fold(); }
+bool coordination::may_fold() noexcept {
+    if (impl_->steps->may_fold())
+        return true;
+    impl_->call_those_in_the_way();
+    return false;
+}
 void coordination::publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept {
     impl_->steps->publish_checkpoint(checkpoint);
 }
@@ -304,17 +341,29 @@ bool coordination::may_release() noexcept { return impl_->steps->may_release(); 
 void coordination::release() noexcept { impl_->steps->release(); }
 void coordination::release_checkpoint() noexcept { impl_->steps->release_checkpoint(); }
 
+std::optional<participant> coordination::checkpointer() const {
+    auto locked = impl_->locks->locked_by_others(lock_byte::k_checkpoint, 1);
+    const std::uint64_t noted = impl_->file.memory().words.checkpoint_slot.load(std::memory_order_relaxed);
+    if (!locked || !locked->has_value() || noted == 0 || noted > k_slots)
+        return {};
+    return impl_->file.who(static_cast<std::size_t>(noted - 1), 0, 0);
+}
+
 std::vector<reader> coordination::readers() const {
     std::vector<reader> found;
+    const std::uint64_t target = fold_target();
+    const std::uint64_t ruling = checkpoint_sequence();
     const coordination_memory& memory = impl_->file.memory();
     for (std::size_t i = 0, count = impl_->steps->slots_used(); i < count; ++i) {
         const auto& each = memory.slots[i];
         const std::uint64_t pin = each.pin.load(std::memory_order_acquire);
-        if ((pin == k_none && each.hold.load(std::memory_order_acquire) == k_none) || !impl_->steps->is_alive(i))
+        const std::uint64_t hold = each.hold.load(std::memory_order_acquire);
+        if ((pin == k_none && hold == k_none) || !impl_->steps->is_alive(i))
             continue;
         found.push_back({impl_->file.who(i, each.thread.load(std::memory_order_relaxed),
                                          each.since.load(std::memory_order_relaxed)),
-                         pin != k_none ? pin : checkpoint().version});
+                         pin != k_none ? each.version.load(std::memory_order_relaxed) : checkpoint().version,
+                         pin < target || hold < ruling});
     }
     std::ranges::sort(found, {}, &reader::version);
     return found;

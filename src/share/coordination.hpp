@@ -53,7 +53,8 @@ struct participant {
 /// One that is attached and in a read section, or re-attaching.
 struct reader {
     participant who;
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;  // that it sees
+    bool is_in_the_way = false; // of a fold, or of the release of a checkpoint
 };
 
 using deadline = std::optional<std::chrono::steady_clock::time_point>; // none: it waits
@@ -119,8 +120,18 @@ public:
     [[gnu::weak]] void let_go() noexcept;
     /// Where a fold is announced up to; more than a pin: this reader holds it up.
     [[nodiscard, gnu::weak]] std::uint64_t fold_target() const noexcept;
+    /// What this process pins, if anything.
+    [[nodiscard, gnu::weak]] std::optional<std::uint64_t> pinned() const noexcept;
     /// The pinned version's reader has made private what the fold up to `version` touches.
     [[gnu::weak]] void raise_pin(std::uint64_t version) noexcept;
+
+    // For the thread that does so. Folds that find this process in their way call it, again and again: so it needs no time to look.
+
+    [[nodiscard, gnu::weak]] std::uint32_t calls() const noexcept;
+    /// Returns when there have been others than these, or for no reason.
+    [[gnu::weak]] void wait_for_call(std::uint32_t seen) noexcept;
+    /// As a fold does.
+    [[gnu::weak]] void call_own() noexcept;
 
     // Writing: one process at a time.
 
@@ -150,7 +161,7 @@ public:
     /// Folds up to this visible version are going to change pages in place.
     [[gnu::weak]] void announce_fold(std::uint64_t version) noexcept;
     /// Whether no live process pins less than was announced, and the checkpoint before this one is released, which this does if its
-    /// maker died before he did. Clears the pins of the dead.
+    /// maker died before he did. Clears the pins of the dead, and calls the living that are in the way.
     [[nodiscard, gnu::weak]] bool may_fold() noexcept;
     /// Its superblock is durable.
     [[gnu::weak]] void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept;
@@ -159,6 +170,8 @@ public:
     [[gnu::weak]] void release() noexcept;
     [[gnu::weak]] void release_checkpoint() noexcept;
 
+    /// Who is at a checkpoint, in another process.
+    [[nodiscard, gnu::weak]] std::optional<participant> checkpointer() const;
     /// Those in read sections, oldest version first.
     [[nodiscard, gnu::weak]] std::vector<reader> readers() const;
     [[nodiscard, gnu::weak]] std::size_t attached_processes() const;

@@ -32,6 +32,8 @@ struct alignas(Policy::k_slot) slot {
     typename Policy::note process;    // 0: free, unless its lock says otherwise
     typename Policy::note thread;     // whose section began last
     typename Policy::note since;      // when it began; nanoseconds of the system clock
+    typename Policy::note version;    // that it sees; the pin may be raised
+    typename Policy::bell calls;      // so many times a fold has found this process in its way
     typename Policy::note program[2]; // 16 characters
 };
 
@@ -52,6 +54,7 @@ struct control {
     alignas(Policy::k_line) typename Policy::note writer_slot; // + 1; 0: none
     typename Policy::note writer_thread;
     typename Policy::note writer_since;
+    typename Policy::note checkpoint_slot; // + 1; 0: none
 };
 
 } // namespace remanence::share

@@ -29,6 +29,7 @@ struct shared_memory_policy {
     using word = shared_word;
     using field = shared_word;
     using note = shared_word;
+    using bell = std::atomic<std::uint32_t>; // to wait on
     using locks = os::byte_locks;
     using place = coordination_file;
     static constexpr std::size_t k_line = 64;  // of the processor's caches

@@ -1,5 +1,6 @@
 #include "track/page_scan.hpp"
 
+#include "os/memory.hpp"
 #include "track/paused_writes.hpp"
 #include "track/private_copies.hpp"
 #include "track/trap_tracker.hpp"
@@ -16,11 +17,12 @@ namespace {
 class private_copy_scanner final : public page_scanner {
 public:
     private_copy_scanner(std::byte* base, private_copies copies, os::fork_guard process)
-        : copies_(std::move(copies)), paused_(base, process) {}
+        : base_(base), copies_(std::move(copies)), paused_(base, process) {}
     result<void> mapped(std::uint64_t, std::uint64_t, page_contents) override { return {}; }
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
         return copies_.append({0, bytes}, runs);
     }
+    result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
     result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) override {
         return paused_.replace(by, offset);
@@ -30,6 +32,7 @@ public:
     [[nodiscard]] const char* name() const override { return "fallback"; }
 
 private:
+    std::byte* base_;
     private_copies copies_;
     paused_writes paused_;
 };

@@ -2,7 +2,7 @@
 //
 // Contract of all: a page that was written since the last watch() (or since it was mapped) is reported; a page that was
 // not may be reported too, which costs its reader a comparison and nothing else. mapped(), collect() and watch() are
-// called while nobody writes; announce(), and what replaces memory, also while others do.
+// called while nobody writes; announce(), make_private(), and what replaces memory, also while others do.
 #pragma once
 
 #include "base/range.hpp"
@@ -56,6 +56,9 @@ public:
     [[nodiscard]] virtual const std::byte* old_bytes(std::uint64_t /*offset*/) const { return nullptr; }
     /// System calls may write into [base+offset, +bytes) until the next watch().
     virtual result<void> announce(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
+    /// Memory at `base` plus these offsets becomes the process's own, where it is the file's, with the content that it has. It counts
+    /// as written.
+    virtual result<void> make_private(page_run where) = 0;
     /// From now on writes are allowed, or not. Only what report_stray_writes() was called for acts upon it.
     virtual void allow_writes(bool /*allowed*/) {}
     /// A write that is not allowed is reported, and ends the process. False: this tier cannot notice one.

@@ -183,25 +183,18 @@ public:
         const spin_lock::guard guard(lock_);
         if (report_ != nullptr && !writes_allowed_)
             return fail(errc::section_conflict, "it was called outside any write section. Call it within one.");
-        for (std::uint64_t page = offset / k_page_bytes; page < end;) {
-            std::uint64_t behind = page + 1;
-            if (is_closed(page)) {
-                const std::uint64_t first = state(page) == page_state::untouched ? untouched_around(page).first : page;
-                while (behind < end && is_closed(behind))
-                    ++behind;
-                if (state(behind - 1) == page_state::untouched) {
-                    const opened_pages last = untouched_around(behind - 1);
-                    behind = last.first + last.count;
-                }
-                if (!open({first, static_cast<std::uint32_t>(behind - first), k_not_kept}))
-                    return tracker_failure("cannot open pages for a system call");
-            }
-            page = behind;
-        }
-        return {};
+        return open_for_system_call(offset / k_page_bytes, end);
     }
 
-    // Pages opened before stay listed, but not open.
+    result<void> make_private(page_run where) override {
+        const spin_lock::guard guard(lock_);
+        REM_TRY(open_for_system_call(where.offset / k_page_bytes, where.end() / k_page_bytes));
+        auto made = os::make_private(base_ + where.offset, where.bytes);
+        if (report_ != nullptr && !writes_allowed_)
+            close_opened();
+        return made;
+    }
+
     void allow_writes(bool allowed) override {
         if (allowed)
             (void)os::put_write_traps_in_front(); // it was possible once; if not now, a write ends the process
@@ -209,11 +202,8 @@ public:
             return;
         const spin_lock::guard guard(lock_);
         writes_allowed_ = allowed;
-        if (allowed || (!all_open_ && opened_count_ == 0))
-            return;
-        if (!protect(all_open_ ? page_run{0, accessible_} : opened_span(), PROT_READ))
-            all_open_ = true; // T1
-        mark_opened(page_state::closed);
+        if (!allowed)
+            close_opened();
     }
 
     bool report_stray_writes(stray_write_reporter report) override {
@@ -338,6 +328,34 @@ private:
         for (std::uint64_t page = pages.first; page < pages.first + pages.count; ++page)
             state(page) = page_state::open;
         return true;
+    }
+
+    result<void> open_for_system_call(std::uint64_t page, std::uint64_t end) {
+        while (page < end) {
+            std::uint64_t behind = page + 1;
+            if (is_closed(page)) {
+                const std::uint64_t first = state(page) == page_state::untouched ? untouched_around(page).first : page;
+                while (behind < end && is_closed(behind))
+                    ++behind;
+                if (state(behind - 1) == page_state::untouched) {
+                    const opened_pages last = untouched_around(behind - 1);
+                    behind = last.first + last.count;
+                }
+                if (!open({first, static_cast<std::uint32_t>(behind - first), k_not_kept}))
+                    return tracker_failure("cannot open pages for a system call");
+            }
+            page = behind;
+        }
+        return {};
+    }
+
+    // Pages opened before stay listed, but not open.
+    void close_opened() {
+        if (!all_open_ && opened_count_ == 0)
+            return;
+        if (!protect(all_open_ ? page_run{0, accessible_} : opened_span(), PROT_READ))
+            all_open_ = true; // T1
+        mark_opened(page_state::closed);
     }
 
     // Too many traps, or too many mappings: then everything becomes one mapping again, without traps until watch(). What is paused

@@ -1,6 +1,7 @@
 #include "track/write_protect_scanner.hpp"
 
 #include "base/undying.hpp"
+#include "os/memory.hpp"
 #include "track/pagemap_scan.hpp"
 #include "track/paused_writes.hpp"
 #include "track/private_copies.hpp"
@@ -77,6 +78,8 @@ public:
         }
         return {};
     }
+
+    result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
 
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
     result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) override {

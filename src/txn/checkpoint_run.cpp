@@ -1,6 +1,5 @@
 #include "txn/checkpoint_run.hpp"
 
-#include <chrono>
 #include <thread>
 
 namespace remanence::txn {
@@ -50,10 +49,14 @@ bool checkpoint_run::have_others_let_go() {
 }
 
 bool checkpoint_run::wait_unless(bool allowed) {
-    waits_ = !allowed;
-    if (!allowed)
-        std::this_thread::sleep_for(k_between_looks);
-    return !allowed;
+    if (allowed) {
+        waits_since_ = clock::time_point();
+        return false;
+    }
+    if (!waits_for_readers())
+        waits_since_ = clock::now();
+    std::this_thread::sleep_for(k_between_looks);
+    return true;
 }
 
 } // namespace remanence::txn

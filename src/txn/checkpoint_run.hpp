@@ -8,6 +8,7 @@
 #include "store/publication.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,12 @@ public:
     result<void> step(std::uint64_t bytes_max);
     [[nodiscard]] bool is_done() const { return is_done_; }
     /// Whether the last step found such readers.
-    [[nodiscard]] bool waits_for_readers() const { return waits_; }
+    [[nodiscard]] bool waits_for_readers() const { return waits_since_.load() != clock::time_point(); }
+    /// For how long steps have found them by now.
+    [[nodiscard]] std::chrono::nanoseconds waited() const {
+        const clock::time_point since = waits_since_;
+        return since != clock::time_point() ? clock::now() - since : std::chrono::nanoseconds::zero();
+    }
     [[nodiscard]] std::uint64_t done_bytes() const { return what_->written_bytes(); }
     [[nodiscard]] std::uint64_t total_bytes() const { return what_->page_bytes(); }
 
@@ -40,6 +46,7 @@ public:
     [[nodiscard]] std::uint64_t log_begin() const { return log_begin_; }
 
 private:
+    using clock = std::chrono::steady_clock;
     result<void> advance(std::uint64_t bytes_max);
     bool have_others_let_go();
     bool wait_unless(bool allowed);
@@ -50,9 +57,9 @@ private:
     bool may_fold_ = false;     // guarded by mutex_, and so is this:
     bool is_published_ = false; // other processes know the superblock
     std::atomic<bool> is_done_ = false;
-    std::atomic<bool> waits_ = false;
-    std::mutex mutex_;              // of who is at the next step
-    std::optional<failure> failed_; // guarded by mutex_
+    std::atomic<clock::time_point> waits_since_{}; // of no time: it does not wait
+    std::mutex mutex_;                             // of who is at the next step
+    std::optional<failure> failed_;                // guarded by mutex_
 };
 
 } // namespace remanence::txn

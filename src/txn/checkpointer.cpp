@@ -15,9 +15,11 @@ namespace {
 
 constexpr double k_limits_waited_for = 2;         // so many times its limit, and a commit waits for the checkpoint
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
-// So many times its limit the log may become while readers in other processes keep it from being reused.
-constexpr std::uint64_t k_log_beside_readers = 16;
-constexpr std::chrono::seconds k_patience{2}; // with readers, where a commit cannot do without what they keep from it
+// So many times its limit the log may become while other processes keep it from being reused, unless the options say otherwise.
+constexpr std::uint64_t k_log_limits_beside_readers = 16;
+constexpr std::chrono::milliseconds k_moment{
+    20}; // in which readers make way that live; a commit waits so long for each checkpoint
+constexpr std::chrono::seconds k_patience{2}; // with them, where a commit cannot do without what they keep from it
 constexpr std::chrono::milliseconds k_between_attempts{1};
 
 } // namespace
@@ -68,30 +70,44 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
 
 // Before twins of another commit come on top of those that a large one made.
 result<void> checkpointer::make_room_for_twins() {
-    if (run_ && limits_reached() >= k_limits_waited_for) {
-        const bool is_too_long = session_.log().used_bytes() / k_log_beside_readers >= options_.log_limit_bytes;
-        if (run_->waits_for_readers() && is_too_long)
-            REM_TRY(step()); // they may have gone since somebody looked
-        if (!run_->waits_for_readers())
-            REM_TRY(finish());
-        else if (is_too_long)
-            return readers_behind();
-    }
+    if (limits_reached() >= k_limits_waited_for)
+        REM_TRY(finish_within_a_moment());
+    if (others_ != nullptr)
+        REM_TRY(keep_log_in_bounds());
     return budget_.holds_too_many_unsettled() ? view_.settler().settle_rest() : result<void>();
+}
+
+// Readers that live make way in a moment; and whoever was at a checkpoint, and died, leaves it to this process.
+result<void> checkpointer::keep_log_in_bounds() {
+    const std::uint64_t bytes_max =
+        options_.log_bytes_max != 0 ? options_.log_bytes_max : k_log_limits_beside_readers * options_.log_limit_bytes;
+    const auto is_too_long = [&] { return session_.has_begun() && session_.log().used_bytes() >= bytes_max; };
+    while (is_too_long()) {
+        if (!too_long_since_)
+            too_long_since_ = std::chrono::steady_clock::now();
+        REM_TRY(make_one());
+        session_.log().release(others_->released().log_begin);
+        if (is_too_long() && std::chrono::steady_clock::now() - *too_long_since_ > k_patience)
+            return readers_behind();
+        if (is_too_long())
+            std::this_thread::sleep_for(k_between_attempts);
+    }
+    too_long_since_.reset();
+    return {};
 }
 
 result<void> checkpointer::make_or_begin(change::commit_scope committed) {
     if (!begun_ && others_ == nullptr)
         return fold_and_settle(committed);
-    REM_TRY(finish());
-    if (limits_reached() < 1)
+    REM_TRY(finish_within_a_moment());
+    if (run_ || limits_reached() < 1)
         return {};
     auto mine = take_from_others();
     if (!mine || !*mine)
         return mine ? result<void>() : mine.error();
     due_again_ = 0;
     REM_TRY(begin());
-    return begun_ && begun_() ? result<void>() : finish();
+    return begun_ && begun_() ? result<void>() : finish_within_a_moment();
 }
 
 result<void> checkpointer::make_one() {
@@ -192,15 +208,23 @@ result<void> checkpointer::make_room_in_log(std::uint64_t record_bytes) {
 unexpected checkpointer::readers_behind() const {
     const std::string& path = session_.path();
     std::string who;
-    for (const share::reader& each : others_->readers())
-        who += (who.empty() ? "" : ", ") + std::string("process ") + std::to_string(each.who.process) + " at version " +
-               std::to_string(each.version);
+    const auto add = [&](const share::participant& one, const std::string& what) {
+        who += (who.empty() ? "" : ", ") + std::string("process ") + std::to_string(one.process) +
+               (one.program.empty() ? "" : " (" + one.program + ")") + " " + what;
+    };
+    for (const share::reader& each : others_->readers()) {
+        const auto age = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() - each.who.since);
+        if (each.is_in_the_way)
+            add(each.who,
+                "reads version " + std::to_string(each.version) + " since " + std::to_string(age.count()) + " s");
+    }
+    if (const auto at_checkpoint = others_->checkpointer())
+        add(*at_checkpoint, "carries out a checkpoint");
     return fail(errc::readers_behind,
                 "cannot commit to " + path +
-                    ": readers in other processes have been at old versions for so long that the "
-                    "redo log has reached its limit (" +
-                    (who.empty() ? "none is in a section any more" : who) +
-                    "). Let them end their sections, or end those processes, and commit again.",
+                    ": the redo log has reached its limit, since other processes that do not go on keep it from "
+                    "being reused (" +
+                    (who.empty() ? "they have just let go" : who) + "). Let them go on, or end them, and commit again.",
                 path);
 }
 
@@ -251,20 +275,32 @@ result<bool> checkpointer::step(std::uint64_t bytes_max) {
 }
 
 result<void> checkpointer::carry_out() {
-    std::optional<std::chrono::steady_clock::time_point> waits_since;
-    for (;;) {
+    auto is_done = carry_out_within(k_patience);
+    if (!is_done)
+        return is_done.error();
+    return *is_done ? result<void>() : readers_behind();
+}
+
+result<bool> checkpointer::carry_out_within(std::chrono::nanoseconds patience) {
+    do {
         auto is_left = step();
         if (!is_left)
             return is_left.error();
         if (!*is_left)
-            return {};
-        if (!run_ || !run_->waits_for_readers())
-            waits_since.reset();
-        else if (!waits_since)
-            waits_since = std::chrono::steady_clock::now();
-        else if (std::chrono::steady_clock::now() - *waits_since > k_patience)
-            return readers_behind();
-    }
+            return true;
+    } while (!run_ || run_->waited() <= patience);
+    return false;
+}
+
+// Once for each checkpoint: whoever has not made way until then may be stopped.
+result<void> checkpointer::finish_within_a_moment() {
+    if (run_ && run_->waited() > k_moment)
+        return {};
+    auto is_done = carry_out_within(k_moment);
+    if (!is_done)
+        return is_done.error();
+    adopt_if_done();
+    return {};
 }
 
 result<void> checkpointer::finish() {

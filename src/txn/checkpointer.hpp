@@ -24,10 +24,12 @@
 #include "view/memory_view.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace remanence::txn {
@@ -68,7 +70,8 @@ public:
     /// After a commit: settles some pages, and begins a checkpoint that is due, or makes it. Fails only if the commit does not
     /// become durable; all else that fails poisons, and the next commit will hear.
     result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed);
-    /// Before a commit: carries out what is under way if it has fallen behind, and makes room for twins.
+    /// Before a commit: carries out what is under way if it has fallen behind, and makes room for twins. errc::readers_behind when
+    /// other processes have kept the log from being reused until it was as long as it may be.
     result<void> make_room_for_twins();
     [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
     /// Of the superblock that it writes; 0: none is under way.
@@ -122,6 +125,10 @@ private:
     result<void> make_or_begin(change::commit_scope committed);
     result<void> begin();
     result<bool> take_from_others();
+    /// Carries out what is left, unless readers in other processes have been in the way for that long: false.
+    result<bool> carry_out_within(std::chrono::nanoseconds patience);
+    result<void> finish_within_a_moment();
+    result<void> keep_log_in_bounds();
     [[nodiscard]] unexpected readers_behind() const;
     void adopt() noexcept;
     result<void> fold(bool is_clean);
@@ -138,6 +145,7 @@ private:
     const engine_options& options_;
     share::coordination* others_ = nullptr; // null, both: the heap is not shared
     follower* follower_ = nullptr;
+    std::optional<std::chrono::steady_clock::time_point> too_long_since_; // the log, as a commit found it
     std::uint64_t count_ = 0;
     std::uint64_t image_bytes_ = 0;
     std::atomic<bool> is_silent_ = false;

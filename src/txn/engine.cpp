@@ -416,6 +416,27 @@ void engine::end_read() noexcept {
         others()->unpin();
 }
 
+// The locks keep memory at its version, and whoever would bring it forward waits for them.
+result<void> engine::let_fold_pass() {
+    const auto pinned = [this] {
+        const std::lock_guard guard(reading_);
+        return readers_ != 0 ? others()->pinned() : std::nullopt;
+    };
+    if (!pinned())
+        return {}; // without waiting for who commits
+    const std::lock_guard alone(locks_.at_store);
+    const std::lock_guard allocation(locks_.allocation);
+    const std::optional<std::uint64_t> from = pinned();
+    const std::uint64_t target = others()->fold_target();
+    if (!from || *from >= target)
+        return {};
+    REM_TRY(follower_->make_private(*from, target));
+    const std::lock_guard guard(reading_);
+    if (readers_ != 0) // they are the same ones: with a fold announced beyond their version nobody else begins at it
+        others()->raise_pin(target);
+    return {};
+}
+
 result<void> engine::catch_up() {
     while (!others()->pin(others()->visible())) { // a fold was announced in between
     }

@@ -174,6 +174,9 @@ public:
     /// A thread begins to read, at this version or a newer one. False: the view has to catch_up() first. From any thread.
     [[nodiscard]] bool begin_read(std::uint64_t at_least);
     void end_read() noexcept;
+    /// If a fold of another process waits for the threads that read here: makes private what it is going to change, so that it can go
+    /// on, and they see what they saw. From any thread, also while others read. Throws std::bad_alloc; a failure changes nothing.
+    result<void> let_fold_pass();
     /// Follows what others have committed. Nobody may be in a section. errc::outside_section: as take_turn().
     result<void> catch_up();
     /// The protocol's own questions, of a shared heap.

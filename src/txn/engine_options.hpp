@@ -40,6 +40,8 @@ struct engine_options {
     std::uint64_t base = 0; // 0: random
     when_base_taken when_taken = when_base_taken::fail;
     std::uint64_t log_limit_bytes = 64 * MiB;
+    /// Of a shared heap: it may become so long while other processes keep it from being reused. 0: 16 times its limit.
+    std::uint64_t log_bytes_max = 0;
     std::uint64_t twin_limit_bytes = 256 * MiB;
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
     /// may use; more than half of that is half. Less than eight chunks are eight chunks.

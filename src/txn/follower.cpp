@@ -1,9 +1,11 @@
 #include "txn/follower.hpp"
 
 #include "base/checksum.hpp"
+#include "base/range_list.hpp"
 #include "log/record.hpp"
 #include "recover/recovery.hpp"
 #include "recover/replay.hpp"
+#include "store/superblocks.hpp"
 
 #include <algorithm>
 #include <span>
@@ -116,6 +118,44 @@ result<void> follower::follow_through(const share::visible_commit& visible, reco
     REM_TRY(end());
     return session_.follow(others_.released().log_begin, {visible.log_end, at.version, visible.durable_through},
                            at.chain);
+}
+
+// A fold writes to homes what the records behind the ruling checkpoint have changed; those up to `pinned` are in memory. Of a chunk
+// that they move the fold lets others have the former home, which is all that memory shows of it. What was not stored at this
+// version, nobody here reads. The records are all there: the log is reused only when this fold is done.
+result<void> follower::make_private(std::uint64_t pinned, std::uint64_t target) {
+    const held_superblock hold(others_);
+    auto ruling = store::read_superblock(store_.file(), hold.ruling().sequence);
+    if (!ruling)
+        return ruling.error();
+    std::vector<heap_range> touched;
+    const std::uint64_t chunk_bytes = store_.image().chunk_bytes();
+    const auto touches = [&](heap_range pages) {
+        if (store_.image().is_stored(pages.offset / chunk_bytes))
+            touched.push_back(pages);
+    };
+    recover::log_place at{hold.ruling().version, ruling->super.chain, hold.ruling().log_begin};
+    while (at.version < target) {
+        auto record = recover::next_record(session_.log().file(), store_.session(), at);
+        if (!record)
+            return record.error();
+        if (!*record)
+            return lacks_record(at.version + 1);
+        if (at.version <= pinned)
+            continue;
+        const bool is_sound =
+            log::for_each_part((*record)->bytes, store_.image().chunk_pages(),
+                               [&](const log::placed_chunk& each) { touches({each.chunk * chunk_bytes, chunk_bytes}); },
+                               [&](const log::page_entry& each) { touches({each.page * k_page_bytes, k_page_bytes}); },
+                               [&](const chunk_range& run) {
+                                   for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
+                                       touches({chunk * chunk_bytes, chunk_bytes});
+                               });
+        if (!is_sound)
+            return recover::damaged_log(session_.log().file().path(), (*record)->offset, "it is not well-formed");
+    }
+    sort_and_merge(touched);
+    return view_.make_private(touched);
 }
 
 bool follower::is_behind(std::uint64_t own) const {

@@ -47,6 +47,10 @@ public:
 
     /// As of the last commit here.
     [[nodiscard, gnu::weak]] share::visible_commit state() const;
+    /// The threads of this process that read, at the version of memory, stay at it whatever another process's fold up to `target`
+    /// changes in the file: after that the pin may be raised. `pinned`: up to there it has been done. Of the locks of the heap
+    /// callers hold the two; the precondition on sections is that nobody is in a write section.
+    [[gnu::weak]] result<void> make_private(std::uint64_t pinned, std::uint64_t target);
 
 private:
     enum class into { store_only, store_and_memory };

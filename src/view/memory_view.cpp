@@ -131,6 +131,24 @@ result<void> memory_view::forget(heap_range chunks) {
     return memory_.forget(chunks);
 }
 
+// The twin is made of what the file has, not of memory: a stray write in that would never be found.
+result<void> memory_view::make_private(std::span<const heap_range> pages) {
+    for (const heap_range& run : pages) {
+        for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page) {
+            if (committed_.copy(page) != nullptr)
+                continue;
+            std::byte* const twin = committed_.allocate_twins(1);
+            if (auto read = image_.read_unverified(page, {twin, k_page_bytes}); !read) {
+                committed_.discard_twin(twin);
+                return read;
+            }
+            committed_.add_twin(page, twin);
+        }
+        REM_TRY(written_.tracker().make_private(run));
+    }
+    return {};
+}
+
 result<void> memory_view::follow_chunk(std::uint64_t chunk) {
     const heap_range all = memory_.range_of(chunk);
     REM_TRY(memory_.make_accessible(all.end()));

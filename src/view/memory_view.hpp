@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 namespace remanence::view {
 
@@ -97,6 +98,10 @@ public:
     /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and twins go. Precondition: nothing
     /// uncommitted lies there, and no twin is frozen.
     result<void> forget(heap_range chunks);
+
+    /// Another process is about to overwrite these pages, of stored chunks, in the file: they stay as they are in memory, and what
+    /// is committed of them here stays known (R1). Sorted. Threads may be reading; nobody may be in a write section.
+    result<void> make_private(std::span<const heap_range> pages);
 
     // What other processes have committed becomes what is committed here, too. Preconditions of all: nobody is in a section, and
     // memory holds just what is committed; end_following() comes last.

@@ -108,7 +108,7 @@ std::string check(const state& s, bool thoroughly) {
 heap_options shared_options() {
     heap_options options = small_heap();
     options.access = sharing::processes;
-    options.log_limit_bytes = 256 * 1024; // many checkpoints
+    options.log_limit_bytes = 128 * 1024; // many checkpoints
     return options;
 }
 
@@ -140,6 +140,8 @@ void work(board& all, const fs::path& path, std::size_t self, unsigned seed) {
                     n = s.commits;
                     if (random() % 8 == 0)
                         std::this_thread::sleep_for(std::chrono::milliseconds(random() % 5));
+                    if (random() % 64 == 0) // some checkpoints long
+                        std::this_thread::sleep_for(std::chrono::milliseconds(100));
                     if (wrong.empty() && random() % 4 == 0)
                         wrong = check(s, false);
                     if (wrong.empty() && s.commits != n)

@@ -3,6 +3,7 @@
 
 #include "api/heap_impl.hpp"
 #include "format/log_record.hpp"
+#include "process/other_process.hpp"
 #include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -19,90 +20,6 @@ namespace remanence::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-heap_options shared_heap() {
-    heap_options options = small_heap();
-    options.access = sharing::processes;
-    return options;
-}
-
-fs::path shm_of(const fs::path& heap) { return heap.string() + "-shm"; }
-
-/// What two processes tell each other.
-class signals {
-public:
-    signals()
-        : words_(static_cast<std::atomic<int>*>(
-              ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-    ~signals() { ::munmap(words_, 4096); }
-    signals(const signals&) = delete;
-    signals& operator=(const signals&) = delete;
-    void set(int which) { words_[which] = 1; }
-    [[nodiscard]] bool is_set(int which) const { return words_[which] != 0; }
-    void wait(int which) const {
-        for (int looks = 0; !is_set(which); ++looks) {
-            if (looks == 60'000)
-                throw std::runtime_error("the other process does not come to " + std::to_string(which));
-            std::this_thread::sleep_for(1ms);
-        }
-    }
-
-private:
-    std::atomic<int>* words_;
-};
-
-/// Another process, which ends with the test.
-class other_process {
-public:
-    /// `inherited` ends in it: else its addresses would be taken.
-    template <class F>
-    explicit other_process(heap& inherited, F f)
-        : other_process([&] {
-              {
-                  const heap dead = std::move(inherited);
-              }
-              f();
-          }) {}
-    template <class F>
-    explicit other_process(F f) : id_(::fork()) {
-        if (id_ != 0)
-            return;
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        int status = 0;
-        try {
-            f();
-        } catch (const std::exception& e) {
-            std::fprintf(stderr, "in the other process: %s\n", e.what());
-            status = 1;
-        }
-        ::_exit(status);
-    }
-    ~other_process() {
-        if (id_ > 0)
-            kill();
-    }
-    other_process(const other_process&) = delete;
-    other_process& operator=(const other_process&) = delete;
-    void kill() {
-        ::kill(id_, SIGKILL);
-        (void)wait();
-    }
-    void stop() { // returns when it is
-        ::kill(id_, SIGSTOP);
-        ::waitpid(id_, nullptr, WUNTRACED);
-    }
-    void go_on() { ::kill(id_, SIGCONT); }
-    [[nodiscard]] int id() const { return id_; }
-    /// Its exit status; -1 when a signal ended it.
-    int wait() {
-        int status = 0;
-        ::waitpid(std::exchange(id_, -1), &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    }
-
-private:
-    pid_t id_;
-};
 
 class sharing_heaps : public testing::Test {
 protected:
@@ -380,50 +297,6 @@ TEST_F(sharing_heaps, bulk_data_is_followed_too) {
     h.close();
     heap alone = heap::open(path_, small_heap());
     expect(*alone.find_root<numbers>("numbers"), k_count, 15);
-}
-
-TEST_F(sharing_heaps, a_stopped_reader_costs_log_up_to_a_limit_and_then_an_error) {
-    heap_options options = shared_heap();
-    options.log_limit_bytes = 64 * KiB;
-    heap h = heap::open(path_, options);
-    auto& list = h.root<numbers>("numbers");
-    h.write([&] { list.resize(20'000); });
-    other_process other(h, [&] {
-        heap mine = heap::open(path_, options);
-        mine.read([&] {
-            told_.set(0);
-            told_.wait(1);
-        });
-        mine.close();
-    });
-    told_.wait(0);
-    other.stop();
-    std::uint64_t n = 0;
-    const auto commit = [&] {
-        h.write([&] {
-            ++n;
-            for (std::size_t i = 0; i < list.size(); i += 512)
-                list[i] = n;
-        });
-    };
-    std::optional<errc> refused;
-    for (int i = 0; i < 5'000 && !refused; ++i) {
-        try {
-            commit();
-        } catch (const error& e) {
-            refused = e.reason();
-            EXPECT_NE(std::string(e.what()).find(std::to_string(other.id())), std::string::npos) << e.what();
-        }
-    }
-    ASSERT_EQ(refused, errc::readers_behind);
-    EXPECT_GT(h.stats().log_used_bytes, 10 * options.log_limit_bytes);
-    told_.set(1);
-    other.go_on();
-    EXPECT_EQ(other.wait(), 0);
-    commit();
-    h.read([&] { EXPECT_EQ(list[512], n); });
-    EXPECT_TRUE(h.verify().clean());
-    h.close();
 }
 
 TEST_F(sharing_heaps, the_trap_tracker_lets_others_commits_in_while_it_catches_stray_writes) {

@@ -431,8 +431,53 @@ TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_p
     writer->publish(commit_of(12));
     writer->announce_fold(12);
     EXPECT_FALSE(writer->may_fold());
+    EXPECT_TRUE(writer->readers()[0].is_in_the_way);
+    EXPECT_EQ(reader->pinned(), 10U);
     reader->raise_pin(reader->fold_target());
     EXPECT_TRUE(writer->may_fold());
+    EXPECT_EQ(reader->pinned(), 12U);
+    EXPECT_EQ(writer->readers()[0].version, 10U) << "which it goes on to see";
+    EXPECT_FALSE(writer->readers()[0].is_in_the_way);
+    reader->unpin();
+    EXPECT_EQ(reader->pinned(), std::nullopt);
+}
+
+TEST_F(coordination_of_processes, a_fold_calls_those_that_are_in_its_way_and_nobody_else) {
+    opened idle = open(path_);
+    opened reader = open(path_);
+    opened newer = open(path_);
+    opened writer = open(path_);
+    ASSERT_TRUE(reader->pin(10));
+    ASSERT_TRUE(newer->pin(12));
+    writer->publish(commit_of(12));
+    writer->announce_fold(12);
+    const std::uint32_t before = reader->calls();
+    const std::uint32_t others = idle->calls() + newer->calls();
+    std::thread called([&] { reader->wait_for_call(before); });
+    EXPECT_FALSE(writer->may_fold());
+    called.join();
+    EXPECT_EQ(reader->calls(), before + 1);
+    EXPECT_FALSE(writer->may_fold());
+    EXPECT_EQ(reader->calls(), before + 2) << "whoever lost a call gets another";
+    reader->raise_pin(12);
+    EXPECT_TRUE(writer->may_fold());
+    EXPECT_EQ(reader->calls(), before + 2);
+    EXPECT_EQ(idle->calls() + newer->calls(), others);
+    std::thread ends([&] { reader->wait_for_call(before + 2); });
+    reader->call_own();
+    ends.join();
+}
+
+TEST_F(coordination_of_processes, who_is_at_a_checkpoint_can_be_told) {
+    opened mine = open(path_);
+    EXPECT_FALSE(mine->checkpointer());
+    child_process other(opener([](opened& one) { EXPECT_TRUE(*one->try_take_checkpoint()); }));
+    ASSERT_EQ(other.hear(), 1U);
+    EXPECT_FALSE(*mine->try_take_checkpoint());
+    ASSERT_TRUE(mine->checkpointer());
+    EXPECT_EQ(mine->checkpointer()->process, other.number());
+    other.kill();
+    EXPECT_FALSE(mine->checkpointer());
 }
 
 TEST_F(coordination_of_processes, a_process_is_held_off_by_its_own_pin_too) {

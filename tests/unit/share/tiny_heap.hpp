@@ -74,6 +74,7 @@ struct policy {
     using word = exploration::explored_word;
     using field = exploration::explored_field;
     using note = u8;
+    using bell = u8;
     using locks = explored_locks;
     static constexpr std::size_t k_line = 1;
     static constexpr std::size_t k_slot = 1;

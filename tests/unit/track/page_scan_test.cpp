@@ -181,6 +181,28 @@ TEST_P(page_scan, pages_filled_by_a_system_call_are_reported) {
     expect_reported({30, 31, 32, 310});
 }
 
+TEST_P(page_scan, pages_made_private_stay_as_they_are_when_the_file_changes) {
+    expect_reported({});
+    write(7);
+    write(7);
+    ASSERT_TRUE(scanner().make_private({5 * k_page_bytes, 4 * k_page_bytes}));
+    ASSERT_TRUE(scanner().make_private({254 * k_page_bytes, 4 * k_page_bytes})) << "in two mappings";
+    const std::vector<char> other(k_page_bytes, 'g');
+    for (const unsigned page : {4U, 5U, 6U, 7U, 8U, 255U})
+        ASSERT_EQ(::pwrite(file(), other.data(), other.size(), static_cast<off_t>(page * k_page_bytes)),
+                  static_cast<ssize_t>(other.size()));
+    EXPECT_EQ(memory_.read(4), std::byte{'g'}) << "the file shows through";
+    for (const unsigned page : {5U, 6U, 8U, 255U})
+        EXPECT_EQ(memory_.read(page), std::byte{'f'});
+    EXPECT_EQ(memory_.read(7), std::byte{'h'});
+    EXPECT_EQ(memory_.read(256), std::byte{0});
+    const auto reported = collect();
+    for (const unsigned page : {5U, 6U, 7U, 8U, 254U, 255U})
+        EXPECT_TRUE(reported.contains(page)) << page;
+    write(6);
+    expect_reported({6});
+}
+
 TEST_P(page_scan, more_runs_than_one_call_of_the_kernel_returns) {
     std::set<std::uint64_t> written;
     for (std::uint64_t page = 0; page < k_pages; page += 2) {

@@ -1,0 +1,35 @@
+#include "api/background_way.hpp"
+
+#include "os/blocked_signals.hpp"
+
+#include <cstdint>
+#include <new>
+
+namespace remanence::detail {
+
+background_way::background_way(txn::engine& engine) : engine_(engine) {
+    const os::blocked_signals none;
+    thread_ = std::thread([this] { run(); });
+}
+
+background_way::~background_way() {
+    ends_ = true;
+    engine_.others()->call_own();
+    thread_.join();
+}
+
+void background_way::run() {
+    for (;;) {
+        const std::uint32_t calls =
+            engine_.others()->calls(); // before all else: what comes from here on wakes it again
+        if (ends_)
+            return;
+        try {
+            (void)engine_.let_fold_pass();
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next call may find memory
+        }
+        engine_.others()->wait_for_call(calls);
+    }
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,107 @@
+// Other processes of a test, and what they and the test tell each other.
+#pragma once
+
+#include "unit/api/fixture.hpp"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace remanence::test {
+
+inline heap_options shared_heap() {
+    heap_options options = small_heap();
+    options.access = sharing::processes;
+    return options;
+}
+
+inline fs::path shm_of(const fs::path& heap) { return heap.string() + "-shm"; }
+
+/// What two processes tell each other.
+class signals {
+public:
+    signals()
+        : words_(static_cast<std::atomic<int>*>(
+              ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+    ~signals() { ::munmap(words_, 4096); }
+    signals(const signals&) = delete;
+    signals& operator=(const signals&) = delete;
+    void set(int which) { words_[which] = 1; }
+    [[nodiscard]] bool is_set(int which) const { return words_[which] != 0; }
+    void wait(int which) const {
+        for (int looks = 0; !is_set(which); ++looks) {
+            if (looks == 60'000)
+                throw std::runtime_error("the other process does not come to " + std::to_string(which));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+
+private:
+    std::atomic<int>* words_;
+};
+
+/// Another process, which ends with the test.
+class other_process {
+public:
+    /// `inherited` ends in it: else its addresses would be taken.
+    template <class F>
+    explicit other_process(heap& inherited, F f)
+        : other_process([&] {
+              {
+                  const heap dead = std::move(inherited);
+              }
+              f();
+          }) {}
+    template <class F>
+    explicit other_process(F f) : id_(::fork()) {
+        if (id_ != 0)
+            return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int status = 0;
+        try {
+            f();
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "in the other process: %s\n", e.what());
+            status = 1;
+        }
+        ::_exit(status);
+    }
+    ~other_process() {
+        if (id_ > 0)
+            kill();
+    }
+    other_process(const other_process&) = delete;
+    other_process& operator=(const other_process&) = delete;
+    void kill() {
+        ::kill(id_, SIGKILL);
+        (void)wait();
+    }
+    void stop() { // returns when it is
+        ::kill(id_, SIGSTOP);
+        ::waitpid(id_, nullptr, WUNTRACED);
+    }
+    void go_on() { ::kill(id_, SIGCONT); }
+    [[nodiscard]] int id() const { return id_; }
+    /// Its exit status; -1 when a signal ended it.
+    int wait() {
+        int status = 0;
+        ::waitpid(std::exchange(id_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+private:
+    pid_t id_;
+};
+
+} // namespace remanence::test
