@@ -70,7 +70,7 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
 
 // Before twins of another commit come on top of those that a large one made.
 result<void> checkpointer::make_room_for_twins() {
-    if (limits_reached() >= k_limits_waited_for)
+    if (run_ && limits_reached() >= k_limits_waited_for)
         REM_TRY(finish_within_a_moment());
     if (others_ != nullptr)
         REM_TRY(keep_log_in_bounds());

@@ -416,40 +416,61 @@ void engine::end_read() noexcept {
         others()->unpin();
 }
 
-// The locks keep memory at its version, and whoever would bring it forward waits for them.
+// The locks keep memory at its version, and whoever would bring it forward waits for them. The pin stays until the copies are made,
+// also when the sections end meanwhile: else the fold could begin among them.
 result<void> engine::let_fold_pass() {
-    const auto pinned = [this] {
-        const std::lock_guard guard(reading_);
-        return readers_ != 0 ? others()->pinned() : std::nullopt;
-    };
-    if (!pinned())
+    if (!is_reading())
         return {}; // without waiting for who commits
     const std::lock_guard alone(locks_.at_store);
     const std::lock_guard allocation(locks_.allocation);
-    const std::optional<std::uint64_t> from = pinned();
-    const std::uint64_t target = others()->fold_target();
-    if (!from || *from >= target)
+    const std::optional<std::uint64_t> pinned = read_on();
+    if (!pinned)
         return {};
-    REM_TRY(follower_->make_private(*from, target));
-    const std::lock_guard guard(reading_);
-    if (readers_ != 0) // they are the same ones: with a fold announced beyond their version nobody else begins at it
-        others()->raise_pin(target);
+    const struct reading {
+        engine& here;
+        ~reading() { here.end_read(); }
+    } meanwhile{*this};
+    const std::uint64_t target = others()->fold_target();
+    if (*pinned >= target)
+        return {};
+    REM_TRY(follower_->make_private(*pinned, target));
+    others()->raise_pin(target);
     return {};
 }
 
+bool engine::is_reading() {
+    const std::lock_guard guard(reading_);
+    return readers_ != 0;
+}
+
+// As one more of the threads that read.
+std::optional<std::uint64_t> engine::read_on() {
+    const std::lock_guard guard(reading_);
+    if (readers_ == 0)
+        return {};
+    ++readers_;
+    return others()->pinned();
+}
+
 result<void> engine::catch_up() {
+    const std::lock_guard alone(locks_.at_store); // first: let_fold_pass() needs the pin that there is
+    const std::lock_guard allocation(locks_.allocation);
     while (!others()->pin(others()->visible())) { // a fold was announced in between
     }
     const struct pinned {
         share::coordination& by;
         ~pinned() { by.unpin(); }
     } meanwhile{*others()};
-    return follow(false);
+    return follow_locked(false);
 }
 
 result<void> engine::follow(bool takes_over) {
     const std::lock_guard alone(locks_.at_store);
     const std::lock_guard allocation(locks_.allocation);
+    return follow_locked(takes_over);
+}
+
+result<void> engine::follow_locked(bool takes_over) {
     REM_TRY(health_.usable());
     checkpoints_.adopt_if_done();
     REM_TRY(refuse_stray_changes());

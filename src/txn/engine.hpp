@@ -208,6 +208,9 @@ private:
     void give_up_turn() noexcept;
     result<void> join();
     result<void> follow(bool takes_over);
+    result<void> follow_locked(bool takes_over);
+    [[nodiscard]] bool is_reading();
+    std::optional<std::uint64_t> read_on();
     result<void> refuse_stray_changes();
     result<void> close_shared();
     result<void> close_alone();
