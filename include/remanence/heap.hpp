@@ -123,6 +123,11 @@ struct heap_options {
     /// a cache line on it begins on one, and from a page (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take
     /// 128, of 5,000 take 8,192. Releases before this one open such a heap for reading only.
     bool aligned_blocks = false;
+    /// Creation: each block has 16 bytes of a pattern or more behind it, and says what was asked for, for debugging. When these bytes
+    /// were written over, a commit that would keep this throws errc::corrupt with the place, and memory keeps its changes; verify()
+    /// reports it; and a block that is freed so ends the process. Blocks take 24 bytes more. A commit looks at all blocks on the pages
+    /// that changed. Releases before this one open such a heap for reading only.
+    bool guarded_blocks = false;
     /// Creation: permission bits of the file, less the umask. The log gets those of the file.
     unsigned mode = 0666;
     /// Include the heap's memory in core files.

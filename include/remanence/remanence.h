@@ -159,6 +159,10 @@ typedef struct rem_options {
     /* (creation) A block of up to a cache line (64 bytes) never straddles one, from a cache line on it begins on one, from a page
        (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take 128, of 5,000 take 8,192. */
     bool aligned_blocks;
+    /* (creation) For debugging: each block has 16 bytes of a pattern behind it, or more. If they were written over, a commit that
+       would keep this is REM_CORRUPT, memory keeps its changes, rem_verify() reports it, and rem_free() of the block ends the
+       process. Blocks take 24 bytes more. */
+    bool guarded_blocks;
 } rem_options;
 
 /*

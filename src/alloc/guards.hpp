@@ -10,6 +10,10 @@
 
 namespace remanence::alloc {
 
+// In heaps with a file, whose format this is. (Records of volatile heaps are longer.)
+inline constexpr std::size_t k_guard_bytes_min = 16;
+inline constexpr std::size_t k_guard_record_bytes = sizeof(std::uint64_t);
+
 /// `record_bytes` are the block's last ones, at least 8; the pattern ends where they begin.
 inline void put_guard(void* block, std::size_t block_bytes, std::size_t record_bytes, std::uint64_t asked) {
     auto* const first = static_cast<std::byte*>(block);
@@ -22,6 +26,8 @@ inline void put_guard(void* block, std::size_t block_bytes, std::size_t record_b
 [[nodiscard]] inline std::optional<std::uint64_t> guarded_bytes(const void* block, std::size_t block_bytes,
                                                                 std::size_t record_bytes) {
     const auto* const first = static_cast<const std::byte*>(block);
+    if (block_bytes < record_bytes) // I7
+        return {};
     const std::byte* const record = first + block_bytes - record_bytes;
     std::uint64_t asked = 0;
     std::memcpy(&asked, record, sizeof asked);

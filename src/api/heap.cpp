@@ -103,6 +103,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.is_shared = options.access == sharing::processes;
     internal.application = checked_application(path, options.application);
     internal.aligned_blocks = options.aligned_blocks;
+    internal.guarded_blocks = options.guarded_blocks;
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);

@@ -57,6 +57,7 @@ heap_options options_of(const rem_options& given) {
     options.core_dump = given.core_dump;
     options.read_ahead = !given.no_read_ahead;
     options.aligned_blocks = given.aligned_blocks;
+    options.guarded_blocks = given.guarded_blocks;
     if (given.application != nullptr)
         options.application = given.application;
     if (given.mode != 0)

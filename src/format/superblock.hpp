@@ -61,11 +61,12 @@ inline constexpr std::uint64_t k_known_incompat_features = k_feature_second_home
 
 // Bits of superblock::features_ro_compat. A release that does not know one of them can read the heap. It must not write to
 // it: the schema, the history, the retained versions or the sizes of blocks would no longer fit what the heap holds.
-inline constexpr std::uint64_t k_feature_schema = 1;         // heap_header::schema_offset names one
-inline constexpr std::uint64_t k_feature_history = 2;        // superblock::history names one
-inline constexpr std::uint64_t k_feature_versions = 4;       // superblock::versions names a table of them
-inline constexpr std::uint64_t k_feature_aligned_blocks = 8; // blocks are as large as alloc::bytes_on_lines() says
-inline constexpr std::uint64_t k_known_ro_compat_features = k_feature_aligned_blocks;
+inline constexpr std::uint64_t k_feature_schema = 1;          // heap_header::schema_offset names one
+inline constexpr std::uint64_t k_feature_history = 2;         // superblock::history names one
+inline constexpr std::uint64_t k_feature_versions = 4;        // superblock::versions names a table of them
+inline constexpr std::uint64_t k_feature_aligned_blocks = 8;  // blocks are as large as alloc::bytes_on_lines() says
+inline constexpr std::uint64_t k_feature_guarded_blocks = 16; // blocks end as alloc/guards.hpp says
+inline constexpr std::uint64_t k_known_ro_compat_features = k_feature_aligned_blocks | k_feature_guarded_blocks;
 
 /// A stretch of the heap's address range and the extents of the file that are home to it.
 struct region {

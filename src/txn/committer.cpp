@@ -3,6 +3,7 @@
 #include "base/range.hpp"
 #include "os/beside.hpp"
 #include "txn/file_runs.hpp"
+#include "txn/guards.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -32,6 +33,8 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
         accept(commit.changes, scope); // what was written is what is committed
         return commit;
     }
+    if (memory_.has_guards())
+        REM_TRY(check_guards(memory_, commit.changes));
     if (options_.inspect)
         REM_TRY(options_.inspect(memory_, commit.changes, memory_.allocator()));
     REM_TRY(names_.find());

@@ -1,14 +1,17 @@
 #include "txn/heap_memory.hpp"
 
+#include "os/anonymous_memory.hpp"
 #include "os/memory.hpp"
 #include "txn/name_file.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace remanence::txn {
 
 result<void> heap_memory::begin() {
     aligned_blocks_ = (store_.super().features_ro_compat & format::k_feature_aligned_blocks) != 0;
+    guarded_blocks_ = (store_.super().features_ro_compat & format::k_feature_guarded_blocks) != 0;
     if (store_.image().bytes() == 0) {
         REM_TRY(view_.memory().make_accessible(k_page_bytes));
         REM_TRY(format_header());
@@ -82,12 +85,29 @@ result<void> heap_memory::check_allocator() {
 void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
     std::lock_guard allocation(locks_.allocation);
     declared_.note_allocation();
-    void* block = allocator_->allocate(placed(bytes), alignment);
-    if (block != nullptr)
-        spiller_.spill_if_due({offset_of(block), bytes});
-    else
+    const std::uint64_t whole = placed(bytes);
+    void* block = allocator_->allocate(whole, alignment);
+    if (block == nullptr) {
         why = why_no_memory(bytes);
+        return nullptr;
+    }
+    spiller_.spill_if_due({offset_of(block), whole});
+    if (guarded_blocks_) [[unlikely]]
+        put_guard({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return block;
+}
+
+void heap_memory::put_guard(const alloc::block& of, std::uint64_t asked) {
+    asked = std::max<std::uint64_t>(asked, 1);
+    if (is_declared())
+        (void)view_.announce(offset_of(of.start) + asked, of.bytes - asked);
+    alloc::put_guard(of.start, of.bytes, alloc::k_guard_record_bytes, asked);
+}
+
+void heap_memory::check_guard(const void* block) const {
+    const auto found = allocator_->block_of(block);
+    if (found && found->start == block && !alloc::guarded_bytes(block, found->bytes, alloc::k_guard_record_bytes))
+        os::abort_with("the bytes behind this block were written over", block);
 }
 
 unexpected heap_memory::why_no_memory(std::uint64_t bytes) const {
@@ -104,7 +124,7 @@ unexpected heap_memory::why_no_memory(std::uint64_t bytes) const {
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     std::lock_guard allocation(locks_.allocation);
-    deallocate_locked(block, bytes, alignment);
+    deallocate_locked(block, placed(bytes), alignment);
 }
 
 result<void> heap_memory::deallocate(void* block) {
@@ -129,12 +149,14 @@ unexpected heap_memory::why_no_block(const void* address, const std::optional<al
 
 void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     declared_.note_allocation();
+    if (guarded_blocks_) [[unlikely]]
+        check_guard(block);
     if (options_.inspect) [[unlikely]]
         wipe(block);
-    allocator_->deallocate(block, placed(bytes), alignment);
+    allocator_->deallocate(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
         allocator_->flush(); // where it is caught, and not by a later commit
-    else if (options_.inspect) [[unlikely]]
+    else if (options_.inspect || guarded_blocks_) [[unlikely]]
         allocator_->free_returned(); // what is no block is told of at once
     spiller_.spill_if_due({});
 }
@@ -144,15 +166,19 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     const auto found = allocator_->block_of(block);
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
-    const std::uint64_t whole =
-        align_up(bytes, k_page_bytes); // what is left over of the last page is of no other block
+    // What is left over of the last page is of no other block.
+    const std::uint64_t whole = align_up(guarded_blocks_ ? with_guard(bytes) : bytes, k_page_bytes);
     declared_.note_allocation();
+    if (guarded_blocks_) [[unlikely]]
+        check_guard(block);
     if (!allocator_->resize(block, found->bytes, whole))
         return false;
     const std::uint64_t at = offset_of(block);
     if (options_.inspect && whole < found->bytes) [[unlikely]]
         wipe({at + whole, found->bytes - whole});
     spiller_.spill_if_due({at + found->bytes, whole > found->bytes ? whole - found->bytes : 0});
+    if (guarded_blocks_) [[unlikely]]
+        put_guard({block, whole}, bytes);
     return true;
 }
 
@@ -171,7 +197,12 @@ void heap_memory::wipe(heap_range freed) {
 
 std::optional<alloc::block> heap_memory::block_of(const void* address) const {
     std::lock_guard allocation(locks_.allocation);
-    return allocator_->block_of(address);
+    auto found = allocator_->block_of(address);
+    if (found && guarded_blocks_) {
+        const auto asked = alloc::guarded_bytes(found->start, found->bytes, alloc::k_guard_record_bytes);
+        found->bytes = asked.value_or(found->bytes - std::min(found->bytes, with_guard(1) - 1));
+    }
+    return found;
 }
 
 const alloc::block_allocator* heap_memory::quiet_allocator() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "alloc/guards.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
 #include "store/heap_file.hpp"
@@ -62,7 +63,10 @@ public:
     /// Makes a block of whole pages longer or shorter where it is, with the pages behind it: block_of() tells by how much. False,
     /// and nothing was done, when no such block begins there, or it cannot be. O(log free runs).
     [[nodiscard]] bool resize(void* block, std::uint64_t bytes);
+    /// Without its guard.
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
+    /// heap_options::guarded_blocks
+    [[nodiscard]] bool has_guards() const { return guarded_blocks_; }
     /// Calls f with the allocator, which nobody uses meanwhile.
     template <class F>
     auto with_allocator(const F& f) const {
@@ -111,8 +115,17 @@ private:
                                                      const std::optional<alloc::block>& around) const;
     /// What to ask the allocator for.
     [[nodiscard]] std::uint64_t placed(std::uint64_t bytes) const {
-        return aligned_blocks_ ? alloc::bytes_on_lines(bytes) : bytes;
+        const std::uint64_t whole = guarded_blocks_ ? with_guard(bytes) : bytes;
+        return aligned_blocks_ ? alloc::bytes_on_lines(whole) : whole;
     }
+    [[nodiscard]] static std::uint64_t with_guard(std::uint64_t bytes) {
+        constexpr std::uint64_t k_more = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
+        return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
+    }
+    void put_guard(const alloc::block& of, std::uint64_t asked);
+    /// Ends the process when the block's guard was written over.
+    [[gnu::noinline]] void check_guard(const void* block) const;
+    /// `bytes` are those that the allocator was asked for.
     void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
     result<void> format_header();
     result<void> check_header();
@@ -126,6 +139,7 @@ private:
     std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
     declared_section declared_;
     bool aligned_blocks_ = false; // as the file says
+    bool guarded_blocks_ = false; // likewise
     bool may_write_;              // false: the allocator, too, would be caught
     std::atomic<bool> has_grown_ = false;
 };

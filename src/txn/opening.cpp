@@ -37,7 +37,8 @@ struct file_and_place {
 };
 
 store::creation creation_of(const engine_options& options, std::uint64_t base, std::string_view abi) {
-    return {options.chunk_bytes, base, abi, options.mode, options.application, options.aligned_blocks};
+    return {options.chunk_bytes,   base, abi, options.mode, options.application, options.aligned_blocks,
+            options.guarded_blocks};
 }
 
 /// No store: another process has just created the heap, which is as good where opening it was asked for, too.

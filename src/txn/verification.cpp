@@ -1,5 +1,6 @@
 #include "txn/verification.hpp"
 
+#include "alloc/guards.hpp"
 #include "recover/scan.hpp"
 
 #include <algorithm>
@@ -48,7 +49,13 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
             report.problems.push_back(
                 {"allocator, at heap offset " + std::to_string(offset) + ": " + std::string(what), error::k_no_offset});
         });
-        blocks.for_each_block([&](alloc::block) { ++report.blocks_checked; });
+        blocks.for_each_block([&](alloc::block each) {
+            ++report.blocks_checked;
+            if (memory.has_guards() && !alloc::guarded_bytes(each.start, each.bytes, alloc::k_guard_record_bytes))
+                report.problems.push_back({"the bytes behind the block at heap offset " +
+                                               std::to_string(memory.offset_of(each.start)) + " were written over",
+                                           error::k_no_offset});
+        });
     });
     return report;
 }

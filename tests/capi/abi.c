@@ -89,6 +89,7 @@ int main(void) {
     MEMBER(rem_options, on_progress);
     MEMBER(rem_options, context);
     MEMBER(rem_options, aligned_blocks);
+    MEMBER(rem_options, guarded_blocks);
     STRUCT(rem_volatile_options);
     MEMBER(rem_volatile_options, size);
     MEMBER(rem_volatile_options, reserve_bytes);

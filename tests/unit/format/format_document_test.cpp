@@ -169,6 +169,7 @@ std::string printed_constants() {
     line("k_feature_history", k_feature_history);
     line("k_feature_versions", k_feature_versions);
     line("k_feature_aligned_blocks", k_feature_aligned_blocks);
+    line("k_feature_guarded_blocks", k_feature_guarded_blocks);
     line("k_feature_contents_in_log", k_feature_contents_in_log);
     line("k_feature_given_back", k_feature_given_back);
     line("k_page_bytes", k_page_bytes);
