@@ -79,7 +79,8 @@ public:
     }
     /// Null also when the alignment is no power of two, or more than k_alignment_max.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        return alignment <= k_step_bytes ? allocate(bytes) : marked(allocate_other(bytes, alignment));
+        return alignment <= k_step_bytes && is_power_of_two(alignment) ? allocate(bytes)
+                                                                       : marked(allocate_other(bytes, alignment));
     }
     /// All bytes are zero.
     [[nodiscard]] void* allocate_zeros(std::size_t bytes) noexcept;

@@ -137,6 +137,10 @@ TEST_F(guarded_blocks, blocks_of_c_say_what_was_asked_for_and_are_resized_with_t
         std::memset(block, 3, rem_usable_size(block));
         EXPECT_EQ(rem_commit(of_c, REM_DURABLE), REM_OK) << rem_last_error()->message;
     }
+    for (const std::size_t bytes : {~std::size_t{0}, ~std::size_t{0} - 10, std::size_t{1} << 60U}) {
+        EXPECT_EQ(rem_alloc(of_c, bytes), nullptr);
+        EXPECT_EQ(rem_realloc(of_c, block, bytes), nullptr);
+    }
     void* const aligned = rem_alloc_aligned(of_c, 64 * 1024, 100);
     EXPECT_EQ(rem_usable_size(aligned), 100U);
     EXPECT_EQ(rem_free(aligned), REM_OK);

@@ -80,6 +80,30 @@ TEST(volatile_heap, says_no_when_there_is_no_memory) {
     EXPECT_TRUE(scratch.verify().clean());
 }
 
+TEST(volatile_heap, no_bytes_are_a_block_and_too_many_are_none_with_guards_and_without) {
+    for (const std::size_t guard_bytes : {std::size_t{0}, std::size_t{4096}}) {
+        volatile_heap scratch({.reserve_bytes = 1, .guard_bytes = guard_bytes});
+        void* const first = scratch.try_allocate(0);
+        void* const second = scratch.try_allocate(0);
+        ASSERT_NE(first, nullptr);
+        EXPECT_NE(first, second);
+        for (const std::size_t bytes :
+             {~std::size_t{0}, ~std::size_t{0} - 100, ~std::size_t{0} / 2, std::size_t{1} << 40U}) {
+            EXPECT_EQ(scratch.try_allocate(bytes), nullptr);
+            EXPECT_EQ(scratch.try_allocate(bytes, 4096), nullptr);
+            EXPECT_EQ(scratch.allocate_dynamic(1, bytes), nullptr);
+            EXPECT_EQ(scratch.reallocate(first, bytes), nullptr);
+        }
+        for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{2} << 30U})
+            EXPECT_EQ(scratch.try_allocate(10, alignment), nullptr) << alignment;
+        EXPECT_EQ(scratch.stats().blocks, 2U);
+        scratch.free(scratch.reallocate(first, 0));
+        scratch.free(second);
+        EXPECT_EQ(scratch.stats().blocks, 0U);
+        EXPECT_TRUE(scratch.verify().clean());
+    }
+}
+
 TEST(volatile_heap, options_out_of_range_are_refused) {
     const auto reason_of = [](const volatile_heap_options& options) {
         try {
