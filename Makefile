@@ -33,7 +33,12 @@ check: ## the inner loop: optimized build, unit tests and some crash states, in 
 	@REMANENCE_CRASH_STATES=50 ctest --preset release -R '^(layering|($(subst $() ,|,$(CHECK_PROGRAMS)))[.])' \
 		-E 'notices_every_step|[.]with_'
 
-test: ## install what is missing, build, and run all tests, with and without sanitizers
+test: ## install what is missing, build, and run all tests, with and without sanitizers; or what takes long, NAME=malloc
+ifdef NAME
+	@scripts/setup build tests $(NAME)
+	@$(call quiet_configure,release)
+	@cmake --build --preset release --target test_$(NAME)
+else
 	@scripts/setup build tests
 	@echo "== test 1 of 3: all tests, optimized build"
 	@$(call quiet_configure,release)
@@ -47,6 +52,7 @@ test: ## install what is missing, build, and run all tests, with and without san
 	@$(call quiet_configure,tsan)
 	@cmake --build --preset tsan
 	@ctest --preset tsan
+endif
 
 COVERAGE_TESTS := unit_store unit_log unit_recover unit_inspect unit_txn unit_api crash damage
 coverage: ## run the tests of store, log and recovery in a coverage build; list the branches that were never taken

@@ -18,9 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* k_usage = R"(usage: allocator [--rounds N] [--threads N] [--only WORKLOAD] [--malloc NAME]...
+constexpr const char* k_usage =
+    R"(usage: allocator [--rounds N] [--threads N] [--only WORKLOAD] [--malloc NAME]... [--library NAME=FILE]...
 Each workload runs in a process of its own, with each malloc in turn, N times (5). Shown are the medians of wall time,
 of the processor's time and of the peak of resident memory, and the geometric means of each, relative to the best of each workload.
+--malloc: these only. --library: one more, which FILE preloads.
 )";
 
 struct allocator {
@@ -127,10 +129,11 @@ int main(int argc, char** argv) {
     std::string threads = "2";
     std::vector<std::string> workloads;
     std::vector<std::string> only;
+    std::vector<allocator> more;
     for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
-        if (i + 1 == argc ||
-            (option != "--rounds" && option != "--threads" && option != "--only" && option != "--malloc")) {
+        if (i + 1 == argc || (option != "--rounds" && option != "--threads" && option != "--only" &&
+                              option != "--malloc" && option != "--library")) {
             std::fputs(k_usage, option == "--help" ? stdout : stderr);
             return option == "--help" ? 0 : 2;
         }
@@ -139,12 +142,15 @@ int main(int argc, char** argv) {
             rounds = std::max(std::atoi(value), 1);
         else if (option == "--threads")
             threads = value;
+        else if (const char* const file = std::strchr(value, '='); option == "--library" && file != nullptr)
+            more.push_back({std::string(value, file), file + 1});
         else
             (option == "--only" ? workloads : only).emplace_back(value);
     }
     if (workloads.empty())
         workloads = all_workloads();
     std::vector<allocator> mallocs = installed();
+    mallocs.insert(mallocs.end(), more.begin(), more.end());
     if (!only.empty())
         std::erase_if(mallocs, [&](const allocator& each) { return std::ranges::find(only, each.name) == only.end(); });
 
