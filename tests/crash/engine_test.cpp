@@ -47,6 +47,24 @@ TEST_P(engine_after_power_loss, keeps_every_acknowledged_commit_and_works_on) {
 INSTANTIATE_TEST_SUITE_P(workloads, engine_after_power_loss, testing::ValuesIn(engine_workloads()),
                          [](const auto& instance) { return instance.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(of_two_processes, engine_after_power_loss, testing::ValuesIn(sharing_workloads()),
+                         [](const auto& instance) { return instance.param.name; });
+
+// The same control for these: what they are there for is noticed when it is left out beside another process, too.
+TEST(shared_after_power_loss_no_sanitizer, notices_what_is_left_out) {
+    const workload tested = sharing_workloads().front();
+    const auto complete = explore(tested, {.states = 40, .levels = 1});
+    EXPECT_EQ(complete.violation, "");
+    for (const char* const site :
+         {"log: record", "log: sync record", "log: sync buffered records", "log: sync confirmed records", "store: fold",
+          "store: sync image", "store: superblock", "store: moved chunks"}) {
+        EXPECT_TRUE(complete.sites.contains(site)) << site;
+        const std::string violation = explore(tested, {.states = 400, .levels = 1, .dropped_site = site}).violation;
+        EXPECT_NE(violation, "") << "nobody notices when \"" << site << "\" is left out";
+        std::cout << "without \"" << site << "\": " << violation.substr(0, violation.find('\n')) << '\n';
+    }
+}
+
 /// What a run of the workload does to a disk.
 trace trace_of(const workload& tested, simulation::simulated_disk& disk) {
     disk.set_after_failed_sync(tested.after_failed_sync);

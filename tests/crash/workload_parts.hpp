@@ -63,5 +63,7 @@ std::vector<workload> background_workloads();
 std::vector<workload> short_memory_workloads();
 /// Heaps of which only stretches were written, with gaps mapped from holes of the file.
 std::vector<workload> stretch_workloads();
+/// Heaps that two processes share; none of engine_workloads(), since on real files the two would be told apart by more.
+std::vector<workload> sharing_workloads();
 
 } // namespace remanence::crash

@@ -1,0 +1,173 @@
+#include "shared_store.hpp"
+
+#include "session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace remanence::crash {
+
+namespace {
+
+class shared_store final : public store {
+public:
+    using open_one = std::function<result<std::unique_ptr<txn::engine>>()>;
+    static result<std::unique_ptr<store>> open(open_one one) {
+        auto made = std::make_unique<shared_store>(std::move(one));
+        for (auto& each : made->engines_) {
+            auto opened = made->open_one_();
+            if (!opened)
+                return opened.error();
+            each = std::move(*opened);
+        }
+        REM_TRY(made->take_turn());
+        return std::unique_ptr<store>(std::move(made));
+    }
+    explicit shared_store(open_one one) : open_one_(std::move(one)) {}
+
+    result<void> commit(log::durability how) override {
+        ++commits_;
+        if (commits_ % k_period == k_dies && how == log::durability::durable)
+            return commit_and_die();
+        REM_TRY(writer().commit(how));
+        writer().end_turn();
+        REM_TRY(let_other_read());
+        if (!reading_)
+            writing_ ^= 1;
+        return take_turn();
+    }
+    result<std::uint64_t> commit_async() override {
+        REM_TRY(commit(log::durability::durable));
+        return version();
+    }
+    result<void> await(std::uint64_t /*version*/) override { return {}; }
+    result<void> sync() override { return writer().sync(); }
+    result<void> rollback() override { return writer().rollback(); }
+    [[nodiscard]] bool gives_back() const override { return true; }
+    result<void> checkpoint() override {
+        end_reading();
+        return writer().checkpoint();
+    }
+    result<void> close() override {
+        end_reading();
+        REM_TRY(writer().rollback());
+        writer().end_turn();
+        REM_TRY(other().close());
+        return writer().close();
+    }
+    void* allocate(std::uint64_t bytes) override {
+        std::optional<unexpected> why;
+        return writer().memory().allocate(bytes, k_alignment, why);
+    }
+    void deallocate(void* block, std::uint64_t bytes) override {
+        writer().memory().deallocate(block, bytes, k_alignment);
+    }
+    std::byte* base() override { return writer().memory().base(); }
+    std::uint64_t version() override { return writer().version(); }
+    result<void> health() override {
+        return writer().is_poisoned() ? fail(errc::poisoned, "a checkpoint has failed", writer().path())
+                                      : result<void>();
+    }
+    result<std::vector<std::string>> verify() override {
+        end_reading();
+        auto report = writer().verify();
+        if (!report)
+            return report.error();
+        std::vector<std::string> problems;
+        for (const auto& problem : report->problems)
+            problems.push_back(problem.what + " at " + std::to_string(problem.offset));
+        return problems;
+    }
+
+private:
+    txn::engine& writer() { return *engines_[writing_]; }
+    txn::engine& other() { return *engines_[writing_ ^ 1]; }
+
+    result<void> take_turn() {
+        auto taken = writer().take_turn({});
+        return taken ? result<void>() : taken.error();
+    }
+
+    // The commit is in the log, perhaps not on the device, and nobody was told: whoever has the turn next finds it, and makes it durable.
+    result<void> commit_and_die() {
+        auto version = writer().make_commit();
+        if (!version)
+            return version.error();
+        REM_TRY(writer().await(*version, log::durability::lazy));
+        end_reading();
+        engines_[writing_].reset();
+        writing_ ^= 1;
+        REM_TRY(take_turn());
+        if (writer().version() != *version)
+            throw violation("who takes over does not find the commit of who died");
+        auto again = open_one_();
+        if (!again)
+            return again.error();
+        engines_[writing_ ^ 1] = std::move(*again);
+        return {};
+    }
+
+    // For some commits it stays at its version, over a checkpoint that is held up first, and passes it then.
+    result<void> let_other_read() {
+        const std::uint64_t at = commits_ % k_period;
+        if (at == k_begins_to_read && !reading_) {
+            REM_TRY(other().catch_up());
+            if (!other().begin_read(writer().version()))
+                throw violation("a section cannot begin at the version that was just followed");
+            const std::byte* const memory = other().memory().base();
+            reading_.emplace(memory, memory + other().stats().committed_bytes);
+        }
+        const bool lets_pass = at >= k_lets_pass;
+        for (bool is_left = true; is_left;) { // in the place of threads
+            if (reading_ && lets_pass)
+                REM_TRY(other().let_fold_pass());
+            auto stepped = writer().step_checkpoint();
+            if (!stepped)
+                return stepped.error();
+            is_left = *stepped && (lets_pass || !reading_);
+        }
+        if (reading_ && !std::equal(reading_->begin(), reading_->end(), other().memory().base()))
+            throw violation("a section does not see the version at which it began");
+        if (reading_ && at == k_ends_to_read)
+            end_reading();
+        return {};
+    }
+
+    void end_reading() {
+        if (std::exchange(reading_, std::nullopt))
+            other().end_read();
+    }
+
+    static constexpr std::uint64_t k_alignment = 16;
+    // Of so many commits:
+    static constexpr std::uint64_t k_period = 12;
+    static constexpr std::uint64_t k_begins_to_read = 3;
+    static constexpr std::uint64_t k_lets_pass = 7;
+    static constexpr std::uint64_t k_ends_to_read = 9;
+    static constexpr std::uint64_t k_dies = 11;
+
+    open_one open_one_;
+    std::array<std::unique_ptr<txn::engine>, 2> engines_;
+    std::size_t writing_ = 0;
+    std::uint64_t commits_ = 0;
+    std::optional<std::vector<std::byte>> reading_; // what the other one saw when its section began
+};
+
+} // namespace
+
+open_function shared_engines(txn::engine_options options) {
+    txn::link_follower();
+    options.is_shared = true;
+    options.when_taken = txn::when_base_taken::elsewhere;
+    return [options = std::move(options)](os::file_system& files, const std::string& path) {
+        return shared_store::open([options, &files, path] {
+            return txn::engine::open(files, path, txn::open_mode::open_or_create, options, "crash tests");
+        });
+    };
+}
+
+} // namespace remanence::crash
