@@ -266,6 +266,37 @@ rem_heap* rem_heap_of(const void* address);
  */
 rem_status rem_touch(rem_heap* heap, const void* address, size_t size);
 
+/* ---- Arenas ---- */
+
+/*
+ * A named part of a heap with a file, in which blocks of one purpose lie together: by pages of their own, with advice on paging and a
+ * limit of memory of their own, and ended all at once. rem_realloc(), rem_free() and rem_usable_size() take its blocks as any others.
+ * A heap that ever had one is not opened by releases before this one. Of a volatile heap: REM_NOT_SUPPORTED; open another heap instead.
+ */
+typedef struct rem_arena rem_arena; /* where it begins; valid until it is destroyed, or the heap closed */
+/* Set `size` to sizeof(rem_arena_options); zero is the default of each member. Both are (creation). */
+typedef struct rem_arena_options {
+    size_t size;
+    size_t room_bytes; /* it may have: a power of two, 1 MiB or more. Takes addresses only. 0: 1 GiB */
+    size_t
+        resident_limit_bytes; /* when a write section ends and more of it is in memory, its pages are taken out. 0: none */
+} rem_arena_options;
+typedef enum rem_paging REM_AS_INT {
+    REM_PAGING_USUAL = 0,
+    REM_PAGING_SEQUENTIAL = 1, /* it is going to be read from end to end */
+    REM_PAGING_RANDOM = 2,     /* here and there */
+    REM_PAGING_PREFETCH = 3,   /* soon, and all of it: it is read now */
+    REM_PAGING_KEEP = 4        /* what was read stays in memory, as far as the limit of locked memory allows */
+} rem_paging;
+/* Finds the arena of this name, or makes it, within the write section; outside of one, in a transactional heap, it commits by itself. */
+rem_status rem_arena_open(rem_heap* heap, const char* name, const rem_arena_options* options, rem_arena** arena);
+/* As rem_alloc(). REM_INVALID_ARGUMENT when no arena begins there. REM_EXHAUSTED when its room is used up. */
+void* rem_arena_alloc(rem_arena* arena, size_t size);
+/* Ends it with all blocks and roots in it, as rem_arena_open() makes it. REM_NOT_FOUND. */
+rem_status rem_arena_destroy(rem_heap* heap, const char* name);
+/* Hints for the kernel, of the memory that the arena has now. REM_NOT_FOUND. */
+rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
+
 /* ---- Roots ---- */
 
 /*

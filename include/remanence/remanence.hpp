@@ -8,6 +8,7 @@
 
 #include <remanence/address_space.hpp>
 #include <remanence/allocator.hpp>
+#include <remanence/arena.hpp>
 #include <remanence/containers/btree_map.hpp>
 #include <remanence/containers/btree_set.hpp>
 #include <remanence/containers/hash_map.hpp>

@@ -1,5 +1,6 @@
 #include "alloc/block_allocator.hpp"
 
+#include "alloc/arena.hpp"
 #include "alloc/bits.hpp"
 #include "alloc/checker.hpp"
 #include "base/range.hpp"
@@ -98,7 +99,7 @@ std::size_t block_allocator::block_bytes(std::size_t bytes, std::size_t alignmen
 
 static_assert(returned_blocks::k_capacity == 16, "said above");
 
-std::uint64_t block_allocator::allocated_bytes() const {
+std::uint64_t block_allocator::own_allocated_bytes() const {
     std::uint64_t bytes = pages_.state().allocated_bytes - kept_.bytes();
     returned_.for_each([&](void*, std::uint32_t each) { bytes -= block_bytes(each); });
     return bytes;
@@ -161,6 +162,8 @@ bool block_allocator::free_pages(const void* address, std::size_t bytes) {
 }
 
 bool block_allocator::resize(void* address, std::size_t bytes, std::size_t new_bytes) {
+    if (block_allocator* const of = arena_around(address))
+        return of->resize(address, bytes, new_bytes);
     const std::uint64_t index = pages_.offset_of(address) / k_page_bytes;
     const std::uint64_t page_count = pages_for(bytes);
     const std::uint64_t new_count = pages_for(new_bytes);
@@ -244,6 +247,8 @@ std::uint32_t block_allocator::first_page_of_large(std::uint32_t page) const {
 
 std::optional<block> block_allocator::block_of(const void* address) const {
     const auto offset = pages_.offset_of(address);
+    if (const block_allocator* const of = arena_around(address))
+        return of->block_of(address);
     if (!pages_.is_data_page(offset / k_page_bytes))
         return {};
     const auto page = static_cast<std::uint32_t>(offset / k_page_bytes);
@@ -269,6 +274,8 @@ bool block_allocator::was_given_back(const block& of) const {
 bool block_allocator::is_free_page(std::uint64_t page) const {
     if (!pages_.is_data_page(page))
         return false;
+    if (const block_allocator* const of = arena_around(pages_.address(static_cast<std::uint32_t>(page))))
+        return of->is_free_page(page - pages_.offset_of(of->base()) / k_page_bytes);
     const auto index = static_cast<std::uint32_t>(page);
     return slabs_.is_in_slab(index) ? slabs_.is_free_page(index) : !large_block_of(index);
 }
@@ -285,8 +292,12 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
                     if (!was_given_back(block_of(found))) // M1
                         visit(block_of(found));
                 });
-            if (d.kind == page_kind::large)
-                visit({pages_.address(page), d.count * k_page_bytes});
+            if (d.kind == page_kind::large) {
+                if (const block_allocator* const of = arena_around(pages_.address(page)))
+                    of->for_each_block(visit);
+                else
+                    visit({pages_.address(page), d.count * k_page_bytes});
+            }
             const bool is_run = d.kind == page_kind::large || d.kind == page_kind::free_run;
             at += is_run ? std::max<std::uint64_t>(d.count, 1) : 1;
         }
@@ -298,11 +309,13 @@ void block_allocator::for_each_block(const std::function<void(block)>& visit) co
 result<void> block_allocator::check_state() {
     returned_.forget();
     kept_.forget(); // M2
+    arenas_.clear();
     pages_.forget_damage();
     if (pages_.state().version != format::k_alloc_state_version)
         return corrupt(pages_.state_offset(), "unknown version of its state");
     REM_TRY(check_sections());
-    return check_links();
+    REM_TRY(check_links());
+    return find_arenas();
 }
 
 result<void> block_allocator::check_sections() {
@@ -356,7 +369,7 @@ unexpected block_allocator::corrupt(std::uint64_t offset, const char* what) cons
 std::size_t block_allocator::check_invariants(const problem_callback& report) const {
     const heap_pages whole(pages_.base(), pages_.state(), {}, pages_.limit_pages() * k_page_bytes,
                            pages_.accessible_pages() * k_page_bytes); // one that has not found damage yet
-    return checker(whole, report).run();
+    return checker(whole, report).run() + check_arenas(report);
 }
 
 } // namespace remanence::alloc

@@ -20,13 +20,16 @@
 #include "alloc/returned_blocks.hpp"
 #include "alloc/slabs.hpp"
 #include "base/range.hpp"
+#include "format/arena_header.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace remanence::alloc {
 
@@ -49,6 +52,7 @@ public:
     /// written.
     block_allocator(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                     std::uint64_t accessible_bytes);
+    ~block_allocator();
     block_allocator(const block_allocator&) = delete;
     block_allocator& operator=(const block_allocator&) = delete;
 
@@ -66,6 +70,8 @@ public:
     /// naming address and size, when there is no such block: the program is wrong. Of a small one that may be found only by
     /// free_returned(), or by the next allocate() or flush(). O(1) for small blocks but once per slab, O(log free runs) else.
     void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes) {
+        if (!arenas_.empty() && deallocate_in_arena(address, bytes, alignment)) [[unlikely]]
+            return;
         if (!is_small(bytes, alignment)) [[unlikely]] {
             deallocate_large(address, bytes);
         } else if (returned_.put(address, static_cast<std::uint32_t>(bytes))) [[unlikely]] {
@@ -105,16 +111,38 @@ public:
     /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
     [[nodiscard]] occupancy survey() const;
 
+    // Arenas: large blocks with allocators of their own (arenas.cpp). All functions here that take an address, or tell of blocks, know
+    // what is in them. They are found by check_state().
+
+    /// Null when there is no memory, or the name is none or taken: failure() tells. Room for at most so many bytes, its metadata
+    /// included: a power of two of 1 MiB or more.
+    [[nodiscard]] std::byte* make_arena(std::string_view name, std::uint64_t room_bytes,
+                                        std::uint64_t resident_limit_bytes);
+    /// Null when there is none.
+    [[nodiscard]] std::byte* find_arena(std::string_view name) const;
+    /// Its allocator; null when no arena begins there.
+    [[nodiscard]] block_allocator* arena_at(const void* base);
+    /// That an address lies in; null: in none.
+    [[nodiscard]] block_allocator* arena_around(const void* address) const;
+    /// With all that is in it. O(log free runs).
+    void destroy_arena(std::byte* base);
+    void for_each_arena(const std::function<void(const format::arena_header&, const block_allocator&)>& visit) const;
+    /// Up to where memory was used, from the base: no page behind it was ever written.
+    [[nodiscard]] std::uint64_t used_bytes() const;
+    [[nodiscard]] std::byte* base() const { return pages_.base(); }
+
     /// Brings the memory up to date: blocks that were given back, among them those kept for requests of their size, are really
     /// freed (G1, M2). Aborts as deallocate() does. O(1) for each of the few there are.
     void flush() {
         free_returned();
         (void)slabs_.flush();
+        flush_arenas();
     }
     /// Gives back the slab that serves small requests, if it is empty.
     void release_empty_slab() {
         flush();
         slabs_.release_empty();
+        release_empty_slabs_of_arenas();
     }
 
     /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of
@@ -127,7 +155,10 @@ public:
     void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
     /// From now on, and until it is called again, `listener` is told of each place before it is written: those of the
     /// allocator's own structures, and all of every block before it is handed out. Empty: nobody is. It must not throw.
-    void set_listener(write_listener listener) { pages_.set_listener(std::move(listener)); }
+    void set_listener(write_listener listener) {
+        pages_.set_listener(std::move(listener));
+        listen_in_arenas();
+    }
     /// Links followed in the tree of free runs since the constructor, for tests of complexity.
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 
@@ -145,6 +176,19 @@ private:
     [[nodiscard]] std::uint32_t first_page_of_large(std::uint32_t page) const;
     [[nodiscard]] bool was_given_back(const block& of) const;
     [[nodiscard]] block block_of(slabs::extent at) const { return {pages_.base() + at.offset, at.bytes}; }
+    struct arena;
+    [[nodiscard]] const arena* arena_around(std::uint64_t page) const;
+    [[nodiscard]] result<void> find_arenas();
+    [[nodiscard]] result<void> check_arena(std::uint32_t page) const;
+    [[nodiscard]] result<void> open_arena(std::uint32_t page);
+    [[nodiscard]] std::uint64_t make_planes_zero(const format::arena_header& of, std::uint64_t end) const;
+    void make_zero(std::uint64_t offset, std::uint64_t bytes) const;
+    void flush_arenas();
+    void release_empty_slabs_of_arenas();
+    [[nodiscard, gnu::noinline]] bool deallocate_in_arena(void* address, std::size_t bytes, std::size_t alignment);
+    std::size_t check_arenas(const problem_callback& report) const;
+    void listen_in_arenas();
+    [[nodiscard]] std::uint64_t own_allocated_bytes() const;
     [[nodiscard]] result<void> check_sections();
     [[nodiscard]] result<void> check_links() const;
     [[nodiscard]] unexpected corrupt(std::uint64_t offset, const char* what) const;
@@ -154,6 +198,7 @@ private:
     magazines kept_;
     page_runs runs_;
     slabs slabs_;
+    std::vector<std::unique_ptr<arena>> arenas_;
 };
 
 } // namespace remanence::alloc

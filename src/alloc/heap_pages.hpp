@@ -92,6 +92,7 @@ public:
         if (listener_) [[unlikely]]
             listener_(offset, bytes);
     }
+    [[nodiscard]] bool has_listener() const { return listener_ != nullptr; }
     /// Empty: nobody listens.
     void set_listener(write_listener listener) { listener_ = std::move(listener); }
 

@@ -17,7 +17,14 @@ occupancy block_allocator::survey() const {
         ++found.blocks;
         found.allocated_bytes += each.bytes;
     });
-    found.slab_free_bytes = pages_.state().allocated_bytes - allocated_bytes(); // what was given back
+    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // what was given back
+    for_each_arena([&](const format::arena_header&, const block_allocator& of) {    // but for its blocks, counted above
+        const occupancy in = of.survey();
+        found.slabs += in.slabs;
+        found.slab_free_bytes += in.slab_free_bytes;
+        found.metadata_bytes += in.metadata_bytes;
+        found.block_page_bytes += in.block_page_bytes;
+    });
     found.metadata_bytes = k_page_bytes;
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
         const section& home = section_at(index);
@@ -39,7 +46,7 @@ occupancy block_allocator::survey() const {
             } else if (d.kind == format::page_kind::large || d.kind == format::page_kind::free_run) {
                 length = d.count;
             }
-            if (d.kind == format::page_kind::large)
+            if (d.kind == format::page_kind::large && arena_around(pages_.address(page)) == nullptr)
                 found.block_page_bytes += length * k_page_bytes;
             if (d.kind == format::page_kind::free_run) {
                 pieces.add(length * k_page_bytes);

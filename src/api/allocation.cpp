@@ -31,7 +31,7 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     if (impl->options.read_only)
         impl->origin.raise_read_only();
     std::optional<unexpected> why; // small: it is zeroed each time
-    void* block = impl->memory().allocate(bytes, alignment, why);
+    void* block = impl->memory().allocate(bytes, alignment, why, header_of_owner(owner));
     if (block == nullptr)
         raise(why->why());
     if (has_grown(*impl)) [[unlikely]] {

@@ -55,7 +55,7 @@ heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept {
     const auto* const address = reinterpret_cast<const void*>(place);
     heap_impl* const around = registry::find(address);
     if (around != nullptr) {
-        if (header == header_of(around))
+        if (header != nullptr && registry::find(header) == around) // of the heap, or of an arena in it
             return header;
         if (around->origin.same_process()) {
             was_any_noted.store(true, std::memory_order_relaxed);

@@ -98,6 +98,7 @@ void heap_sections::leave_write() noexcept {
     if (lock_.write_depth() == 1 && origin_.same_process()) {
         end_declared();
         memory_.allow_writes(false);
+        memory_.keep_arenas_within_limits();
         if (has_turn_) {
             if (lock_.read_depth() != 0) // it goes on without the turn
                 (void)engine_.begin_read(0);

@@ -133,7 +133,8 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
             return block;
         void* moved = nullptr;
         try {
-            moved = capi::allocate(heap, capi::usual_alignment(size), size);
+            moved = detail::allocate(reinterpret_cast<detail::heap_header*>(memory.home_of(block)), size,
+                                     capi::usual_alignment(size));
         } catch (const std::bad_alloc&) {
             if (!fits)
                 throw;
@@ -142,6 +143,16 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
         std::memcpy(moved, block, std::min(size, old->bytes));
         detail::check(memory.deallocate(block));
         return moved;
+    });
+}
+
+void* rem_arena_alloc(rem_arena* arena, size_t size) {
+    return capi::guard_or<void*>(nullptr, [&] {
+        const heap* const around = arena == nullptr ? nullptr : heap_of(arena);
+        if (around == nullptr || detail::impl_of(*around).memory().home_of(arena) != static_cast<void*>(arena) ||
+            around->base() == static_cast<void*>(arena))
+            capi::refuse_argument("rem_arena_alloc: no arena of an open heap begins there.");
+        return detail::allocate(reinterpret_cast<detail::heap_header*>(arena), size, capi::usual_alignment(size));
     });
 }
 

@@ -57,7 +57,8 @@ struct alloc_state {
     std::uint32_t hole_begin;                        // granules [hole_begin, hole_end) of the current slab are free,
     std::uint32_t hole_end;                          // and allocated next
     std::uint32_t slab_head[k_alloc_bin_slots];      // per bin: page index of the first slab in its list
-    std::uint32_t reserved[20];                      // zero
+    std::uint32_t first_arena;                       // page index of an arena_header; 0: there is none
+    std::uint32_t reserved[19];                      // zero
 };
 static_assert(sizeof(alloc_state) == 512 && alignof(alloc_state) == 8);
 static_assert(offsetof(alloc_state, current_slab) == 4 && offsetof(alloc_state, allocated_bytes) == 8);
@@ -65,7 +66,7 @@ static_assert(offsetof(alloc_state, free_pages) == 16 && offsetof(alloc_state, f
 static_assert(offsetof(alloc_state, free_run_root) == 28 && offsetof(alloc_state, used_pages) == 32);
 static_assert(offsetof(alloc_state, used_bins) == 160 && offsetof(alloc_state, hole_begin) == 168);
 static_assert(offsetof(alloc_state, hole_end) == 172 && offsetof(alloc_state, slab_head) == 176);
-static_assert(offsetof(alloc_state, reserved) == 432);
+static_assert(offsetof(alloc_state, first_arena) == 432 && offsetof(alloc_state, reserved) == 436);
 static_assert(std::is_trivially_copyable_v<alloc_state> && std::is_standard_layout_v<alloc_state>);
 
 } // namespace remanence::format

@@ -13,6 +13,7 @@ namespace remanence::format {
 
 inline constexpr std::uint64_t k_header_magic = 0x5041454844414548; // "HEADHEAP"
 inline constexpr std::uint32_t k_header_version = 1;
+inline constexpr std::uint32_t k_header_version_with_arenas = 2; // since there was the first one; else the same
 
 struct heap_header {
     std::uint64_t magic;
@@ -31,6 +32,10 @@ static_assert(sizeof(heap_header) <= k_page_bytes);
 static_assert(offsetof(heap_header, root_word) == 16 && offsetof(heap_header, schema_offset) == 24);
 static_assert(offsetof(heap_header, schema_version) == 40 && offsetof(heap_header, allocator) == 64);
 static_assert(std::is_trivially_copyable_v<heap_header>);
+
+constexpr bool is_known_header_version(std::uint32_t version) {
+    return version == k_header_version || version == k_header_version_with_arenas;
+}
 
 /// Whether what the header says of a schema can be believed (I7). `may_have_one`: the superblock has k_feature_schema.
 constexpr bool has_sound_schema(const heap_header& h, bool may_have_one, std::uint64_t image_bytes) {

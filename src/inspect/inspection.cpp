@@ -232,7 +232,7 @@ result<const format::heap_header*> inspection::header() {
         return bytes.error();
     const auto* h = reinterpret_cast<const format::heap_header*>(*bytes);
     const bool may_have_schema = (super_.features_ro_compat & format::k_feature_schema) != 0;
-    if (h->magic == format::k_header_magic && h->version == format::k_header_version &&
+    if (h->magic == format::k_header_magic && format::is_known_header_version(h->version) &&
         format::has_sound_schema(*h, may_have_schema, store_->image().bytes()))
         return h;
     return fail(errc::corrupt,
@@ -314,6 +314,24 @@ result<void> inspection::read_metadata() {
         if (section.first_page < read_.size())
             REM_TRY(
                 at(section.first_page * k_page_bytes, (section.first_data_page - section.first_page) * k_page_bytes));
+    }
+    return read_metadata_of_arenas();
+}
+
+/// Their header pages and planes. What is no arena, the allocator will say.
+result<void> inspection::read_metadata_of_arenas() {
+    std::uint64_t page = reinterpret_cast<const format::heap_header*>(place_->base())->allocator.first_arena;
+    for (std::uint64_t left = k_heap_bytes_max / GiB; page != 0 && page < read_.size() && left != 0; --left) {
+        auto bytes = at(page * k_page_bytes, k_page_bytes);
+        if (!bytes)
+            return bytes.error();
+        const auto& head = *reinterpret_cast<const format::arena_header*>(*bytes);
+        for (std::uint32_t i = 0; i < std::min(head.sections_ready, alloc::k_section_count); ++i) {
+            const alloc::section& each = alloc::section_at(i);
+            REM_TRY(
+                at((page + each.first_page) * k_page_bytes, (each.first_data_page - each.first_page) * k_page_bytes));
+        }
+        page = head.next;
     }
     return {};
 }

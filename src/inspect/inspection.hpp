@@ -133,6 +133,7 @@ private:
     /// The page at `page`, in memory.
     result<void> fetch(std::uint64_t page);
     result<void> read_metadata();
+    result<void> read_metadata_of_arenas();
     [[nodiscard]] std::uint64_t file_offset(std::uint64_t heap_offset) const;
 
     os::overlay_files files_;

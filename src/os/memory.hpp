@@ -83,6 +83,16 @@ void exclude_from_core(std::byte* where, std::uint64_t bytes);
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
 /// A page that is read brings no others with it. A hint.
 void read_no_more_than_asked(std::byte* where, std::uint64_t bytes);
+/// Undoes that, and the next one.
+void read_as_usual(std::byte* where, std::uint64_t bytes);
+/// It is read from one end to the other. A hint.
+void read_ahead_a_lot(std::byte* where, std::uint64_t bytes);
+/// Pages that are read stay in memory, as far as the process may lock memory. A hint. Linux 4.4.
+void keep_what_is_read(std::byte* where, std::uint64_t bytes);
+/// Takes pages out of memory that can be read again, or go to swap. A hint. Linux 5.4.
+void page_out(std::byte* where, std::uint64_t bytes);
+/// How much of the range is in memory and mapped here. 0 when that cannot be told.
+[[nodiscard]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes);
 /// Begins to read the range, and does not wait. A hint.
 void begin_to_read(const std::byte* where, std::uint64_t bytes);
 /// Brings the range into memory, to be read soon, at one go: a page at a time costs some ten times as much. A hint.

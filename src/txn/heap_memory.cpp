@@ -41,14 +41,14 @@ result<void> heap_memory::restored() {
 result<void> heap_memory::check_header() {
     const format::heap_header& h = header(); // I7
     const bool may_have_schema = (store_.super().features_ro_compat & format::k_feature_schema) != 0;
-    if (h.magic == format::k_header_magic && h.version == format::k_header_version &&
+    if (h.magic == format::k_header_magic && format::is_known_header_version(h.version) &&
         format::has_sound_schema(h, may_have_schema, store_.image().bytes()))
         return {};
     const std::uint64_t at = store_.image().home_of(0);
-    if (h.magic == format::k_header_magic && h.version != format::k_header_version) {
+    if (h.magic == format::k_header_magic && !format::is_known_header_version(h.version)) {
         return fail(errc::unsupported_format,
                     "the heap header in " + path() + " has version " + std::to_string(h.version) +
-                        ", this release knows version " + std::to_string(format::k_header_version) +
+                        ", this release knows versions up to " + std::to_string(format::k_header_version_with_arenas) +
                         ". Use the release that wrote it.",
                     path(), 0, at);
     }
@@ -71,6 +71,7 @@ result<void> heap_memory::format_header() {
 // I7. The allocator knows neither the file nor where in it the heap's memory lies.
 result<void> heap_memory::check_allocator() {
     auto sound = allocator_->check_state();
+    has_arenas_ = header().allocator.first_arena != 0;
     if (sound || sound.why().code != errc::corrupt)
         return sound;
     const failure& why = sound.why();
@@ -82,13 +83,20 @@ result<void> heap_memory::check_allocator() {
                 path(), 0, at);
 }
 
-void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
+void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why,
+                            const void* home) {
     std::lock_guard allocation(locks_.allocation);
+    alloc::block_allocator* const from = home == base() ? &*allocator_ : allocator_->arena_at(home);
+    if (from == nullptr) [[unlikely]] {
+        why = fail(errc::invalid_argument, "memory was asked for in an arena of " + path() + " that was destroyed.",
+                   path());
+        return nullptr;
+    }
     declared_.note_allocation();
     const std::uint64_t whole = placed(bytes);
-    void* block = allocator_->allocate(whole, alignment);
+    void* block = from->allocate(whole, alignment);
     if (block == nullptr) {
-        why = why_no_memory(bytes);
+        why = why_no_memory(*from, bytes);
         return nullptr;
     }
     spiller_.spill_if_due({offset_of(block), whole});
@@ -110,8 +118,58 @@ void heap_memory::check_guard(const void* block) const {
         os::abort_with("the bytes behind this block were written over", block);
 }
 
-unexpected heap_memory::why_no_memory(std::uint64_t bytes) const {
-    unexpected found = allocator_->failure();
+std::byte* heap_memory::home_of(const void* address) const {
+    const std::scoped_lock lock(locks_.allocation);
+    const alloc::block_allocator* const of = allocator_->arena_around(address);
+    return of != nullptr ? of->base() : base();
+}
+
+result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_options& options) {
+    const std::scoped_lock lock(locks_.allocation);
+    declared_.note_allocation();
+    std::byte* const made = allocator_->make_arena(name, options.room_bytes, options.resident_limit_bytes);
+    if (made == nullptr)
+        return why_no_memory(*allocator_, options.room_bytes);
+    has_arenas_ = true;
+    header().version = format::k_header_version_with_arenas; // else a release that knows none would open the heap
+    return made;
+}
+
+void heap_memory::keep_arenas_within_limits() const noexcept {
+    if (!has_arenas_.load(std::memory_order_relaxed)) [[likely]]
+        return;
+    const std::scoped_lock lock(locks_.allocation);
+    allocator_->for_each_arena([](const format::arena_header& header, const alloc::block_allocator& blocks) {
+        const std::uint64_t used = blocks.used_bytes();
+        if (header.resident_limit_bytes != 0 && used > header.resident_limit_bytes &&
+            os::mapped_bytes(blocks.base(), used) > header.resident_limit_bytes)
+            os::page_out(blocks.base(), used);
+    });
+}
+
+std::byte* heap_memory::find_arena(std::string_view name) const {
+    const std::scoped_lock lock(locks_.allocation);
+    return allocator_->find_arena(name);
+}
+
+void heap_memory::destroy_arena(std::byte* arena) {
+    const std::scoped_lock lock(locks_.allocation);
+    declared_.note_allocation();
+    allocator_->destroy_arena(arena);
+}
+
+std::vector<heap_memory::arena_usage> heap_memory::arenas() const {
+    const std::scoped_lock lock(locks_.allocation);
+    std::vector<arena_usage> found;
+    allocator_->for_each_arena([&](const format::arena_header& header, const alloc::block_allocator& blocks) {
+        found.push_back({header.name.data(), blocks.base(), header.pages * k_page_bytes, blocks.used_bytes(),
+                         blocks.allocated_bytes(), header.resident_limit_bytes});
+    });
+    return found;
+}
+
+unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::uint64_t bytes) const {
+    unexpected found = from.failure();
     failure& why = found.why();
     if (why.path.empty()) { // the allocator knows no files
         why.path = path();

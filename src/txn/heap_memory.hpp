@@ -21,7 +21,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace remanence::txn {
 
@@ -54,8 +56,37 @@ public:
     [[nodiscard]] std::uint64_t accessible_bytes() const { return view_.memory().accessible_bytes(); }
     [[nodiscard]] format::heap_header& header() const { return *reinterpret_cast<format::heap_header*>(base()); }
 
-    /// A block; null, with the reason in `why`, when the heap cannot grow.
-    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why);
+    /// A block, in the arena that begins at `home`, or in none if the heap does; null, with the reason in `why`, when there is no memory, or
+    /// no such arena.
+    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why, const void* home);
+    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
+        return allocate(bytes, alignment, why, base());
+    }
+    /// Where the arena begins that an address lies in; base(): it lies in none.
+    [[nodiscard]] std::byte* home_of(const void* address) const;
+
+    struct arena_options {
+        std::uint64_t room_bytes = GiB;
+        std::uint64_t resident_limit_bytes = 0; // 0: none
+    };
+    struct arena_usage {
+        std::string name;
+        std::byte* base = nullptr;
+        std::uint64_t room_bytes = 0;
+        std::uint64_t used_bytes = 0; // from the base; behind it nothing was ever written
+        std::uint64_t allocated_bytes = 0;
+        std::uint64_t resident_limit_bytes = 0;
+    };
+    /// errc::exists, errc::exhausted, errc::invalid_argument. Not in a declared section.
+    result<std::byte*> make_arena(std::string_view name, const arena_options& options);
+    /// Null: there is none.
+    [[nodiscard]] std::byte* find_arena(std::string_view name) const;
+    /// With all blocks in it.
+    void destroy_arena(std::byte* arena);
+    [[nodiscard]] std::vector<arena_usage> arenas() const;
+    /// A write section ends: pages of arenas that have more in memory than their limit are taken out.
+    void keep_arenas_within_limits() const noexcept;
+
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
     /// The same for who knows only where it begins. errc::invalid_argument, saying why, when no block begins there; then
     /// nothing was done. O(log of the block's size).
@@ -108,7 +139,7 @@ public:
 
 private:
     // Apart from what is done each time.
-    [[nodiscard, gnu::cold]] unexpected why_no_memory(std::uint64_t bytes) const;
+    [[nodiscard, gnu::cold]] unexpected why_no_memory(const alloc::block_allocator& from, std::uint64_t bytes) const;
     [[gnu::noinline]] void wipe(void* block);
     void wipe(heap_range freed);
     [[nodiscard, gnu::cold]] unexpected why_no_block(const void* address,
@@ -142,6 +173,7 @@ private:
     bool guarded_blocks_ = false; // likewise
     bool may_write_;              // false: the allocator, too, would be caught
     std::atomic<bool> has_grown_ = false;
+    std::atomic<bool> has_arenas_ = false;
 };
 
 } // namespace remanence::txn

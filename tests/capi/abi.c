@@ -98,6 +98,15 @@ int main(void) {
     MEMBER(rem_volatile_options, numa_node);
     MEMBER(rem_volatile_options, on_leaks);
     MEMBER(rem_volatile_options, context);
+    NUMBER(REM_PAGING_USUAL);
+    NUMBER(REM_PAGING_SEQUENTIAL);
+    NUMBER(REM_PAGING_RANDOM);
+    NUMBER(REM_PAGING_PREFETCH);
+    NUMBER(REM_PAGING_KEEP);
+    STRUCT(rem_arena_options);
+    MEMBER(rem_arena_options, size);
+    MEMBER(rem_arena_options, room_bytes);
+    MEMBER(rem_arena_options, resident_limit_bytes);
     STRUCT(rem_root);
     MEMBER(rem_root, name);
     MEMBER(rem_root, type);

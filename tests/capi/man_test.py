@@ -20,7 +20,7 @@ def main():
     statuses = statuses[: statuses.index("REM_UNEXPECTED") + 1]
     missing = [f for f in functions if not re.search(rf"\b{f}\(", synopsis)]
     missing += [s for s in statuses if not re.search(rf"\b{s}\b", text)]
-    known = set(functions) | {"rem_heap", "rem_options", "rem_status", "rem_volatile_options"}
+    known = set(functions) | {"rem_heap", "rem_options", "rem_status", "rem_volatile_options", "rem_arena_options"}
     unknown = sorted(set(re.findall(r"\b(rem_\w+)\(", text)) - known)
     for each in missing:
         print(f"{PAGE.name} does not have {each}")

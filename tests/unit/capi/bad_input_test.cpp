@@ -29,6 +29,7 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
     static char object[8];
     static std::uint64_t number = 0;
     static std::size_t size = 0;
+    static rem_arena* arena = nullptr;
     static rem_stats stats;
     stats.size = sizeof stats;
     const auto status_of = [](const void* made) { return made != nullptr ? REM_OK : last_status(); };
@@ -44,6 +45,9 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_realloc", [=](rem_heap* h) { return status_of(rem_realloc(h, nullptr, 8)); }},
         {"rem_realloc of a block", [=](rem_heap* h) { return status_of(rem_realloc(h, object, 8)); }},
         {"rem_touch", [](rem_heap* h) { return rem_touch(h, object, sizeof object); }},
+        {"rem_arena_open", [](rem_heap* h) { return rem_arena_open(h, "a", nullptr, &arena); }},
+        {"rem_arena_destroy", [](rem_heap* h) { return rem_arena_destroy(h, "a"); }},
+        {"rem_arena_advise", [](rem_heap* h) { return rem_arena_advise(h, "a", REM_PAGING_KEEP); }},
         {"rem_root_set", [](rem_heap* h) { return rem_root_set(h, "a", object); }},
         {"rem_root_set_as", [](rem_heap* h) { return rem_root_set_as(h, "a", object, "char[8]", 8); }},
         {"rem_root_get", [=](rem_heap* h) { return status_of(rem_root_get(h, "a")); }},

@@ -4,6 +4,7 @@
 // own. The worked example is decoded by the code that reads heaps.
 #include "base/checksum.hpp"
 #include "format/alloc_state.hpp"
+#include "format/arena_header.hpp"
 #include "format/heap_header.hpp"
 #include "format/log_record.hpp"
 #include "format/root_directory.hpp"
@@ -97,7 +98,10 @@ std::vector<layout> all_layouts() {
                FIELD(alloc_state, allocated_bytes), FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count),
                FIELD(alloc_state, free_run_root), FIELD(alloc_state, used_pages), FIELD(alloc_state, used_bins),
                FIELD(alloc_state, hole_begin), FIELD(alloc_state, hole_end), FIELD(alloc_state, slab_head),
-               FIELD(alloc_state, reserved)),
+               FIELD(alloc_state, first_arena), FIELD(alloc_state, reserved)),
+        LAYOUT(arena_header, FIELD(arena_header, magic), FIELD(arena_header, next), FIELD(arena_header, pages),
+               FIELD(arena_header, sections_ready), FIELD(arena_header, zero), FIELD(arena_header, resident_limit_bytes),
+               FIELD(arena_header, reserved), FIELD(arena_header, name), FIELD(arena_header, allocator)),
         LAYOUT(page_descriptor, FIELD(page_descriptor, kind), FIELD(page_descriptor, bin), FIELD(page_descriptor, hole),
                FIELD(page_descriptor, count), FIELD(page_descriptor, before), FIELD(page_descriptor, after)),
         LAYOUT(root_directory, FIELD(root_directory, magic), FIELD(root_directory, version),
@@ -151,12 +155,16 @@ std::string printed_constants() {
     line("k_log_magic", hexadecimal(k_log_magic));
     line("k_record_magic", magic_word(k_record_magic));
     line("k_header_magic", magic_word(k_header_magic));
+    line("k_arena_magic", magic_word(k_arena_magic));
     line("k_directory_magic", magic_word(k_directory_magic));
     line("k_format_version", k_format_version);
     line("k_format_version_oldest", k_format_version_oldest);
     line("k_log_version", k_log_version);
     line("k_log_version_without_session", k_log_version_without_session);
     line("k_header_version", k_header_version);
+    line("k_header_version_with_arenas", k_header_version_with_arenas);
+    line("k_arena_pages_min", k_arena_pages_min);
+    line("k_arena_alignment_pages", k_arena_alignment_pages);
     line("k_alloc_state_version", k_alloc_state_version);
     line("k_directory_version", k_directory_version);
     line("k_endianness", k_endianness);
