@@ -250,7 +250,7 @@ void keep_what_is_read(std::byte* where, std::uint64_t bytes) { ::mlock2(where, 
 void page_out(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_PAGEOUT); }
 
 // Documentation/admin-guide/mm/pagemap.rst: eight bytes a page, of which bit 63 says that it is in memory.
-std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes) {
+[[gnu::cold]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes) {
     const descriptor opened(open_file("/proc/self/pagemap", O_RDONLY));
     if (!opened.valid())
         return 0;

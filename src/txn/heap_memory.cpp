@@ -135,7 +135,7 @@ result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_op
     return made;
 }
 
-void heap_memory::keep_arenas_within_limits() const noexcept {
+[[gnu::cold]] void heap_memory::keep_arenas_within_limits() const noexcept {
     if (!has_arenas_.load(std::memory_order_relaxed)) [[likely]]
         return;
     const std::scoped_lock lock(locks_.allocation);
