@@ -1,8 +1,10 @@
 #include "txn/guards.hpp"
 
 #include "alloc/guards.hpp"
+#include "os/anonymous_memory.hpp"
 #include "txn/heap_memory.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace remanence::txn {
@@ -19,6 +21,25 @@ unexpected overrun(const heap_memory& memory, const alloc::block& of) {
 }
 
 } // namespace
+
+std::uint64_t bytes_without_guard(const alloc::block& of) {
+    const auto asked = alloc::guarded_bytes(of.start, of.bytes, alloc::k_guard_record_bytes);
+    constexpr std::size_t k_most = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
+    return asked.value_or(of.bytes - std::min(of.bytes, k_most));
+}
+
+void heap_memory::put_guard(const alloc::block& of, std::uint64_t asked) {
+    asked = std::max<std::uint64_t>(asked, 1);
+    if (is_declared())
+        (void)view_.announce(offset_of(of.start) + asked, of.bytes - asked);
+    alloc::put_guard(of.start, of.bytes, alloc::k_guard_record_bytes, asked);
+}
+
+void heap_memory::check_guard(const void* block) const {
+    const auto found = allocator_->block_of(block);
+    if (found && found->start == block && !alloc::guarded_bytes(block, found->bytes, alloc::k_guard_record_bytes))
+        os::abort_with("the bytes behind this block were written over", block);
+}
 
 result<void> check_guards(heap_memory& memory, const change::change_set& changes) {
     const void* checked = nullptr;

@@ -1,12 +1,16 @@
-// What a commit looks at in heaps with guarded blocks. Depends on alloc and change.
+// Heaps with guarded blocks: what a commit looks at, and what is done only there. Depends on alloc and change.
 #pragma once
 
+#include "alloc/block_allocator.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
 
 namespace remanence::txn {
 
 class heap_memory;
+
+/// Of a block, what the program asked for; where its guard was written over, what it may have asked for at most.
+[[nodiscard]] std::uint64_t bytes_without_guard(const alloc::block& of);
 
 /// The guard bytes of all blocks on pages that the commit changes. errc::corrupt, naming the block, when some were written over. The
 /// caller holds the allocation lock. O(changed pages).

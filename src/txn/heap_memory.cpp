@@ -1,7 +1,7 @@
 #include "txn/heap_memory.hpp"
 
-#include "os/anonymous_memory.hpp"
 #include "os/memory.hpp"
+#include "txn/guards.hpp"
 #include "txn/name_file.hpp"
 
 #include <algorithm>
@@ -38,7 +38,8 @@ result<void> heap_memory::restored() {
     return check_allocator();
 }
 
-result<void> heap_memory::check_header() {
+// Cold, as is check_allocator(): an opening calls them once, and they are mostly messages.
+[[gnu::cold]] result<void> heap_memory::check_header() {
     const format::heap_header& h = header(); // I7
     const bool may_have_schema = (store_.super().features_ro_compat & format::k_feature_schema) != 0;
     if (h.magic == format::k_header_magic && format::is_known_header_version(h.version) &&
@@ -69,7 +70,7 @@ result<void> heap_memory::format_header() {
 }
 
 // I7. The allocator knows neither the file nor where in it the heap's memory lies.
-result<void> heap_memory::check_allocator() {
+[[gnu::cold]] result<void> heap_memory::check_allocator() {
     auto sound = allocator_->check_state();
     has_arenas_ = header().allocator.first_arena != 0;
     if (sound || sound.why().code != errc::corrupt)
@@ -103,19 +104,6 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     if (guarded_blocks_) [[unlikely]]
         put_guard({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return block;
-}
-
-void heap_memory::put_guard(const alloc::block& of, std::uint64_t asked) {
-    asked = std::max<std::uint64_t>(asked, 1);
-    if (is_declared())
-        (void)view_.announce(offset_of(of.start) + asked, of.bytes - asked);
-    alloc::put_guard(of.start, of.bytes, alloc::k_guard_record_bytes, asked);
-}
-
-void heap_memory::check_guard(const void* block) const {
-    const auto found = allocator_->block_of(block);
-    if (found && found->start == block && !alloc::guarded_bytes(block, found->bytes, alloc::k_guard_record_bytes))
-        os::abort_with("the bytes behind this block were written over", block);
 }
 
 std::byte* heap_memory::home_of(const void* address) const {
@@ -257,8 +245,7 @@ std::optional<alloc::block> heap_memory::block_of(const void* address) const {
     std::lock_guard allocation(locks_.allocation);
     auto found = allocator_->block_of(address);
     if (found && guarded_blocks_) {
-        const auto asked = alloc::guarded_bytes(found->start, found->bytes, alloc::k_guard_record_bytes);
-        found->bytes = asked.value_or(found->bytes - std::min(found->bytes, with_guard(1) - 1));
+        found->bytes = bytes_without_guard(*found);
     }
     return found;
 }
