@@ -137,7 +137,9 @@ struct heap_options {
     /// memory that is gone through in order is then read page by page.
     bool read_ahead = true;
     /// Redo log bytes at which a commit begins a checkpoint, which a thread of the heap's carries out while commits go on.
-    /// One that finds twice as many waits for it. 0: 64 MiB.
+    /// Each that finds twice as many writes a MiB of it; one that finds four times as many waits for it, as one does when the
+    /// memory that a checkpoint frees has come to a quarter of what there is. 0: as many as the checkpoint would write, but at least 64
+    /// MiB and at most 256 MiB.
     std::uint64_t log_limit_bytes = 0;
     /// With sharing::processes: redo log bytes at which commits fail with errc::readers_behind. The log becomes so long only while
     /// other processes keep it from being reused: those that are stopped, or starved, in a read section or at a checkpoint. At least
@@ -186,6 +188,8 @@ struct root_info {
 struct heap_stats {
     std::uint64_t commits; ///< commits that wrote a record
     std::uint64_t checkpoints;
+    std::uint64_t
+        checkpoint_waits; ///< commits, and the like, that wrote a part of a checkpoint which the heap's thread was to write
     std::uint64_t changed_bytes;    ///< by commits: what differed, in words of 8 bytes; all of a page committed first
     std::uint64_t logged_bytes;     ///< records written to the redo log
     std::uint64_t image_bytes;      ///< pages written to the heap file
@@ -196,7 +200,7 @@ struct heap_stats {
     latency_histogram commit_times; ///< of the commits that wrote a record, with what they do for checkpoints;
                                     ///< of asynchronous ones, the time of the call
     std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
-    std::uint64_t log_limit_bytes;  ///< at so many a commit begins a checkpoint
+    std::uint64_t log_limit_bytes;  ///< at so many a commit begins a checkpoint; see heap_options
     std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
     /// Gauges, of the checkpoint that is under way: bytes of its pages that are written, and all. It counts in
     /// `checkpoints`, and both are 0 again, when the next commit, or the like, finds it done.

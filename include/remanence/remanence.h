@@ -150,7 +150,8 @@ typedef struct rem_options {
     size_t reserve_bytes;      /* address space; grows while what lies behind is free. 0: 16 GiB */
     size_t chunk_bytes;        /* (creation) unit of placement: a power of two, 64 KiB to 4 MiB. 0: 256 KiB */
     uintptr_t base;            /* (creation) where the heap is mapped, ever after: a multiple of 1 GiB. 0: at random */
-    size_t log_limit_bytes;    /* redo log at which a commit begins a checkpoint. 0: 64 MiB */
+    size_t
+        log_limit_bytes; /* redo log at which a commit begins a checkpoint. 0: 64 to 256 MiB, by what it would write */
     size_t
         dirty_limit_bytes; /* uncommitted changes before chunks of them go to the file early. 0: a quarter of memory */
     /* Called during long operations, perhaps by several threads at once. It must not use the heap. May be NULL. */

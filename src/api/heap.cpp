@@ -395,6 +395,7 @@ heap_stats heap::stats() const {
             stats.oldest_read_age = std::max<std::chrono::nanoseconds>(stats.oldest_read_age, now - each.who.since);
         stats.commits = counted.commits;
         stats.checkpoints = counted.checkpoints;
+        stats.checkpoint_waits = counted.checkpoint_waits;
         stats.changed_bytes = counted.changed_bytes;
         stats.logged_bytes = counted.logged_bytes;
         stats.image_bytes = counted.image_bytes + counted.spilled_bytes;

@@ -13,7 +13,10 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr double k_limits_waited_for = 2;         // so many times its limit, and a commit waits for the checkpoint
+// So many times its limit, and each commit carries out a step of the checkpoint; or waits for its end, if it is memory that is short,
+// or the log twice as long again.
+constexpr double k_limits_helped_at = 2;
+constexpr double k_log_limits_waited_for = 4;
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
 // So many times its limit the log may become while other processes keep it from being reused, unless the options say otherwise.
 constexpr std::uint64_t k_log_limits_beside_readers = 16;
@@ -24,15 +27,22 @@ constexpr std::chrono::milliseconds k_between_attempts{1};
 
 } // namespace
 
-double checkpointer::limits_reached() const {
+checkpointer::limits checkpointer::limits_reached() const {
     const auto part = [](std::uint64_t bytes, std::uint64_t limit) {
         return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
     };
-    return std::max(
-        {part(session_.log().used_bytes(), options_.log_limit_bytes),
-         part(view_.committed().twin_bytes(), budget_.twin_limit_bytes()),
-         part(homes_.retired_bytes(), budget_.retired_limit_bytes()),
-         part(view_.settler().chunks_mapped_with_newer(), view::memory_settler::k_chunks_mapped_with_newer_max)});
+    return {part(session_.log().used_bytes(), run_ ? log_limit_of_run_ : budget_.log_limit_bytes()),
+            std::max({part(view_.committed().twin_bytes(), budget_.twin_limit_bytes()),
+                      part(homes_.retired_bytes(), budget_.retired_limit_bytes()),
+                      part(view_.settler().chunks_mapped_with_newer(),
+                           view::memory_settler::k_chunks_mapped_with_newer_max)})};
+}
+
+bool checkpointer::must_wait() const {
+    if (!run_)
+        return false;
+    const limits reached = limits_reached();
+    return reached.log >= k_log_limits_waited_for || reached.memory >= k_limits_helped_at;
 }
 
 // As PostgreSQL spreads its checkpoints: done when half of the log that is there meanwhile is full.
@@ -58,10 +68,15 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
     }
     if (!view_.settler().has_chunks_to_map())
         space_.discard_former_homes();
-    const double reached = limits_reached();
+    const double reached = limits_reached().most();
     due_again_ = reached - 1;
-    if (reached < (run_ ? k_limits_waited_for : 1) || (run_ && run_->waits_for_readers()))
+    if (reached < (run_ ? k_limits_helped_at : 1) || (run_ && run_->waits_for_readers()))
         return {};
+    if (run_ && !must_wait()) {
+        ++held_up_;
+        (void)step(); // a failure poisons; this commit is in the log, and the next one will hear
+        return {};
+    }
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // a failure is this commit's
     if (auto made = make_or_begin(committed); !made && made.why().code != errc::readers_behind)
         (void)health_.poison(made.error()); // this commit is durable; the next one will hear
@@ -70,7 +85,7 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
 
 // Before twins of another commit come on top of those that a large one made.
 result<void> checkpointer::make_room_for_twins() {
-    if (run_ && limits_reached() >= k_limits_waited_for)
+    if (must_wait())
         REM_TRY(finish_within_a_moment());
     if (others_ != nullptr)
         REM_TRY(keep_log_in_bounds());
@@ -80,7 +95,7 @@ result<void> checkpointer::make_room_for_twins() {
 // Readers that live make way in a moment; and whoever was at a checkpoint, and died, leaves it to this process.
 result<void> checkpointer::keep_log_in_bounds() {
     const std::uint64_t bytes_max =
-        options_.log_bytes_max != 0 ? options_.log_bytes_max : k_log_limits_beside_readers * options_.log_limit_bytes;
+        options_.log_bytes_max != 0 ? options_.log_bytes_max : k_log_limits_beside_readers * budget_.log_limit_bytes();
     const auto is_too_long = [&] { return session_.has_begun() && session_.log().used_bytes() >= bytes_max; };
     while (is_too_long()) {
         if (!too_long_since_)
@@ -100,7 +115,7 @@ result<void> checkpointer::make_or_begin(change::commit_scope committed) {
     if (!begun_ && others_ == nullptr)
         return fold_and_settle(committed);
     REM_TRY(finish_within_a_moment());
-    if (run_ || limits_reached() < 1)
+    if (run_ || limits_reached().most() < 1)
         return {};
     auto mine = take_from_others();
     if (!mine || !*mine)
@@ -229,6 +244,7 @@ unexpected checkpointer::readers_behind() const {
 }
 
 result<void> checkpointer::begin() {
+    log_limit_of_run_ = std::max(budget_.log_limit_bytes(), session_.log().used_bytes());
     auto mark = session_.log().mark(); // I1: every record up to it is durable
     if (!mark)
         return mark.error();
@@ -296,6 +312,8 @@ result<bool> checkpointer::carry_out_within(std::chrono::nanoseconds patience) {
 result<void> checkpointer::finish_within_a_moment() {
     if (run_ && run_->waited() > k_moment)
         return {};
+    if (run_ && !run_->is_done())
+        ++held_up_;
     auto is_done = carry_out_within(k_moment);
     if (!is_done)
         return is_done.error();
@@ -304,6 +322,8 @@ result<void> checkpointer::finish_within_a_moment() {
 }
 
 result<void> checkpointer::finish() {
+    if (run_ && !run_->is_done())
+        ++held_up_;
     REM_TRY(carry_out());
     adopt_if_done();
     return {};

@@ -116,12 +116,21 @@ public:
     [[nodiscard]] std::uint64_t bytes_of_one() const;
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
+    /// Commits, and the like, that carried out a step of one which somebody else was to carry out, or all that was left.
+    [[nodiscard]] std::uint64_t held_up() const { return held_up_; }
     /// Written by all of them.
     [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
 
 private:
-    /// Returns the fullest of log, twins, retired homes and mappings, as a fraction of its limit.
-    [[nodiscard]] double limits_reached() const;
+    /// How full the log is, and the fullest of twins, retired homes and mappings, as fractions of their limits.
+    struct limits {
+        double log;
+        double memory;
+        [[nodiscard]] double most() const { return log > memory ? log : memory; }
+    };
+    [[nodiscard]] limits limits_reached() const;
+    /// Whether the one that is under way must end before more is committed.
+    [[nodiscard]] bool must_wait() const;
     result<void> make_or_begin(change::commit_scope committed);
     result<void> begin();
     result<bool> take_from_others();
@@ -147,6 +156,8 @@ private:
     follower* follower_ = nullptr;
     std::optional<std::chrono::steady_clock::time_point> too_long_since_; // the log, as a commit found it
     std::uint64_t count_ = 0;
+    std::uint64_t held_up_ = 0;
+    std::uint64_t log_limit_of_run_ = 0; // of what is under way
     std::uint64_t image_bytes_ = 0;
     std::atomic<bool> is_silent_ = false;
     std::atomic<bool> is_reporting_ = true;

@@ -74,7 +74,7 @@ result<change::change_set> committer::collect_everything(fresh_contents fresh) {
         return view_.collector().collect(is_unused, ~std::uint64_t{0}, fresh);
     for (;;) {
         const std::uint64_t held_back_max =
-            std::max(checkpoints_.bytes_of_one(), options_.log_limit_bytes / k_part_written_twice);
+            std::max(checkpoints_.bytes_of_one(), budget_.log_limit_bytes() / k_part_written_twice);
         auto changes = view_.collector().collect(is_unused, held_back_max, fresh);
         if (!changes || changes->held_back_bytes <= held_back_max)
             return changes;

@@ -300,7 +300,8 @@ engine_stats engine::stats() const {
     stats.spilled_bytes = spiller_.spilled_bytes();
     stats.written_bytes = files_->written_bytes();
     stats.syncs = files_->syncs();
-    stats.log_limit_bytes = options_.log_limit_bytes;
+    stats.log_limit_bytes = budget_.log_limit_bytes();
+    stats.checkpoint_waits = checkpoints_.held_up();
     stats.log_used_bytes = session_.has_begun() ? session_.log().used_bytes() : 0;
     stats.twin_bytes = heap_.view->committed().twin_bytes();
     stats.unmapped_bytes = heap_.view->memory().unmapped_bytes();

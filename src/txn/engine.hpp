@@ -50,6 +50,7 @@ namespace remanence::txn {
 struct engine_stats {
     std::uint64_t commits = 0;
     std::uint64_t checkpoints = 0;
+    std::uint64_t checkpoint_waits = 0; // commits, and the like, that took part in one
     std::uint64_t changed_bytes = 0;
     std::uint64_t logged_bytes = 0;
     std::uint64_t image_bytes = 0;   // by commits and checkpoints

@@ -39,10 +39,12 @@ struct engine_options {
     std::uint64_t chunk_bytes = 256 * KiB;
     std::uint64_t base = 0; // 0: random
     when_base_taken when_taken = when_base_taken::fail;
-    std::uint64_t log_limit_bytes = 64 * MiB;
+    /// At which a checkpoint is due; 0: memory_budget::log_limit_bytes() says when it is worth its cost.
+    std::uint64_t log_limit_bytes = 0;
     /// Of a shared heap: it may become so long while other processes keep it from being reused. 0: 16 times its limit.
     std::uint64_t log_bytes_max = 0;
-    std::uint64_t twin_limit_bytes = 256 * MiB;
+    /// Of twins, likewise; never more than an eighth of memory, which is what 0 means.
+    std::uint64_t twin_limit_bytes = 0;
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
     /// may use; more than half of that is half. Less than eight chunks are eight chunks.
     std::uint64_t dirty_limit_bytes = 0;

@@ -11,8 +11,11 @@ namespace {
 constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
 constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever is asked for: with more the process would be killed first
 // Of memory, for twins and for homes that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
-// twice as much while a checkpoint is waited for: half of memory at worst, but for a commit that alone makes more.
-constexpr std::uint64_t k_part_until_checkpoint = 16;
+// twice as much while a checkpoint is waited for: half and a quarter of memory at worst, but for a commit that alone makes more.
+constexpr std::uint64_t k_part_for_twins = 8;
+constexpr std::uint64_t k_part_for_retired = 16;
+constexpr std::uint64_t k_log_bytes_min = 64 * MiB;
+constexpr std::uint64_t k_log_bytes_max = 256 * MiB; // of which a recovery reads four times as many at worst
 constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
@@ -35,26 +38,33 @@ std::uint64_t memory_budget::dirty_limit_bytes() const {
     return std::max(wanted, k_dirty_chunks_min * homes_.where().chunk_bytes());
 }
 
-std::uint64_t memory_budget::twin_limit_bytes() const {
-    if (view_.committed().twin_bytes() < k_small_bytes)
-        return options_.twin_limit_bytes;
-    return std::min(options_.twin_limit_bytes, twin_limit_of_memory());
+// By a checkpoint that began earlier more would be written than was logged.
+std::uint64_t memory_budget::log_limit_bytes() const {
+    if (options_.log_limit_bytes != 0)
+        return options_.log_limit_bytes;
+    const std::uint64_t most =
+        options_.log_bytes_max != 0 ? std::min(k_log_bytes_max, options_.log_bytes_max / 2) : k_log_bytes_max;
+    return std::clamp(view_.committed().twin_bytes(), std::min(k_log_bytes_min, most), most);
 }
 
-std::uint64_t memory_budget::twin_limit_of_memory() const {
-    return std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes);
+std::uint64_t memory_budget::twin_limit_bytes() const {
+    const std::uint64_t asked_for = options_.twin_limit_bytes != 0 ? options_.twin_limit_bytes : ~std::uint64_t{0};
+    if (view_.committed().twin_bytes() < k_small_bytes)
+        return asked_for;
+    return std::min(asked_for, std::max(memory_limit() / k_part_for_twins, k_small_bytes));
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {
     if (homes_.retired_bytes() < k_small_bytes)
         return k_retired_bytes_max;
-    return std::min(k_retired_bytes_max, std::max(memory_limit() / k_part_until_checkpoint, k_small_bytes));
+    return std::min(k_retired_bytes_max, std::max(memory_limit() / k_part_for_retired, k_small_bytes));
 }
 
 bool memory_budget::is_memory_short() const { return retired_limit_bytes() < k_retired_bytes_max; }
 
 bool memory_budget::holds_too_many_unsettled() const {
-    return view_.committed().unsettled_bytes() >= k_small_bytes && twin_limit_of_memory() < options_.twin_limit_bytes;
+    return view_.committed().unsettled_bytes() >= k_small_bytes &&
+           memory_limit() / k_part_for_retired < k_retired_bytes_max;
 }
 
 // Fresh chunks stay anonymous memory when they are committed.

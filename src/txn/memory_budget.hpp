@@ -24,7 +24,9 @@ public:
     [[nodiscard]] std::uint64_t memory_limit() const;
     /// Of what is written and neither committed nor spilled.
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
-    /// Of twins, before a checkpoint is due.
+    /// Of the log, before a checkpoint is due: as many as it would write, within bounds, unless the options say.
+    [[nodiscard]] std::uint64_t log_limit_bytes() const;
+    /// Of twins, likewise.
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
     /// Of homes that chunks moved out of, likewise.
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
@@ -36,8 +38,6 @@ public:
     [[nodiscard]] std::uint64_t limit_to_watch() const;
 
 private:
-    [[nodiscard]] std::uint64_t twin_limit_of_memory() const;
-
     os::file_system& files_;
     const store::chunk_homes& homes_;
     view::memory_view& view_;

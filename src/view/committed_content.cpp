@@ -44,7 +44,9 @@ void committed_content::renew(const change::change_set& changes, const std::byte
             twins_.forget(fresh.chunk); // zeros, of a commit that failed and would have put them into the log
     }
     for (const change::changed_page& changed : changes.pages) {
-        std::memcpy(twins_.find(changed.page), base + changed.page * k_page_bytes, k_page_bytes);
+        std::byte* const twin = twins_.find(changed.page);
+        for (const format::change_range& range : changes.ranges_of(changed))
+            std::memcpy(twin + range.offset, base + changed.page * k_page_bytes + range.offset, range.bytes);
         twins_.set_checksum(changed.page, changed.checksum);
     }
 }
