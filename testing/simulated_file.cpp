@@ -133,9 +133,9 @@ public:
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return {};
     }
-    void unlock(std::uint64_t byte) noexcept override {
+    void unlock(std::uint64_t first, std::uint64_t count) noexcept override {
         const std::scoped_lock guard(opening_->disk_.mutex_);
-        opening_->inode().locks.unlock(byte, opening_.get());
+        opening_->inode().locks.unlock(first, count, opening_.get());
     }
     result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) override {
         const std::scoped_lock guard(opening_->disk_.mutex_);

@@ -4,6 +4,7 @@
 #include "os/byte_locks.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,20 +29,16 @@ public:
         }
         return true;
     }
-    void unlock(std::uint64_t byte, const void* who) {
-        const auto there = locks_.find(byte);
-        if (there == locks_.end())
-            return;
-        there->second.shared.erase(who);
-        if (there->second.exclusive == who)
-            there->second.exclusive = nullptr;
-        if (there->second.is_free())
-            locks_.erase(there);
+    void unlock(std::uint64_t first, std::uint64_t count, const void* who) {
+        for (auto each = locks_.lower_bound(first); each != locks_.end() && each->first - first < count;) {
+            lock& there = each->second;
+            there.shared.erase(who);
+            if (there.exclusive == who)
+                there.exclusive = nullptr;
+            each = there.is_free() ? locks_.erase(each) : std::next(each);
+        }
     }
-    void unlock_all(const void* who) {
-        for (auto each = locks_.begin(); each != locks_.end();)
-            unlock((each++)->first, who);
-    }
+    void unlock_all(const void* who) { unlock(0, ~std::uint64_t{0}, who); }
     [[nodiscard]] std::optional<std::uint64_t> locked_by_others(std::uint64_t first, std::uint64_t count,
                                                                 const void* who) const {
         for (auto each = locks_.lower_bound(first); each != locks_.end() && each->first - first < count; ++each)

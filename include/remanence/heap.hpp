@@ -91,6 +91,10 @@ struct discarded_changes {
 /// errc::invalid_argument.
 struct heap_options {
     sharing access = sharing::exclusive;
+    /// With sharing::processes: share also a heap on a file system that other machines, or a program, may have a hand in (NFS, SMB, FUSE
+    /// and the like), which is errc::not_supported else. All processes must run on this machine, and the file system must keep locks and
+    /// shared mappings the same for all of them. Where it does not, readers see commits mixed, and the heap is damaged.
+    bool share_on_network = false;
     /// Address space to reserve, in bytes, up to 14 TiB, with a `base` below 64 TiB; it extends while the addresses behind
     /// it are free. 0: 16 GiB.
     std::uint64_t reserve_bytes = 0;
@@ -109,7 +113,8 @@ struct heap_options {
     /// close() and the destructor commit what is not committed, instead of discarding it; but see heap::~heap().
     bool commit_at_close = false;
     /// Nothing on the disk changes, and permission to read is enough. A heap that was not closed is recovered in memory. Several
-    /// processes may have it open so, but none beside them for writing.
+    /// processes may have it open so, but none beside them for writing; with sharing::processes, others may be sharing it when it is
+    /// opened, and write to it: then it is looked at in read sections, which throw errc::closed when none of them is left.
     bool read_only = false;
     /// A root whose type differs from the stored one in nothing but names of members is found, as after a renaming; the next
     /// commit records the new names. Members that changed places with others are errc::type_mismatch all the same. Set it for one

@@ -161,7 +161,8 @@ struct users {
         std::string program;                        // as the system names it
         bool writes;                                // has the turn to write, of a shared heap
         std::optional<std::uint64_t> reads_version; // in a read section of a shared heap
-        std::optional<std::chrono::system_clock::time_point> since; // when the section began
+        std::optional<std::chrono::system_clock::time_point>
+            since; // when the section began; not known of those that may read only
     };
     std::string path; // absolute, symbolic links resolved
     open_as how = open_as::closed;

@@ -74,8 +74,6 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         refuse(path, errc::invalid_argument,
                "options.commit_at_close has no meaning with sharing::processes, where everything is committed in "
                "sections.");
-    if (options.access == sharing::processes && options.read_only)
-        refuse(path, errc::not_supported, "sharing::processes cannot be read_only yet. Open it for writing.");
     if (options.lazy_interval < k_lazy_interval_min || options.lazy_interval > k_lazy_interval_max)
         refuse(path, errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
@@ -101,6 +99,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.mode = options.mode;
     internal.read_only = options.read_only;
     internal.is_shared = options.access == sharing::processes;
+    internal.share_on_network = options.share_on_network;
     internal.application = checked_application(path, options.application);
     internal.aligned_blocks = options.aligned_blocks;
     internal.guarded_blocks = options.guarded_blocks;

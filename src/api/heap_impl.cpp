@@ -25,7 +25,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
     first_byte = engine_->memory().base();
     belong_to(of);
     engine_->let_checkpoints_be_carried_out([this] { return threads.carry_out_checkpoint(); });
-    if (engine_->is_shared())
+    if (engine_->is_shared() && !options.read_only)
         threads.watch_folds();
 }
 

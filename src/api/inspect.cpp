@@ -211,12 +211,13 @@ users who_uses(const std::string& path) {
     users all{.path = real, .how = as_public(found.how), .version = found.version};
     for (const share::observed_process& each : found.processes) {
         const bool is_in_section = each.has_turn || each.version;
+        const bool is_noted = each.who.since != std::chrono::system_clock::time_point();
         all.processes.push_back({.process = each.who.process,
                                  .thread = each.who.thread,
                                  .program = each.who.program,
                                  .writes = each.has_turn,
                                  .reads_version = each.has_turn ? std::nullopt : each.version,
-                                 .since = is_in_section ? std::optional(each.who.since) : std::nullopt});
+                                 .since = is_in_section && is_noted ? std::optional(each.who.since) : std::nullopt});
     }
     return all;
 }

@@ -1,6 +1,7 @@
 #include "inspect/heap_users.hpp"
 
 #include "os/lock_holders.hpp"
+#include "share/layout.hpp"
 #include "store/superblocks.hpp"
 
 #include <utility>
@@ -34,10 +35,22 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
         *is_exclusive ? result<std::optional<share::observation>>(std::nullopt) : share::observe(files, **file, path);
     if (!shared)
         return shared.error();
-    if (*shared)
-        return heap_users{heap_users::open_as::shared, (*shared)->version, std::move((*shared)->processes)};
+    std::vector<os::lock_holder> holders = os::lock_holders(path);
+    if (*shared) {
+        heap_users found{heap_users::open_as::shared, (*shared)->version, std::move((*shared)->processes)};
+        for (os::lock_holder& each : holders) { // guests have no slot to note something in
+            if (!each.reader_lock)
+                continue;
+            share::observed_process& guest = found.processes.emplace_back();
+            guest.who.process = each.process;
+            guest.who.program = std::move(each.name);
+            if (const auto byte = static_cast<std::uint64_t>(*each.reader_lock); byte < share::lock_byte::k_first_hold)
+                guest.version = byte - share::lock_byte::k_first_pin;
+        }
+        return found;
+    }
     heap_users found;
-    for (os::lock_holder& each : os::lock_holders(path))
+    for (os::lock_holder& each : holders)
         found.processes.push_back({{each.process, 0, {}, std::move(each.name)}});
     found.how = *is_exclusive             ? heap_users::open_as::exclusive
                 : found.processes.empty() ? heap_users::open_as::closed

@@ -107,9 +107,9 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));
 }
 
-result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path) {
+result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path, os::access how) {
     const std::string path = store::log_path(heap_path);
-    auto file = files.open(path, os::access::read_write);
+    auto file = files.open(path, how);
     if (!file && file.why().code == errc::not_found) {
         return fail(
             errc::log_missing,
@@ -120,7 +120,8 @@ result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const s
     }
     if (!file)
         return file.error();
-    REM_TRY(lock_log(**file, os::lock_kind::shared));
+    if (how == os::access::read_write) // who only reads keeps nobody from it
+        REM_TRY(lock_log(**file, os::lock_kind::shared));
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), 0, 0));
 }
 

@@ -59,9 +59,10 @@ public:
                                                     std::uint64_t superblock_sequence, unsigned mode,
                                                     std::uint64_t version);
 
-    /// Opens the log beside a shared heap, which another process has made, and shares its lock. follow() comes before all else.
-    /// errc::log_missing; errc::in_use.
-    static result<std::unique_ptr<redo_log>> join(os::file_system& files, const std::string& heap_path);
+    /// Opens the log beside a shared heap, which another process has made, and shares its lock, unless it is to be read only.
+    /// follow() comes before all else. errc::log_missing; errc::in_use.
+    static result<std::unique_ptr<redo_log>> join(os::file_system& files, const std::string& heap_path,
+                                                  os::access how = os::access::read_write);
     /// Made by create(), it is not this process's alone any more.
     result<void> share();
     /// Other processes have written, or may have: the window begins at `begin`, and ends here. Precondition: everything that was

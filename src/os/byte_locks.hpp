@@ -25,7 +25,8 @@ public:
     virtual result<bool> try_lock(std::uint64_t byte, lock_kind kind) = 0;
     /// As try_lock(), and waits for who is in the way.
     virtual result<void> lock(std::uint64_t byte, lock_kind kind) = 0;
-    virtual void unlock(std::uint64_t byte) noexcept = 0;
+    /// Whatever this holds of these bytes.
+    virtual void unlock(std::uint64_t first, std::uint64_t count = 1) noexcept = 0;
     /// A byte of [first, first+count) on which somebody else has a lock of any kind; nothing when there is none.
     virtual result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) = 0;
 };

@@ -33,16 +33,31 @@ std::vector<int> numbers_in(const std::string& directory) {
     return found;
 }
 
-/// Of an open file: a line such as "lock: 1: OFDLCK ADVISORY WRITE -1 fe:01:12 4611686018427387904 4611686018427387904".
-bool has_lock(const std::string& fdinfo) {
+struct held_locks {
+    bool any = false;
+    std::optional<std::int64_t> of_reader;
+};
+
+/// Of an open file: lines such as "lock: 1: OFDLCK ADVISORY READ -1 fe:01:12 2305843009213693952 2305843009213693952".
+void add_locks(held_locks& held, const std::string& fdinfo) {
+    const auto number = [](std::string_view text) {
+        std::int64_t value = 0;
+        (void)std::from_chars(text.data(), text.data() + text.size(), value);
+        return value;
+    };
     text_lines lines(fdinfo.c_str());
-    const std::string offset = std::to_string(k_lock_offset);
     for (std::string line; lines.next(line);) {
-        if (line.starts_with("lock:") && line.find("OFDLCK") != std::string::npos &&
-            line.find(offset) != std::string::npos)
-            return true;
+        if (!line.starts_with("lock:") || line.find("OFDLCK") == std::string::npos)
+            continue;
+        const std::size_t last = line.find_last_of(' ') + 1;
+        const std::size_t first = line.find_last_of(' ', last - 2) + 1;
+        if (number(std::string_view(line).substr(last)) < k_first_reader_lock)
+            continue;
+        held.any = true;
+        const std::int64_t begin = number(std::string_view(line).substr(first));
+        if (line.find(" READ ") != std::string::npos && begin < k_lock_offset)
+            held.of_reader = std::min(begin, held.of_reader.value_or(begin));
     }
-    return false;
 }
 
 } // namespace
@@ -54,17 +69,19 @@ std::vector<lock_holder> lock_holders(const std::string& path) {
         return found;
     for (const int process : numbers_in("/proc")) {
         const std::string directory = "/proc/" + std::to_string(process);
-        const auto holds = [&](int number) {
+        held_locks held;
+        for (const int number : numbers_in(directory + "/fd")) {
             struct stat opened{};
             const std::string name = std::to_string(number);
-            return ::stat((directory + "/fd/" + name).c_str(), &opened) == 0 && opened.st_dev == wanted.st_dev &&
-                   opened.st_ino == wanted.st_ino && has_lock(directory + "/fdinfo/" + name);
-        };
-        if (!std::ranges::any_of(numbers_in(directory + "/fd"), holds))
+            if (::stat((directory + "/fd/" + name).c_str(), &opened) == 0 && opened.st_dev == wanted.st_dev &&
+                opened.st_ino == wanted.st_ino)
+                add_locks(held, directory + "/fdinfo/" + name);
+        }
+        if (!held.any)
             continue;
         std::string name;
         (void)text_lines((directory + "/comm").c_str()).next(name);
-        found.push_back({process, std::move(name), process == ::getpid()});
+        found.push_back({process, std::move(name), held.of_reader, process == ::getpid()});
     }
     return found;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,14 @@ namespace remanence::os {
 
 /// The byte of a file that is locked. No file has data there, so that it never collides with locks on ranges in use.
 inline constexpr std::int64_t k_lock_offset = std::int64_t{1} << 62;
+/// Bytes from here up to that one are for shared locks of those that read while others write. Whoever locks the file exclusively
+/// locks them, too.
+inline constexpr std::int64_t k_first_reader_lock = std::int64_t{1} << 61;
 
 struct lock_holder {
     int process;
-    std::string name; // of its program, as the kernel has it: the first 15 characters
+    std::string name;                        // of its program, as the kernel has it: the first 15 characters
+    std::optional<std::int64_t> reader_lock; // the first byte, if it holds one of those
     bool is_this_process;
 };
 

@@ -54,8 +54,8 @@ public:
         return {};
     }
 
-    void unlock(std::uint64_t byte) noexcept override {
-        struct flock wanted = lock_of(F_UNLCK, byte, 1);
+    void unlock(std::uint64_t first, std::uint64_t count) noexcept override {
+        struct flock wanted = lock_of(F_UNLCK, first, count);
         (void)::fcntl(descriptor_, F_OFD_SETLK, &wanted); // it fails for a descriptor that is closed, and not otherwise
     }
 

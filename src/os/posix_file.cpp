@@ -231,6 +231,10 @@ public:
 
     result<bool> try_lock(lock_kind kind) override {
         if (lock_as(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK) == 0) {
+            if (kind == lock_kind::shared && locked_by_ != 0) { // it may have been exclusive
+                struct flock of_readers = lock_of(F_UNLCK, k_first_reader_lock, k_lock_offset - k_first_reader_lock);
+                (void)::fcntl(descriptor_, F_OFD_SETLK, &of_readers);
+            }
             locked_by_ = ::getpid();
             return true;
         }
@@ -240,7 +244,7 @@ public:
     }
 
     result<bool> is_locked_exclusively() override {
-        struct flock lock = lock_of(F_RDLCK);
+        struct flock lock = lock_of(F_RDLCK, k_lock_offset, 1);
         if (::fcntl(descriptor_, F_OFD_GETLK, &lock) != 0)
             return system_failure(errno, "cannot ask for the lock of", path_);
         return lock.l_type != F_UNLCK;
@@ -359,16 +363,17 @@ private:
     int open_again(int flags) const { return open_file(path_of_descriptor().c_str(), O_WRONLY | flags); }
     [[nodiscard]] std::string path_of_descriptor() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
-    static struct flock lock_of(int type) {
+    static struct flock lock_of(int type, std::int64_t first, std::int64_t count) {
         struct flock lock{};
         lock.l_type = static_cast<short>(type);
         lock.l_whence = SEEK_SET;
-        lock.l_start = k_lock_offset;
-        lock.l_len = 1;
+        lock.l_start = first;
+        lock.l_len = count;
         return lock;
     }
     int lock_as(int type) const {
-        struct flock lock = lock_of(type);
+        const std::int64_t first = type == F_RDLCK ? k_lock_offset : k_first_reader_lock;
+        struct flock lock = lock_of(type, first, k_lock_offset + 1 - first);
         return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
     }
     // Nothing when the file system has not the flags of this descriptor, or takes them but not these blocks.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <ctime>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,7 +30,14 @@ std::string program_name() {
 result<std::array<std::uint8_t, 16>> boot_number() {
     constexpr const char* k_path = "/proc/sys/kernel/random/boot_id";
     std::string text;
-    (void)text_lines(k_path).next(text);
+    errno = 0;
+    const bool is_read = text_lines(k_path).next(text);
+    const int code = errno;
+    if (!is_read && (code == EMFILE || code == ENFILE))
+        return fail(errc::no_space,
+                    std::string("cannot open ") + k_path + ": " + std::strerror(code) +
+                        ". Close other files, or raise the limit (ulimit -n), and try again.",
+                    k_path, code);
     std::erase(text, '-');
     std::array<std::uint8_t, 16> number{};
     bool is_whole = text.size() == 2 * number.size();

@@ -7,6 +7,9 @@
 //  AT3  Of those that close, one after the other is at the door: the last one knows that he is.
 //  AT4  Who is in holds a slot. Who joins has seen another one's while he held k_attach: otherwise the coordination file may be that of a
 //       session whose members have died, after which an exclusive heap was open.
+//  AT5  A guest, who only reads, looks whether the coordination file is still at its name, and anybody is in, once he has a lock that
+//       says that he reads. Who has k_attach exclusively has removed that file before he looks for such locks, and changes nothing while
+//       there are any.
 #pragma once
 
 #include "base/result.hpp"
@@ -52,6 +55,14 @@ public:
             return alone.error();
         if (*alone) {
             REM_TRY(file_.remove_old()); // AT1
+            auto guests = has_guests();
+            if (!guests)
+                return guests.error();
+            if (*guests) { // AT5: until their sections have ended
+                locks_.unlock(lock_byte::k_attach);
+                locks_.unlock(lock_byte::k_door);
+                return arrival::not_yet;
+            }
             REM_TRY(file_.create());
             return arrival::first;
         }
@@ -73,7 +84,8 @@ public:
         return {};
     }
 
-    /// True: the last one, who has the file for himself from now on.
+    /// True: the last one, who has the file for himself from now on. If guests are in their sections nobody is: then the next one
+    /// that opens the heap recovers it.
     result<bool> detach() {
         REM_TRY(locks_.lock(lock_byte::k_door, os::lock_kind::exclusive)); // AT3
         auto alone = locks_.try_lock(lock_byte::k_attach, os::lock_kind::exclusive);
@@ -81,7 +93,11 @@ public:
             return alone.error();
         if (*alone) {
             REM_TRY(file_.remove()); // AT1
-            return true;
+            auto guests = has_guests();
+            if (!guests)
+                return guests.error();
+            if (!*guests) // AT5
+                return true;
         }
         leave();
         return false;
@@ -99,6 +115,13 @@ public:
 private:
     result<bool> is_anybody_in() {
         auto locked = locks_.locked_by_others(lock_byte::k_first_slot, slots_);
+        if (!locked)
+            return locked.error();
+        return locked->has_value();
+    }
+
+    result<bool> has_guests() {
+        auto locked = locks_.locked_by_others(lock_byte::k_first_pin, lock_byte::k_guest_bytes);
         if (!locked)
             return locked.error();
         return locked->has_value();

@@ -50,13 +50,14 @@ unexpected open_under_another_name(const std::string& path) {
                 path);
 }
 
-result<void> check_is_local(const os::file_identity& heap, const std::string& path) {
-    if (heap.reached_by.empty())
+result<void> check_place(const os::file_identity& heap, const std::string& path, coordination::on where) {
+    if (heap.reached_by.empty() || where == coordination::on::any)
         return {};
     return fail(errc::not_supported,
                 path + " is on a file system of the kind " + heap.reached_by +
                     ", where processes cannot rely on each other's locks and memory. Copy the heap to a disk of this "
-                    "machine, or open it in one process only.",
+                    "machine, or open it in one process only; or, if you know that they can, set "
+                    "heap_options::share_on_network.",
                 path);
 }
 
@@ -81,6 +82,17 @@ struct coordination::implementation {
             std::memcpy(&word, name + i * sizeof word, sizeof word);
             me.program[i].store(word, std::memory_order_relaxed);
         }
+    }
+
+    /// AT5
+    result<bool> is_session_alive() {
+        auto is_there = file.is_at_its_name();
+        if (!is_there || !*is_there)
+            return is_there;
+        auto taken = locks->locked_by_others(lock_byte::k_first_slot, k_slots);
+        if (!taken)
+            return taken.error();
+        return taken->has_value();
     }
 
     slot<shared_memory_policy>& mine() { return file.memory().slots[places.slot()]; }
@@ -135,6 +147,7 @@ struct coordination::implementation {
     attachment<shared_memory_policy> places;
     std::optional<sections<shared_memory_policy>> steps; // once in, or first
     std::atomic<bool> has_turn = false;
+    bool is_guest = false;
 };
 
 void link() noexcept {}
@@ -144,11 +157,11 @@ coordination::coordination() = default;
 coordination::~coordination() = default;
 
 result<coordination::attached> coordination::attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                    unsigned mode) {
+                                                    unsigned mode, on where) {
     auto identity = heap.identity();
     if (!identity)
         return identity.error();
-    REM_TRY(check_is_local(*identity, path));
+    REM_TRY(check_place(*identity, path, where));
     auto boot = os::boot_number();
     if (!boot)
         return boot.error();
@@ -181,6 +194,57 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
     return open_elsewhere(path); // somebody looks at it, and locks it for that
 }
 
+result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_system& files, os::file& heap,
+                                                                   const std::string& path, on where) {
+    auto identity = heap.identity();
+    if (!identity)
+        return identity.error();
+    REM_TRY(check_place(*identity, path, where));
+    auto boot = os::boot_number();
+    if (!boot)
+        return boot.error();
+    auto locks = heap.open_locks();
+    if (!locks)
+        return locks.error();
+    std::unique_ptr<coordination> made(new coordination);
+    made->impl_ = std::make_unique<implementation>(
+        std::move(*locks), coordination_file(files, path, 0, std::move(*identity), *boot), path);
+    implementation& one = *made->impl_;
+    one.is_guest = true;
+    for (int tries = 0; tries < k_tries_to_attach; ++tries) {
+        auto anybody = one.locks->locked_by_others(lock_byte::k_first_slot, k_slots);
+        if (!anybody)
+            return anybody.error();
+        if (!*anybody)
+            return std::unique_ptr<coordination>();
+        auto usable = one.file.open(os::access::read_only);
+        if (!usable)
+            return usable.error();
+        if (*usable) {
+            one.steps.emplace(one.file.memory().words, std::span(one.file.memory().slots), *one.locks, k_slots);
+            return made;
+        }
+        std::this_thread::sleep_for(
+            k_between_tries); // the first one is about to become ready, or the last one to close
+    }
+    return open_under_another_name(path);
+}
+
+result<void> coordination::check_session() {
+    if (!impl_->is_guest)
+        return {};
+    auto alive = impl_->is_session_alive();
+    if (!alive)
+        return alive.error();
+    if (*alive)
+        return {};
+    return fail(errc::closed,
+                impl_->path +
+                    " is not shared any more: the processes that wrote to it have closed it, or died. Open it "
+                    "again.",
+                impl_->path);
+}
+
 result<void> coordination::remove_left_over(os::file_system& files, const std::string& path) {
     return coordination_file(files, path, 0, {}, {}).remove_old();
 }
@@ -207,6 +271,8 @@ result<void> coordination::check_identity(const heap_identity& heap) const {
 }
 
 result<bool> coordination::detach() {
+    if (impl_->is_guest)
+        return false;
     impl_->steps->leave();
     impl_->mine().process.store(0, std::memory_order_relaxed);
     return impl_->places.detach();
@@ -218,13 +284,17 @@ std::uint64_t coordination::checkpoint_sequence() const noexcept { return impl_-
 ruling_checkpoint coordination::checkpoint() const noexcept { return impl_->steps->checkpoint(); }
 ruling_checkpoint coordination::released() const noexcept { return impl_->steps->released(); }
 bool coordination::is_poisoned() const noexcept { return impl_->steps->is_poisoned(); }
-void coordination::poison() noexcept { impl_->steps->poison(); }
+void coordination::poison() noexcept {
+    if (!impl_->is_guest)
+        impl_->steps->poison();
+}
 
 bool coordination::wait_for_version(std::uint64_t version, deadline until) noexcept {
     coordination_waiting& waiting = impl_->waiting();
     for (;;) {
         const std::uint32_t seen = waiting.versions.load(std::memory_order_seq_cst);
-        waiting.version_is_wanted.store(1, std::memory_order_seq_cst);
+        if (!impl_->is_guest) // who looks again by himself
+            waiting.version_is_wanted.store(1, std::memory_order_seq_cst);
         if (visible() >= version)
             return true;
         const nanoseconds left = time_left(until, k_sleep_max);
@@ -235,6 +305,14 @@ bool coordination::wait_for_version(std::uint64_t version, deadline until) noexc
 }
 
 bool coordination::pin(std::uint64_t version) noexcept {
+    if (impl_->is_guest) {
+        if (!impl_->steps->pin(version))
+            return false;
+        if (const auto alive = impl_->is_session_alive(); alive && *alive)
+            return true;
+        impl_->steps->unpin();
+        return false;
+    }
     auto& mine = impl_->mine();
     mine.thread.store(static_cast<std::uint64_t>(os::thread_number()), std::memory_order_relaxed);
     mine.since.store(os::coarse_time(), std::memory_order_relaxed);

@@ -67,6 +67,8 @@ public:
         first, // alone: nothing but recovery may come before become_ready()
         joined // others are attached
     };
+    /// Which file systems a heap may be on: those of this machine alone, or any, for which the caller vouches.
+    enum class on { local, any };
     struct attached;
     /// Takes part. `heap` is the heap's file, which must outlive this, opened for reading and writing under `path`, and not locked.
     /// As first: what was left of an earlier coordination file is void, and nobody else gets in before become_ready(). errc::in_use
@@ -74,7 +76,14 @@ public:
     /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
     /// of another release share it. Waits for one that is about to become ready, or to close.
     [[gnu::weak]] static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                 unsigned mode);
+                                                 unsigned mode, on where = on::local);
+    /// Takes part as a guest, who may read the heap's file and its coordination file, and nothing else: `heap` is open for reading.
+    /// He reads as others do; what writes he may not call, and nobody sees him in readers(). Null: nobody shares the heap now.
+    /// errc::in_use, exists, not_supported, unsupported_format: as attach().
+    [[gnu::weak]] static result<std::unique_ptr<coordination>>
+    attach_to_read(os::file_system& files, os::file& heap, const std::string& path, on where = on::local);
+    /// Of a guest: errc::closed when those that shared the heap have closed it, or died. He cannot go on then.
+    [[gnu::weak]] result<void> check_session();
     /// Removes what processes that died may have left, for who holds the heap's lock exclusively, to have it for himself. errc::exists when
     /// something else has that name.
     [[gnu::weak]] static result<void> remove_left_over(os::file_system& files, const std::string& path);

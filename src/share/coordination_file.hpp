@@ -69,6 +69,8 @@ public:
     [[nodiscard]] std::size_t slot_to_try_first() const;
     void set_ready();
     result<void> remove();
+    /// Whether the file that open() found is the one of that name still.
+    result<bool> is_at_its_name() { return file_->is_at(path_); }
 
     [[nodiscard]] coordination_memory& memory() const { return *reinterpret_cast<coordination_memory*>(mapped_.get()); }
     [[nodiscard]] const std::string& path() const { return path_; }

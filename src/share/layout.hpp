@@ -18,6 +18,10 @@ inline constexpr std::uint64_t k_door = k_attach + 1;        // whoever is about
 inline constexpr std::uint64_t k_writer = k_attach + 2;
 inline constexpr std::uint64_t k_checkpoint = k_attach + 3;
 inline constexpr std::uint64_t k_first_slot = k_attach + 64; // one for each process, as long as it lives
+// Of those that may not write the coordination file, shared: a pin is the byte of its version, a hold that of its sequence.
+inline constexpr std::uint64_t k_first_pin = os::k_first_reader_lock;
+inline constexpr std::uint64_t k_first_hold = k_first_pin + (std::uint64_t{1} << 60);
+inline constexpr std::uint64_t k_guest_bytes = k_attach - k_first_pin; // all of them
 } // namespace lock_byte
 
 inline constexpr std::size_t k_slots = 4096;

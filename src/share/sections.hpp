@@ -7,6 +7,8 @@
 //       is overwritten: that asks for `released`, and another superblock is written only once the one before it was released.
 //  SH3  What is published never goes back, whoever dies.
 //  SH4  Who died is told by his lock, which the kernel takes from him, and never by a number.
+//  SH5  A guest, who may read the coordination file only, has pins and holds that are locks. SH1 and SH2 are so, too: the kernel lets one
+//       lock of a file be taken or asked for at a time, so that whoever does not find a guest's lock was before him, and is seen by him.
 #pragma once
 
 #include "base/result.hpp"
@@ -28,7 +30,7 @@ class sections {
 public:
     using locks = typename Policy::locks;
 
-    /// `mine` is the index of a slot whose byte `bytes` holds.
+    /// `mine` is the index of a slot whose byte `bytes` holds; or slots.size(), of a guest (SH5), who only reads.
     sections(control<Policy>& shared, std::span<slot<Policy>> slots, locks& bytes, std::size_t mine)
         : shared_(shared), slots_(slots), locks_(bytes), mine_(mine) {}
 
@@ -74,27 +76,36 @@ public:
     // Reading.
 
     bool pin(std::uint64_t version) {
-        auto& pinned = slots_[mine_].pin;
-        (void)pinned.exchange(version, std::memory_order_seq_cst); // SH1: a store could become visible after the load
+        if (!note(&slot<Policy>::pin, lock_byte::k_first_pin, version))
+            return false;
         if (shared_.fold_target.load(std::memory_order_seq_cst) <= version)
             return true;
-        pinned.store(k_none, std::memory_order_release);
+        unpin();
         return false;
     }
-    void unpin() { slots_[mine_].pin.store(k_none, std::memory_order_release); }
-    void raise_pin(std::uint64_t version) { slots_[mine_].pin.store(version, std::memory_order_release); }
+    void unpin() { forget(&slot<Policy>::pin, lock_byte::k_first_pin); }
+    void raise_pin(std::uint64_t version) {
+        if (!is_guest())
+            return slots_[mine_].pin.store(version, std::memory_order_release);
+        if (note(&slot<Policy>::pin, lock_byte::k_first_pin, version))
+            locks_.unlock(lock_byte::k_first_pin, version);
+    }
 
     ruling_checkpoint hold() {
         for (;;) {
             const std::uint64_t looked = shared_.ruling.look();
-            (void)slots_[mine_].hold.exchange(shared_.ruling.number_in(looked), std::memory_order_seq_cst);
-            if (shared_.ruling.look(std::memory_order_seq_cst) != looked) // SH2
+            if (!note(&slot<Policy>::hold, lock_byte::k_first_hold, shared_.ruling.number_in(looked)))
                 continue;
+            if (shared_.ruling.look(std::memory_order_seq_cst) != looked) { // SH2
+                if (is_guest()) // whose former hold would stay beside the next one
+                    let_go();
+                continue;
+            }
             if (const auto found = shared_.ruling.read(looked))
                 return made_of(looked, *found);
         }
     }
-    void let_go() { slots_[mine_].hold.store(k_none, std::memory_order_release); }
+    void let_go() { forget(&slot<Policy>::hold, lock_byte::k_first_hold); }
 
     // Writing.
 
@@ -124,12 +135,16 @@ public:
     void announce_fold(std::uint64_t version) { raise(shared_.fold_target, version); }
     [[nodiscard]] bool may_fold() {
         const std::uint64_t target = shared_.fold_target.load(std::memory_order_seq_cst);
-        return none_alive_has(&slot<Policy>::pin, target) && is_all_released();
+        return none_alive_has(&slot<Policy>::pin, target) && no_guest_has(lock_byte::k_first_pin, target) &&
+               is_all_released();
     }
     void publish_checkpoint(const ruling_checkpoint& made) {
         shared_.ruling.publish(made.sequence, {made.version, made.log_begin});
     }
-    [[nodiscard]] bool may_release() { return none_alive_has(&slot<Policy>::hold, checkpoint_sequence()); }
+    [[nodiscard]] bool may_release() {
+        const std::uint64_t sequence = checkpoint_sequence();
+        return none_alive_has(&slot<Policy>::hold, sequence) && no_guest_has(lock_byte::k_first_hold, sequence);
+    }
     void release() {
         const ruling_checkpoint now = checkpoint();
         if (now.sequence != shared_.released.number_in(shared_.released.look()))
@@ -168,6 +183,33 @@ private:
             if (const auto found = published.read(looked))
                 return made_of(looked, *found);
         }
+    }
+
+    [[nodiscard]] bool is_guest() const { return mine_ >= slots_.size(); }
+
+    /// A pin, or a hold. False: a guest's lock is refused, since the heap is open exclusively, or for a lack of memory.
+    bool note(word slot<Policy>::* what, std::uint64_t first_byte, std::uint64_t number) {
+        if (is_guest()) {
+            auto locked = locks_.try_lock(first_byte + number, os::lock_kind::shared);
+            return locked && *locked;
+        }
+        // SH1: a store could become visible after the load that comes next.
+        (void)(slots_[mine_].*what).exchange(number, std::memory_order_seq_cst);
+        return true;
+    }
+    void forget(word slot<Policy>::* what, std::uint64_t first_byte) {
+        if (is_guest())
+            locks_.unlock(first_byte, lock_byte::k_first_hold - lock_byte::k_first_pin);
+        else
+            (slots_[mine_].*what).store(k_none, std::memory_order_release);
+    }
+
+    /// SH5. The kernel takes the locks of the dead.
+    [[nodiscard]] bool no_guest_has(std::uint64_t first_byte, std::uint64_t less_than) const {
+        if (less_than == 0)
+            return true;
+        auto locked = locks_.locked_by_others(first_byte, less_than);
+        return locked && !locked->has_value();
     }
 
     bool none_alive_has(word slot<Policy>::* what, std::uint64_t less_than) {

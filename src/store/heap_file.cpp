@@ -100,11 +100,11 @@ result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open_shared(os::file_system& files, const std::string& path,
-                                                          std::optional<std::uint64_t> ruling) {
-    auto store = begin_open(files, path, os::access::read_write, locking::no, ruling);
+                                                          std::optional<std::uint64_t> ruling, os::access mode) {
+    auto store = begin_open(files, path, mode, locking::no, ruling);
     if (!store)
         return store.error();
-    return of_this_format(read_structure(std::move(*store), os::access::read_write), path);
+    return of_this_format(read_structure(std::move(*store), mode), path);
 }
 
 result<std::unique_ptr<heap_file>> heap_file::read_structure(std::unique_ptr<heap_file> store, os::access mode) {

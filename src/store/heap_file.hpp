@@ -61,10 +61,11 @@ public:
                                                            const std::function<void(const failure&)>& damaged,
                                                            locking lock = locking::yes);
 
-    /// As open() for reading and writing, of a heap that other processes may have open too: nothing is locked. `ruling`: the
+    /// As open(), of a heap that other processes may have open too: nothing is locked. `ruling`: the
     /// sequence of the superblock that rules, while others may be writing the next one; else the newer one does.
     static result<std::unique_ptr<heap_file>> open_shared(os::file_system& files, const std::string& path,
-                                                          std::optional<std::uint64_t> ruling);
+                                                          std::optional<std::uint64_t> ruling,
+                                                          os::access mode = os::access::read_write);
 
     heap_file(const heap_file&) = delete;
     heap_file& operator=(const heap_file&) = delete;

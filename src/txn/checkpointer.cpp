@@ -1,5 +1,7 @@
 #include "txn/checkpointer.hpp"
 
+#include "os/lock_holders.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -235,6 +237,9 @@ unexpected checkpointer::readers_behind() const {
     }
     if (const auto at_checkpoint = others_->checkpointer())
         add(*at_checkpoint, "carries out a checkpoint");
+    for (const os::lock_holder& each : os::lock_holders(path))
+        if (each.reader_lock)
+            add({.process = each.process, .program = each.name}, "reads as a guest");
     return fail(errc::readers_behind,
                 "cannot commit to " + path +
                     ": the redo log has reached its limit, since other processes that do not go on keep it from "

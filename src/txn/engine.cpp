@@ -202,6 +202,8 @@ result<void> engine::close_alone() {
 
 // What is not committed is lost. Whoever is the last leaves the heap as one file.
 result<void> engine::close_shared() {
+    if (options_.read_only)
+        return {}; // others go on with it, or one of them recovers it
     auto found = health_.usable();
     if (found)
         found = session_.await(session_.version(), log::durability::durable);
@@ -274,6 +276,11 @@ bool engine::spill_excess() noexcept {
 
 result<verification> engine::verify() {
     const std::lock_guard alone(locks_.at_store);
+    if (is_shared() && options_.read_only)
+        return fail(errc::not_supported,
+                    path() + " is open read-only beside others that write to it. Verify it by rem verify, or by "
+                             "remanence::inspect::verify().",
+                    path());
     REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
     if (is_shared()) {
         std::optional<result<verification>> found;
@@ -343,7 +350,7 @@ void engine::begin_sharing() {
 }
 
 result<void> engine::join() {
-    REM_TRY(session_.join());
+    REM_TRY(session_.join(options_.read_only ? os::access::read_only : os::access::read_write));
     begin_sharing();
     auto followed = follower_->begin(*heap_.shared->ruling);
     others()->let_go();
@@ -456,8 +463,8 @@ std::optional<std::uint64_t> engine::read_on() {
 result<void> engine::catch_up() {
     const std::lock_guard alone(locks_.at_store); // first: let_fold_pass() needs the pin that there is
     const std::lock_guard allocation(locks_.allocation);
-    while (!others()->pin(others()->visible())) { // a fold was announced in between
-    }
+    while (!others()->pin(others()->visible())) // a fold was announced in between
+        REM_TRY(others()->check_session());
     const struct pinned {
         share::coordination& by;
         ~pinned() { by.unpin(); }
@@ -472,7 +479,7 @@ result<void> engine::follow(bool takes_over) {
 }
 
 result<void> engine::follow_locked(bool takes_over) {
-    REM_TRY(health_.usable());
+    REM_TRY(health_.sound());
     checkpoints_.adopt_if_done();
     REM_TRY(refuse_stray_changes());
     if (!follower_->is_behind(checkpoints_.sequence_under_way()) && !takes_over) {

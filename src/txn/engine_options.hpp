@@ -54,9 +54,10 @@ struct engine_options {
     std::size_t stretches_max = view::view_options{}.stretches_max;
     unsigned mode = 0666;
     bool read_only = false;
-    bool is_shared = false;      // several processes may have the heap open
-    std::string application;     // as in heap_options
-    bool guarded_blocks = false; // likewise
+    bool is_shared = false;        // several processes may have the heap open
+    bool share_on_network = false; // as in heap_options
+    std::string application;       // likewise
+    bool guarded_blocks = false;   // likewise
     bool aligned_blocks = false;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;

@@ -5,6 +5,10 @@ namespace remanence::txn {
 result<void> health::usable() const {
     if (is_read_only_)
         return fail(errc::read_only, path_ + " is open read-only. Open it for writing to change it.", path_);
+    return sound();
+}
+
+result<void> health::sound() const {
     if (lacked_memory_) {
         return fail(errc::poisoned,
                     path_ + " takes no more commits, since the process had no memory left in the midst of an earlier "

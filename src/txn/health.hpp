@@ -20,6 +20,8 @@ public:
 
     /// errc::poisoned and errc::read_only say why the heap takes no commits.
     [[nodiscard]] result<void> usable() const;
+    /// errc::poisoned alone: whether memory is to be relied on.
+    [[nodiscard]] result<void> sound() const;
     [[nodiscard]] bool is_poisoned() const;
 
     /// Notes the first failure, and returns what the caller is to report: never errc::no_space, which would promise that

@@ -134,41 +134,96 @@ result<void> create_to_share(os::file_system& files, const std::string& path, op
     return made;
 }
 
+/// The rest of joining: what is read from now on stays. False: the session has ended meanwhile.
+result<bool> begin_to_follow(shared_access& shared) {
+    while (!shared.others->pin(shared.others->visible())) {
+        if (auto alive = shared.others->check_session(); !alive)
+            return alive.why().code == errc::closed ? result<bool>(false) : alive.error();
+    }
+    shared.ruling = shared.others->hold();
+    return true;
+}
+
+share::coordination::on where_it_may_be(const engine_options& options) {
+    return options.share_on_network ? share::coordination::on::any : share::coordination::on::local;
+}
+
 /// Takes part; joined: with the newest version pinned and its superblock held.
-result<shared_access> attach(os::file_system& files, const std::string& path) {
+result<shared_access> attach(os::file_system& files, const std::string& path, const engine_options& options) {
     auto file = files.open(path, os::access::read_write);
     if (!file)
         return file.error();
     auto mode = (*file)->permissions();
     if (!mode)
         return mode.error();
-    auto attached =
-        while_in_use(k_creator_has_lock, [&] { return share::coordination::attach(files, **file, path, *mode); });
+    auto attached = while_in_use(k_creator_has_lock, [&] {
+        return share::coordination::attach(files, **file, path, *mode, where_it_may_be(options));
+    });
     if (!attached)
         return attached.error();
     shared_access shared{std::move(*file), std::move(attached->how), attached->as};
     if (shared.role == share::coordination::role::joined) {
-        while (!shared.others->pin(shared.others->visible())) {
-        }
-        shared.ruling = shared.others->hold();
+        auto begun = begin_to_follow(shared);
+        if (!begun)
+            return begun.error();
     }
     return shared;
+}
+
+/// Takes part as a guest, as attach() does. Nothing: nobody shares the heap.
+result<std::optional<shared_access>> attach_to_read(os::file_system& files, const std::string& path,
+                                                    const engine_options& options) {
+    auto file = files.open(path, os::access::read_only);
+    if (!file)
+        return file.error();
+    auto attached = share::coordination::attach_to_read(files, **file, path, where_it_may_be(options));
+    if (!attached)
+        return attached.error();
+    if (*attached == nullptr)
+        return std::optional<shared_access>();
+    shared_access shared{std::move(*file), std::move(*attached), share::coordination::role::joined};
+    auto begun = begin_to_follow(shared);
+    if (!begun)
+        return begun.error();
+    return *begun ? std::optional(std::move(shared)) : std::nullopt;
+}
+
+unexpected lacks_sharing(const std::string& path) {
+    return fail(errc::not_supported,
+                "cannot open " + path +
+                    " to be shared: this program has that part of the library not linked in. Open it by heap::open().",
+                path);
+}
+
+/// Beside those that have it open: the superblock that rules is held, and its version pinned.
+result<file_and_place> join(os::file_system& files, const std::string& path, const engine_options& options,
+                            std::string_view abi, shared_access shared) {
+    auto opened = store::heap_file::open_shared(files, path, shared.ruling->sequence,
+                                                options.read_only ? os::access::read_only : os::access::read_write);
+    if (!opened)
+        return opened.error();
+    auto is_same = shared.file->is_at(path);
+    if (!is_same || !*is_same)
+        return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
+    file_and_place heap{.store = std::move(*opened)};
+    REM_TRY(check_is_ours(*heap.store, options, abi));
+    REM_TRY(shared.others->check_identity(identity_of(*heap.store)));
+    heap.store->unused().keep_length(true);
+    REM_TRY(reserve(heap, options));
+    heap.shared = std::move(shared);
+    return heap;
 }
 
 result<file_and_place> open_shared(os::file_system& files, const std::string& path, const engine_options& options,
                                    std::string_view abi) {
     if (!share::is_linked())
-        return fail(errc::not_supported,
-                    "cannot open " + path +
-                        " to be shared: this program has that part of the library not linked in. Open it "
-                        "by heap::open().",
-                    path);
-    auto shared = attach(files, path);
+        return lacks_sharing(path);
+    auto shared = attach(files, path, options);
     if (!shared)
         return shared.error();
-    const bool is_first = shared->role == share::coordination::role::first;
-    auto opened =
-        store::heap_file::open_shared(files, path, is_first ? std::nullopt : std::optional(shared->ruling->sequence));
+    if (shared->role == share::coordination::role::joined)
+        return join(files, path, options, abi, std::move(*shared));
+    auto opened = store::heap_file::open_shared(files, path, std::nullopt);
     if (!opened)
         return opened.error();
     auto is_same = shared->file->is_at(path);
@@ -176,14 +231,10 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
         return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
-    if (is_first) {
-        auto recovered = recover(files, *heap.store, options);
-        if (!recovered)
-            return recovered.error();
-        heap.recovered = std::move(*recovered);
-    } else {
-        REM_TRY(shared->others->check_identity(identity_of(*heap.store)));
-    }
+    auto recovered = recover(files, *heap.store, options);
+    if (!recovered)
+        return recovered.error();
+    heap.recovered = std::move(*recovered);
     heap.store->unused().keep_length(true);
     REM_TRY(reserve(heap, options));
     heap.shared = std::move(*shared);
@@ -228,10 +279,24 @@ result<file_and_place> open_read_only(os::file_system& files, const std::string&
     return heap;
 }
 
+/// As a guest of those that share it; if nobody does, as a heap that nobody writes to.
+result<file_and_place> open_to_read(os::file_system& files, const std::string& path, const engine_options& options,
+                                    std::string_view abi) {
+    if (!options.is_shared)
+        return open_read_only(files, path, options, abi);
+    if (!share::is_linked())
+        return lacks_sharing(path);
+    return while_in_use(k_creator_has_lock, [&]() -> result<file_and_place> {
+        auto shared = attach_to_read(files, path, options);
+        if (!shared)
+            return shared.error();
+        return *shared ? join(files, path, options, abi, std::move(**shared))
+                       : open_read_only(files, path, options, abi); // errc::in_use: somebody has come meanwhile
+    });
+}
+
 result<file_and_place> open_existing(os::file_system& files, const std::string& path, const engine_options& options,
                                      std::string_view abi) {
-    if (options.read_only)
-        return open_read_only(files, path, options, abi);
     auto opened = store::heap_file::open(files, path, os::access::read_write);
     if (!opened)
         return opened.error();
@@ -256,6 +321,9 @@ result<file_and_place> create_or_open(os::file_system& files, const std::string&
     auto creates = is_to_be_created(files, path, mode);
     if (!creates)
         return creates.error();
+    if (options.read_only)
+        return *creates ? create(files, path, mode, options, abi) // which it refuses
+                        : open_to_read(files, path, options, abi);
     if (options.is_shared) {
         if (*creates)
             REM_TRY(create_to_share(files, path, mode, options, abi));
@@ -284,10 +352,10 @@ result<opened_heap> open_heap(os::file_system& files, const std::string& path, o
     auto heap = create_or_open(files, path, mode, options, abi);
     if (!heap)
         return heap.error();
-    auto mapped =
-        view::memory_view::open(*heap->store, std::move(*heap->place),
-                                {options.tracker, options.read_only, options.core_dump, options.report_stray_write,
-                                 options.scattered_max, options.stretches_max, options.read_ahead});
+    auto mapped = view::memory_view::open(*heap->store, std::move(*heap->place),
+                                          {options.tracker, options.read_only && !heap->shared, options.core_dump,
+                                           options.report_stray_write, options.scattered_max, options.stretches_max,
+                                           options.read_ahead});
     if (!mapped && mapped.why().path.empty())
         return name_file("cannot open ", heap->store->path(), mapped.why());
     if (!mapped)

@@ -34,8 +34,8 @@ result<void> session::begin() {
     return {};
 }
 
-result<void> session::join() {
-    auto log = log::redo_log::join(files_, names_.heap());
+result<void> session::join(os::access how) {
+    auto log = log::redo_log::join(files_, names_.heap(), how);
     if (!log)
         return log.error();
     log_ = std::move(*log);

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] const log::redo_log& log() const { return *log_; }
 
     /// The session of a shared heap, which another process has begun: opens its log. Precondition: !has_begun().
-    result<void> join();
+    result<void> join(os::access how);
     /// Its log is not this process's alone any more.
     result<void> share() { return log_->share(); }
     /// Other processes have committed: this is the last commit now, and the log goes on from there. Precondition: has_begun().

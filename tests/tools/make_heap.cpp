@@ -5,8 +5,8 @@
 // zeros and little else. reopen: opens the heap that is there, and closes it. rewrite: changes all its numbers, again and again. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
 // the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
-// shared_idle, shared_reader, shared_writer: shares the heap that is there, and stays in no section, a read section, a write
-// section, until standard input ends; shared_busy: writes as busy does, to a heap that others share.
+// shared_idle, shared_reader, shared_guest, shared_writer: shares the heap that is there (a guest: to read only), and stays in no
+// section, a read section, a read section, a write section, until standard input ends; shared_busy: writes as busy does, to a heap that others share.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -92,8 +92,9 @@ void share(const char* path, std::string_view what) {
             std::fflush(stdout);
         }
     }
-    rem::heap heap = rem::heap::open_existing(path, {.access = rem::sharing::processes});
-    if (what == "shared_reader")
+    const bool is_guest = what == "shared_guest";
+    rem::heap heap = rem::heap::open_existing(path, {.access = rem::sharing::processes, .read_only = is_guest});
+    if (what == "shared_reader" || is_guest)
         heap.read(wait_for_end_of_input);
     else if (what == "shared_writer")
         heap.write(wait_for_end_of_input);

@@ -65,6 +65,17 @@ class readers(SharedTest):
         self.end(writer)
         self.assertNotIn(writer.pid, self.by_process())
 
+    def test_that_may_only_read_are_told_while_they_are_in_a_section(self):
+        self.make()
+        idle = self.start("shared_idle")
+        guest = self.start("shared_guest")
+        self.assertEqual(set(self.by_process()), {idle.pid, guest.pid})
+        reads = self.by_process()[guest.pid]
+        self.assertEqual((reads["does"], reads["program"], reads["reads_version"]), ("reads", "make_heap", 10))
+        self.assertIsNone(reads["milliseconds"])
+        self.end(guest)
+        self.assertEqual(set(self.by_process()), {idle.pid})
+
     def test_that_others_have_left_behind_are_told_by_how_much(self):
         self.make()
         reader = self.start("shared_reader")

@@ -372,13 +372,6 @@ TEST(read_only, every_change_is_refused) {
     EXPECT_EQ(read_file(dir / "h"), before);
 }
 
-TEST(not_supported, what_later_releases_bring) {
-    temp_dir dir;
-    EXPECT_EQ(error_of([&] { heap::open(dir / "h", {.access = sharing::processes, .read_only = true}); })->code,
-              errc::not_supported);
-    EXPECT_TRUE(fs::is_empty(dir.path()));
-}
-
 TEST(invalid_argument, options_out_of_range_leave_no_file) {
     temp_dir dir;
     for (const heap_options& options : std::initializer_list<heap_options>{{.chunk_bytes = 100000},

@@ -1,5 +1,5 @@
 // The steps of attachment.hpp, run through all orders: three processes, each of which opens and closes some times, commits or does not, and may
-// die at any step; the power may fail; another program may open the heap exclusively.
+// die at any step; the power may fail; another program may open the heap exclusively; a guest may read, section by section.
 #include "share/attachment.hpp"
 #include "unit/share/explored_words.hpp"
 
@@ -33,6 +33,9 @@ enum class attach_fault {
     earlier_boots_are_followed,
     unready_files_are_followed,
     nobody_need_be_in, // for one to join
+    guests_are_not_looked_for,
+    guests_do_not_look_at_the_name,
+    guests_do_not_ask_who_is_in,
 };
 
 struct attach_locks;
@@ -87,6 +90,13 @@ public:
         u8 slot = k_nobody;
         exploration::answers given{};
     };
+    enum guest_phase : u8 { g_out, g_mapped, g_pinned, g_looked, g_in };
+    struct guest_state {
+        u8 phase = g_out;
+        u8 sections = 0; // left
+        u8 mapped = 0;   // which coordination file
+        u8 has_lock = 0;
+    };
     struct coordination_file_state {
         u8 number = 0; // 0: there is none
         u8 is_ready = 0;
@@ -106,27 +116,42 @@ public:
         u8 boot = 0;
         u8 deaths = 0;
         u8 anybody_died = 0;
+        u8 left_to_guests = 0; // by who would have been the last one, or the first
+        guest_state guest{};
         std::array<process, k_processes> all{};
     };
 
-    attach_model(attach_fault wrong, unsigned opens, unsigned deaths, bool has_exclusive)
-        : wrong_(wrong), opens_(opens), deaths_(deaths), has_exclusive_(has_exclusive) {
+    attach_model(attach_fault wrong, unsigned opens, unsigned deaths, bool has_exclusive, unsigned guest_sections)
+        : wrong_(wrong),
+          opens_(opens),
+          deaths_(deaths),
+          has_exclusive_(has_exclusive),
+          guest_sections_(guest_sections) {
         world::acting = this;
     }
 
     [[nodiscard]] state first() const {
         state s;
         s.deaths = static_cast<u8>(deaths_);
+        s.guest.sections = static_cast<u8>(guest_sections_);
         for (auto& each : s.all)
             each.opens = static_cast<u8>(opens_);
+        if (guest_sections_ != 0 && !has_exclusive_) // two, so that it takes seconds
+            s.all.back().opens = 0;
         return s;
     }
-    [[nodiscard]] static unsigned actors() { return 2 * k_processes + 1; }
-    [[nodiscard]] static unsigned first_death() { return k_processes; }
+    static constexpr unsigned k_guest = k_processes;
+    static constexpr unsigned k_first_kill = k_guest + 1; // of each process
+    static constexpr unsigned k_power = k_first_kill + k_processes;
+    [[nodiscard]] static unsigned actors() { return k_power + 1; }
+    [[nodiscard]] static unsigned first_death() { return k_first_kill; }
     [[nodiscard]] static std::string name(unsigned actor) {
-        if (actor == 2 * k_processes)
+        if (actor == k_guest)
+            return "the guest";
+        if (actor == k_power)
             return "the power fails";
-        return "process " + std::to_string(actor % k_processes) + (actor < k_processes ? "" : " is killed");
+        return actor < k_processes ? "process " + std::to_string(actor)
+                                   : "process " + std::to_string(actor - k_first_kill) + " is killed";
     }
     std::string tell(state& s, unsigned actor, unsigned choice) {
         told_.clear();
@@ -134,21 +159,31 @@ public:
         return told_;
     }
     [[nodiscard]] bool can_act(const state& s, unsigned actor) const {
-        if (actor == 2 * k_processes)
+        if (actor == k_guest)
+            return s.guest.phase > g_mapped || (s.guest.sections > 0 && (s.guest.phase == g_mapped ||
+                                                                         (s.file.number != 0 && s.file.is_ready != 0)));
+        if (actor == k_power)
             return s.deaths > 0 && s.boot == 0;
-        if (actor >= k_processes)
-            return s.deaths > 0 && s.all[actor - k_processes].phase != out;
+        if (actor >= k_first_kill)
+            return s.deaths > 0 && s.all[actor - k_first_kill].phase != out;
         return s.all[actor].phase != out || s.all[actor].opens > 0;
     }
     unsigned act(state& s, unsigned actor, unsigned choice) {
         s_ = &s;
-        if (actor >= k_processes) {
+        if (actor == k_guest) {
+            read(s);
+            return 1;
+        }
+        if (actor >= k_first_kill) {
             s.deaths--;
             s.anybody_died = 1;
             for (unsigned i = 0; i < k_processes; ++i)
-                if (actor == 2 * k_processes || i == actor - k_processes)
+                if (actor == k_power || i == actor - k_first_kill)
                     end(s, i);
-            s.boot = actor == 2 * k_processes ? 1 : s.boot;
+            if (actor == k_power) {
+                s.boot = 1;
+                s.guest = {.sections = s.guest.sections};
+            }
             return 1;
         }
         who_ = static_cast<u8>(actor);
@@ -191,6 +226,11 @@ public:
             if (each.slot == k_nobody)
                 throw violation{"in without a slot"};
         }
+        if (alone > 0 && s.guest.phase == g_in)
+            throw violation{"somebody recovers or removes beside a guest in his section"};
+        if (s.guest.phase == g_in && s.file.number != 0 &&
+            (s.guest.mapped != s.file.number || s.file.session != s.session))
+            throw violation{"a guest is in a section of another session"};
         if (alone > 1 || (alone == 1 && inside > 0))
             throw violation{"somebody recovers or removes beside others"};
         if (s.is_unfolded != 0 && s.has_log == 0)
@@ -198,7 +238,7 @@ public:
         bool all_out = true;
         for (const process& each : s.all)
             all_out &= each.phase == out;
-        if (all_out && s.anybody_died == 0 && s.has_log != 0)
+        if (all_out && s.anybody_died == 0 && s.left_to_guests == 0 && s.has_log != 0)
             throw violation{"all have closed, none died, and the log is there"};
         if (all_out && s.anybody_died == 0 && s.file.number != 0)
             throw violation{"all have closed, none died, and the coordination file is there"};
@@ -250,6 +290,8 @@ public:
                        for (u8 i = 0; i < k_processes; ++i)
                            if (i != who_ && s.shared[i] != 0)
                                return 0;
+                   if (s_->all[who_].phase == exclusive_trying && s.guest.has_lock != 0)
+                       return 0; // it locks those bytes, too
                    s.exclusive = kind == os::lock_kind::exclusive ? who_ : k_nobody;
                    s.shared[who_] = kind == os::lock_kind::shared ? 1 : 0;
                    return 1;
@@ -281,6 +323,14 @@ public:
             }
             return 0;
         });
+    }
+    bool has_guests() {
+        if (guest_sections_ == 0 || wrong_ == attach_fault::guests_are_not_looked_for)
+            return false;
+        return step("asks for guests", [&]() -> u8 {
+                   s_->left_to_guests |= s_->guest.has_lock;
+                   return s_->guest.has_lock;
+               }) != 0;
     }
     std::optional<std::uint64_t> locked_by_others() {
         const u8 found = step("asks whether anybody is in", [&]() -> u8 {
@@ -344,6 +394,51 @@ public:
     }
 
 private:
+    // AT5
+    void read(state& s) {
+        guest_state& me = s.guest;
+        const auto give_up = [&] { me = {.sections = static_cast<u8>(me.sections - 1)}; };
+        switch (me.phase) {
+        case g_out:
+            told_ += "maps the coordination file; ";
+            me.mapped = s.file.number;
+            me.phase = g_mapped;
+            return;
+        case g_mapped: {
+            bool is_exclusive = false;
+            for (const process& each : s.all)
+                is_exclusive |= each.phase == exclusive_open;
+            told_ += "locks; ";
+            if (is_exclusive) // that one has locked these bytes
+                return give_up();
+            me.has_lock = 1;
+            me.phase = g_pinned;
+            return;
+        }
+        case g_pinned:
+            told_ += "looks at the name; ";
+            if (me.mapped != s.file.number && wrong_ != attach_fault::guests_do_not_look_at_the_name)
+                return give_up();
+            me.phase = g_looked;
+            return;
+        case g_looked: {
+            told_ += "asks whether anybody is in; ";
+            bool anybody = wrong_ == attach_fault::guests_do_not_ask_who_is_in;
+            for (const u8 each : s.slots)
+                anybody |= each != k_nobody;
+            if (!anybody)
+                return give_up();
+            me.phase = g_in;
+            return;
+        }
+        default:
+            told_ += "ends its section; ";
+            me.sections--;
+            me.has_lock = 0;
+            me.phase = g_mapped;
+        }
+    }
+
     template <class F>
     u8 step(const char* what, F&& perform) {
         return run_->step([&]() -> u8 {
@@ -467,7 +562,9 @@ private:
             step("recovers, and closes", [&]() -> u8 {
                 s_->session = static_cast<u8>(s_->session + s_->has_log);
                 s_->is_unfolded = s_->has_log = 0;
-                s_->file = {};
+                if (wrong_ !=
+                    attach_fault::guests_do_not_ask_who_is_in) // a program that has sharing not linked in leaves it
+                    s_->file = {};
                 s_->exclusive = k_nobody;
                 return 0;
             });
@@ -482,6 +579,7 @@ private:
     unsigned opens_;
     unsigned deaths_;
     bool has_exclusive_;
+    unsigned guest_sections_;
     state* s_ = nullptr;
     run* run_ = nullptr;
     u8 who_ = 0;
@@ -496,7 +594,9 @@ result<void> attach_locks::lock(std::uint64_t byte, os::lock_kind) {
     return {};
 }
 void attach_locks::unlock(std::uint64_t byte) { owner.unlock(byte); }
-result<std::optional<std::uint64_t>> attach_locks::locked_by_others(std::uint64_t, std::uint64_t) {
+result<std::optional<std::uint64_t>> attach_locks::locked_by_others(std::uint64_t first, std::uint64_t) {
+    if (first == lock_byte::k_first_pin)
+        return owner.has_guests() ? std::optional(first) : std::nullopt;
     return owner.locked_by_others();
 }
 result<void> attach_place::remove_old() {
@@ -519,10 +619,11 @@ struct attach_bounds {
     unsigned opens = 1; // of each process
     unsigned deaths = 0;
     bool has_exclusive = false;
+    unsigned guest_sections = 0;
 };
 
 exploration::outcome explore_attachment(const attach_bounds& within) {
-    attach_model model(within.wrong, within.opens, within.deaths, within.has_exclusive);
+    attach_model model(within.wrong, within.opens, within.deaths, within.has_exclusive, within.guest_sections);
     return exploration::explore(model);
 }
 std::string way_there(const exploration::outcome& found) {
@@ -537,13 +638,13 @@ void expect_no_violation_within(std::span<const attach_bounds> all) {
         EXPECT_TRUE(found.is_complete);
         EXPECT_EQ(found.violation, "") << way_there(found);
         std::cout << each.opens << " opens, " << each.deaths << " deaths"
-                  << (each.has_exclusive ? ", exclusive ones" : "") << ": " << found.states << " states, "
-                  << found.steps << " steps\n";
+                  << (each.has_exclusive ? ", exclusive ones" : "") << ", " << each.guest_sections
+                  << " sections of a guest: " << found.states << " states, " << found.steps << " steps\n";
     }
 }
 
 TEST(attachment_exploration_no_sanitizer, no_order_of_steps_and_deaths_breaks_a_promise) {
-    const attach_bounds all[] = {{.deaths = 1}, {.has_exclusive = true}};
+    const attach_bounds all[] = {{.deaths = 1}, {.has_exclusive = true}, {.guest_sections = 1}};
     expect_no_violation_within(all);
 }
 
@@ -556,6 +657,7 @@ TEST(attachment_exploration_no_sanitizer, nor_in_larger_bounds) {
         {.deaths = 1, .has_exclusive = true},
         {.deaths = 2, .has_exclusive = true},
         {.opens = 2, .has_exclusive = true},
+        {.deaths = 1, .has_exclusive = true, .guest_sections = 1},
         {.wrong = attach_fault::old_file_voided_late, .deaths = 1, .has_exclusive = true},
         {.wrong = attach_fault::earlier_boots_are_followed, .deaths = 1, .has_exclusive = true},
         {.wrong = attach_fault::unready_files_are_followed, .deaths = 1, .has_exclusive = true},
@@ -573,6 +675,12 @@ TEST(attachment_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
     EXPECT_EQ(explore_attachment({.wrong = attach_fault::no_door_for_those_that_close}).violation, exclusive);
     EXPECT_EQ(explore_attachment({.wrong = attach_fault::no_door_for_those_that_open}).violation, exclusive);
     EXPECT_EQ(explore_attachment({.wrong = attach_fault::mapped_before_the_lock}).violation, other_file);
+    const std::string beside_guest = "somebody recovers or removes beside a guest in his section";
+    EXPECT_EQ(explore_attachment({.wrong = attach_fault::guests_are_not_looked_for, .guest_sections = 1}).violation,
+              beside_guest);
+    EXPECT_EQ(
+        explore_attachment({.wrong = attach_fault::guests_do_not_look_at_the_name, .guest_sections = 1}).violation,
+        beside_guest);
     EXPECT_EQ(explore_attachment({.wrong = attach_fault::nobody_need_be_in}).violation,
               "refused as open under another name, which it never was");
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -786,7 +787,67 @@ TEST(coordination_on_a_simulated_disk, is_refused_where_other_machines_have_a_ha
     EXPECT_EQ(refused.why().message,
               "heap is on a file system of the kind NFS, where processes cannot rely on each other's "
               "locks and memory. Copy the heap to a disk of this machine, or open it in one process "
-              "only.");
+              "only; or, if you know that they can, set heap_options::share_on_network.");
+    auto heap = std::move(*disk.open("heap", os::access::read_write));
+    EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, coordination::on::any));
+}
+
+TEST_F(coordination_of_processes, guests_hold_off_folds_and_releases_as_others_do) {
+    auto a = open(path_);
+    const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
+    auto guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_));
+    ASSERT_NE(guest, nullptr);
+    EXPECT_TRUE(guest->check_identity(some_heap()));
+    EXPECT_EQ(guest->visible(), 10U);
+    ASSERT_TRUE(guest->pin(10));
+    (void)guest->hold();
+    ASSERT_TRUE(*a->try_take_checkpoint());
+    a->publish(commit_of(11));
+    a->announce_fold(10);
+    EXPECT_TRUE(a->may_fold());
+    a->publish_checkpoint(checkpoint_of(5, 10));
+    EXPECT_FALSE(a->may_release());
+    guest->let_go();
+    EXPECT_TRUE(a->may_release());
+    a->release();
+    a->announce_fold(11);
+    EXPECT_FALSE(a->may_fold());
+    guest->raise_pin(11);
+    EXPECT_TRUE(a->may_fold());
+    guest->unpin();
+    EXPECT_FALSE(guest->pin(10)) << "a fold has passed it";
+    EXPECT_TRUE(a->may_fold()) << "a pin was left behind";
+    EXPECT_TRUE(guest->pin(11));
+    EXPECT_FALSE(*a->detach()) << "a guest is in its section";
+    EXPECT_FALSE(shm_exists());
+    EXPECT_EQ(guest->check_session().why().code, errc::closed);
+    guest->unpin();
+    EXPECT_FALSE(guest->pin(11)) << "the session is over";
+}
+
+TEST_F(coordination_of_processes, a_guest_of_nobody_is_none) {
+    const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
+    EXPECT_EQ(*coordination::attach_to_read(os::posix_file_system(), *reading, path_), nullptr);
+}
+
+TEST_F(coordination_of_processes, a_guest_keeps_a_first_one_waiting_until_its_section_ends) {
+    std::unique_ptr<coordination> guest;
+    const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
+    {
+        auto a = open(path_);
+        guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_));
+        ASSERT_TRUE(guest->pin(10));
+    } // as if it had died
+    std::atomic<bool> has_ended = false;
+    std::thread ends([&] {
+        std::this_thread::sleep_for(20ms);
+        has_ended = true;
+        guest->unpin();
+    });
+    const auto b = open(path_);
+    EXPECT_TRUE(has_ended);
+    EXPECT_EQ(b.as, role::first);
+    ends.join();
 }
 
 } // namespace

@@ -66,6 +66,7 @@ struct bounds {
     bool batches = false;                       // two commits may become visible in one step
     bool copies_for_folds = false;              // readers make their own copies of what a fold is going to change
     bool superblocks_of_regions = false;        // that fold nothing
+    bool guests = false;                        // readers have locks instead of slots
     std::vector<unsigned> kinds = {0, 1, 2, 3}; // of the records, by version
 };
 
@@ -179,7 +180,9 @@ struct state {
     u8 writer_lock = 0; // + 1
     u8 checkpoint_lock = 0;
     std::array<u8, k_readers_max> slot_locks{}; // held by who clears the slot of a dead one
-    u8 acknowledged = 0;                        // version
+    std::array<u8, k_readers_max> guest_pins{}; // + 1; the kernel's
+    std::array<u8, k_readers_max> guest_holds{};
+    u8 acknowledged = 0; // version
     u8 seen = 0;
     u8 deaths = 0;
     std::array<reader_state, k_readers_max> readers{};

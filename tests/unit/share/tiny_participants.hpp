@@ -26,10 +26,8 @@ class model;
 
 struct explored_locks {
     result<bool> try_lock(std::uint64_t byte, os::lock_kind);
-    void unlock(std::uint64_t byte);
-    result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t, std::uint64_t) {
-        ::abort(); // no step of the protocol's asks that
-    }
+    void unlock(std::uint64_t first, std::uint64_t count = 1);
+    result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count);
     model& owner;
 };
 
@@ -111,6 +109,8 @@ public:
         if (std::memcmp(&s.readers[0], &s.readers[1], sizeof(reader_state)) > 0) {
             std::swap(s.readers[0], s.readers[1]);
             std::swap(s.slots[0], s.slots[1]);
+            std::swap(s.guest_pins[0], s.guest_pins[1]);
+            std::swap(s.guest_holds[0], s.guest_holds[1]);
         }
     }
 
@@ -203,6 +203,13 @@ public:
                 return tell_of("lock", s_->writer_lock, take(s_->writer_lock) ? 1 : 0);
             if (byte == lock_byte::k_checkpoint)
                 return tell_of("lock", s_->checkpoint_lock, take(s_->checkpoint_lock) ? 1 : 0);
+            if (is_of_guests(byte)) {
+                const bool is_hold = byte >= lock_byte::k_first_hold;
+                if (!is_hold || !is(fault::no_hold))
+                    guest_lock(byte) =
+                        static_cast<u8>(byte - (is_hold ? lock_byte::k_first_hold : lock_byte::k_first_pin) + 1);
+                return tell_of("lock of a guest", guest_lock(byte), 1);
+            }
             const std::size_t index = byte - lock_byte::k_first_slot;
             const bool is_dead = s_->readers[index].phase == r_dead && !is(fault::pins_of_dead_count);
             s_->slot_locks[index] = is_dead ? 1 : 0;
@@ -211,6 +218,10 @@ public:
     }
     void unlock(std::uint64_t byte) {
         (void)run_->step([&]() -> u8 {
+            if (is_of_guests(byte)) { // all that he has of a kind
+                guest_lock(byte) = 0;
+                return tell_of("unlock of a guest", guest_lock(byte), 0);
+            }
             if (byte == lock_byte::k_writer)
                 s_->writer_lock = 0;
             if (byte == lock_byte::k_checkpoint)
@@ -221,7 +232,27 @@ public:
         });
     }
 
+    std::optional<std::uint64_t> locked_by_others(std::uint64_t first, std::uint64_t count) {
+        const auto perform = [&]() -> u8 {
+            const bool is_hold = first >= lock_byte::k_first_hold;
+            if (is(is_hold ? fault::release_below_holds : fault::fold_past_pins))
+                return 0;
+            const auto& locks = is_hold ? s_->guest_holds : s_->guest_pins;
+            const bool is_found = std::ranges::any_of(locks, [&](u8 each) { return each != 0 && each - 1U < count; });
+            return tell_of("asks for guests", locks[0], is_found ? 1 : 0);
+        };
+        const u8 is_found = bounds_.guests ? run_->step(perform) : run_->together(perform);
+        return is_found != 0 ? std::optional(first) : std::nullopt;
+    }
+
 private:
+    static bool is_of_guests(std::uint64_t byte) {
+        return byte >= lock_byte::k_first_pin && byte < lock_byte::k_attach;
+    }
+    u8& guest_lock(std::uint64_t byte) {
+        return byte >= lock_byte::k_first_hold ? s_->guest_holds[reader_] : s_->guest_pins[reader_];
+    }
+
     enum reader_phase : u8 {
         r_dead,
         r_arriving,
@@ -302,8 +333,9 @@ private:
             if (is_target && is(fault::no_recheck_after_pin))
                 return 0;
             if (is_ruling && is(fault::no_reread_after_hold) && run_->has_stepped()) {
+                // The second look: as if nothing had changed since the first.
                 const u8 held =
-                    s_->slots[reader_].hold.value_; // the second look: as if nothing had changed since the first
+                    bounds_.guests ? static_cast<u8>(s_->guest_holds[reader_] - 1) : s_->slots[reader_].hold.value_;
                 if (held != narrow(k_none))
                     return look_at(held);
             }
@@ -673,14 +705,17 @@ private:
 
     void read(reader_state& r, unsigned index) {
         state& s = *s_;
-        auto protocol = steps(index);
+        auto protocol = steps(bounds_.guests ? k_readers_max : index);
         switch (r.phase) {
         case r_dead:
             io_when("starts", [&] { return r.restarts > 0 && s.slot_locks[index] == 0; }, [] {});
             r = {.phase = r_arriving, .restarts = static_cast<u8>(r.restarts - 1)};
             return;
         case r_arriving:
-            protocol.enter();
+            if (bounds_.guests)
+                io("arrives as a guest", [] {});
+            else
+                protocol.enter();
             r.phase = r_idle;
             return;
         case r_idle: {
@@ -848,6 +883,7 @@ private:
             c = {.phase = c_dead, .restarts = c.restarts};
         } else {
             auto& r = s.readers[who - k_writers_max - 1];
+            s.guest_pins[who - k_writers_max - 1] = s.guest_holds[who - k_writers_max - 1] = 0;
             r = {.phase = r_dead, .restarts = r.restarts};
         }
     }
@@ -959,6 +995,9 @@ private:
 };
 
 inline result<bool> explored_locks::try_lock(std::uint64_t byte, os::lock_kind) { return owner.try_lock(byte); }
-inline void explored_locks::unlock(std::uint64_t byte) { owner.unlock(byte); }
+inline void explored_locks::unlock(std::uint64_t first, std::uint64_t) { owner.unlock(first); }
+inline result<std::optional<std::uint64_t>> explored_locks::locked_by_others(std::uint64_t first, std::uint64_t count) {
+    return owner.locked_by_others(first, count);
+}
 
 } // namespace remanence::share::tiny
