@@ -208,7 +208,10 @@ result<std::unique_ptr<os::file>> lock_old(inspection& heap, const std::string& 
 users who_uses(const std::string& path) {
     const std::string real = real_path_of(path);
     const heap_users found = checked(users_of(os::posix_file_system(), real));
-    users all{.path = real, .how = as_public(found.how), .version = found.version};
+    users all;
+    all.path = real;
+    all.how = as_public(found.how);
+    all.version = found.version;
     for (const share::observed_process& each : found.processes) {
         const bool is_in_section = each.has_turn || each.version;
         const bool is_noted = each.who.since != std::chrono::system_clock::time_point();
