@@ -57,7 +57,8 @@ function(remanence_add_layer name)
     endforeach()
 endfunction()
 
-# A GoogleTest program and its ctest entries, one per test; a library test sees the internals.
+# A GoogleTest program and its ctest entries, one per test, or four shares of them under a sanitizer, where each process
+# takes a tenth of a second to begin; a library test sees the internals.
 #   remanence_add_tests(NAME unit_log SOURCES a_test.cpp… [LABELS crash…] [LIBRARIES …])
 # Suites whose names end with _threads get the label threads (run under the thread sanitizer), those that end with
 # _no_sanitizer the label no-sanitizer; so do all tests of files named *_threads_test.cpp and *_no_sanitizer_test.cpp,
@@ -116,6 +117,16 @@ function(remanence_add_test_program target sources libraries)
        OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize=" AND target MATCHES "_no_sanitizer$")
     )
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
+    endif()
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+        foreach(share RANGE 3)
+            add_test(NAME ${target}.share_${share} COMMAND ${target} --gtest_brief=1 --gtest_filter=-*_no_sanitizer.*:*_no_sanitizer/*)
+            set_tests_properties(
+                ${target}.share_${share} PROPERTIES LABELS "${ARGN}" ENVIRONMENT
+                                                                     "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${share}"
+            )
+        endforeach()
         return()
     endif()
     # Listed when ctest runs, not when building: a program that cannot start must not stop the build of the others.
@@ -179,6 +190,9 @@ function(remanence_add_peer bench name header library)
     target_link_libraries(bench_${bench} PRIVATE "${BENCH_${upper}_LIBRARY}")
 endfunction()
 
+# Conformance of containers that are not ours takes a sanitizer long, and it sees little of them: to it a heap is one mapping.
+set(REMANENCE_OTHERS_CONTAINERS "/conformance/(boost_[a-z]+|adaptors|associative|sequences)_test\\.cpp$")
+
 # Every .cpp under tests/ must belong to a target; else it would look like a test and never run.
 function(remanence_require_all_tests_registered)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
@@ -186,8 +200,9 @@ function(remanence_require_all_tests_registered)
     # What tests/CMakeLists.txt leaves out.
     if(NOT REMANENCE_BOOST_INCLUDE)
         list(FILTER found EXCLUDE REGEX "/boost_[a-z]+_test\\.cpp$")
-    elseif(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
-        list(FILTER found EXCLUDE REGEX "/conformance/boost_[a-z]+_test\\.cpp$")
+    endif()
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+        list(FILTER found EXCLUDE REGEX "${REMANENCE_OTHERS_CONTAINERS}")
     endif()
     remanence_sources_below("${PROJECT_SOURCE_DIR}/tests" registered)
     if(registered)
