@@ -249,10 +249,7 @@ unexpected checkpointer::readers_behind() const {
 }
 
 result<void> checkpointer::begin() {
-    log_limit_of_run_ = budget_.log_limit_bytes();
-    if (others_ ==
-        nullptr) // else the log would grow from one that waits for readers to the next, up to where commits fail
-        log_limit_of_run_ = std::max(log_limit_of_run_, session_.log().used_bytes());
+    log_limit_of_run_ = budget_.log_limit_bytes(); // before the twins are frozen
     auto mark = session_.log().mark(); // I1: every record up to it is durable
     if (!mark)
         return mark.error();
