@@ -261,7 +261,10 @@ public:
     }
 
     result<std::unique_ptr<byte_locks>> open_locks() override {
-        const int rights = ::fcntl(descriptor_, F_GETFL) & O_ACCMODE;
+        const int flags = ::fcntl(descriptor_, F_GETFL);
+        if (flags < 0)
+            return system_failure(errno, "cannot open once more", path_);
+        const int rights = flags & O_ACCMODE;
         int again = open_file(path_of_descriptor().c_str(), rights);
         if (again < 0 && errno == ENOENT) // no /proc here
             again = open_file(path_.c_str(), rights | O_NONBLOCK);
