@@ -169,7 +169,6 @@ struct heap_options {
     std::function<void(const discarded_changes&)> on_discard = {};
 };
 
-/// One root, as roots() lists it.
 /// A process that shares a heap.
 struct heap_user {
     int process;         ///< its number, in its own PID namespace
@@ -183,6 +182,7 @@ struct heap_reader : heap_user {
     std::uint64_t version; ///< that it sees
 };
 
+/// One root, as roots() lists it.
 struct root_info {
     std::string name;
     std::string type; ///< readable name of the stored type
@@ -520,8 +520,12 @@ public:
     [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline);
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& longest) {
-        return try_lock_until(std::chrono::steady_clock::now() +
-                              std::chrono::ceil<std::chrono::steady_clock::duration>(longest));
+        using clock = std::chrono::steady_clock;
+        if (std::chrono::duration<double>(longest) >
+            std::chrono::hours(24 * 365 * 100)) // it may not fit into clock::duration
+            return try_lock_until(clock::time_point::max());
+        return try_lock_until(longest > longest.zero() ? clock::now() + std::chrono::ceil<clock::duration>(longest)
+                                                       : clock::time_point::min());
     }
     /// Ends the write section; the outermost one rolls back what was not committed.
     void unlock() noexcept;

@@ -364,7 +364,9 @@ heap_user user_of(share::participant who) { return {who.process, who.thread, std
 } // namespace
 
 bool heap::wait_for_version(std::uint64_t version, std::chrono::milliseconds longest) const {
-    return others_of(checked(impl_)).wait_for_version(version, std::chrono::steady_clock::now() + longest);
+    const bool waits_for_ever = longest > std::chrono::hours(24 * 365 * 100); // too long for a deadline
+    return others_of(checked(impl_))
+        .wait_for_version(version, waits_for_ever ? share::deadline() : std::chrono::steady_clock::now() + longest);
 }
 
 std::vector<heap_reader> heap::readers() const {

@@ -4,9 +4,12 @@
 
 #include <remanence/detail/announcer.hpp>
 
+#include <algorithm>
 #include <exception>
 
 namespace remanence::detail {
+
+static constexpr std::chrono::hours k_wait_longest{24 * 365 * 100};
 
 heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine)
     : origin_(origin), engine_(engine), memory_(engine.memory()), lock_(owner) {
@@ -181,6 +184,9 @@ bool heap_sections::try_lock() {
 
 bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadline) {
     origin_.check_process();
+    // The standard library takes a time that the system refuses for one at which it got the lock.
+    const auto now = std::chrono::steady_clock::now();
+    deadline = std::clamp(deadline, now, now + k_wait_longest);
     if (!has_begun(lock_.enter_write_until(deadline)))
         return false;
     if (lock_.write_depth() > 1) {

@@ -103,6 +103,8 @@ result<void> checkpointer::keep_log_in_bounds() {
         if (!too_long_since_)
             too_long_since_ = std::chrono::steady_clock::now();
         REM_TRY(make_one());
+        if (!run_) // one of another process is followed first
+            REM_TRY(follower_->follow_superblock());
         session_.log().release(others_->released().log_begin);
         if (is_too_long() && std::chrono::steady_clock::now() - *too_long_since_ > k_patience)
             return readers_behind();
@@ -233,7 +235,7 @@ unexpected checkpointer::readers_behind() const {
         const auto age = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() - each.who.since);
         if (each.is_in_the_way)
             add(each.who,
-                "reads version " + std::to_string(each.version) + " since " + std::to_string(age.count()) + " s");
+                "reads version " + std::to_string(each.version) + " for " + std::to_string(age.count()) + " s");
     }
     if (const auto at_checkpoint = others_->checkpointer())
         add(*at_checkpoint, "carries out a checkpoint");
@@ -244,13 +246,14 @@ unexpected checkpointer::readers_behind() const {
                 "cannot commit to " + path +
                     ": the redo log has reached its limit, since other processes that do not go on keep it from "
                     "being reused (" +
-                    (who.empty() ? "they have just let go" : who) + "). Let them go on, or end them, and commit again.",
+                    (who.empty() ? "none is in the way now" : who) +
+                    "). Let them go on, or end them, and commit again.",
                 path);
 }
 
 result<void> checkpointer::begin() {
     log_limit_of_run_ = budget_.log_limit_bytes(); // before the twins are frozen
-    auto mark = session_.log().mark(); // I1: every record up to it is durable
+    auto mark = session_.log().mark();             // I1: every record up to it is durable
     if (!mark)
         return mark.error();
     if (others_ != nullptr) {

@@ -68,8 +68,8 @@ class address_book(Example):
     def test_reading_commands_share_the_file_and_writing_ones_do_not(self):
         self.run_program("book", "add", *self.ENTRY)
         with open(os.path.join(self.directory, "book"), "rb") as reader:
-            whole_file = struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
-            fcntl.fcntl(reader, 37, whole_file)  # F_OFD_SETLK, which Python 3.11 does not name
+            byte_of_readers = struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 1 << 62, 1, 0)
+            fcntl.fcntl(reader, 37, byte_of_readers)  # F_OFD_SETLK, which Python 3.11 does not name
             self.run_program("book", "find", "Lovelace")
             self.run_program("book", "list")
             self.assertIn("open elsewhere", self.fails(4, "book", "add", *self.ENTRY))

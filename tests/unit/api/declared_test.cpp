@@ -292,10 +292,8 @@ TEST_P(declared_sections, lose_nothing_in_checkpoints) {
     for (std::uint64_t i = 1; i <= 30; ++i) {
         if (!is_checked())
             fresh[i * 2000] = i; // in chunks that this session made
-        h.write(declared, [&] {
-            put(h, i * 512, i);
-            put(h, 12'345, i);
-        });
+        h.write(declared, [&] { put(h, i * 512, i); });
+        h.write(declared, [&] { put(h, 12'345, i); });
     }
     EXPECT_GT(h.stats().checkpoints, 5U);
     for (std::uint64_t i = 1; i <= 30; ++i) {

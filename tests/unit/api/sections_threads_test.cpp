@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <functional>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
+#include <vector>
 
 namespace remanence::test {
 namespace {
@@ -114,6 +117,33 @@ TEST(sections_threads, one_root_is_constructed_once_by_whomever) {
         EXPECT_EQ(std::count(found.begin(), found.end(), found[0]), static_cast<std::ptrdiff_t>(k_threads));
     }
     EXPECT_EQ(h.roots().size(), 10U);
+}
+
+TEST(sections_threads, times_that_are_over_or_never_come_get_no_lock_that_another_thread_has) {
+    using clock = std::chrono::steady_clock;
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    {
+        const std::lock_guard section(h);
+        std::thread([&] {
+            EXPECT_FALSE(h.try_lock_until(clock::time_point::min()));
+            EXPECT_FALSE(h.try_lock_until(clock::now() - std::chrono::hours(24 * 365 * 100)));
+            EXPECT_FALSE(h.try_lock_for(std::chrono::hours::min()));
+            EXPECT_FALSE(h.try_lock_for(std::chrono::seconds(0)));
+        }).join();
+    }
+    for (const auto& lock : std::vector<std::function<bool()>>{
+             [&] { return h.try_lock_until(clock::time_point::max()); },
+             [&] { return h.try_lock_for(std::chrono::nanoseconds::max()); },
+             [&] { return h.try_lock_for(std::chrono::hours::max()); },
+             [&] { return h.try_lock_until(clock::time_point::min()); }}) { // nobody has it
+        std::thread([&] {
+            ASSERT_TRUE(lock());
+            h.unlock();
+        }).join();
+    }
+    h.write([] {}); // the lock is whole
+    h.close();
 }
 
 TEST(sections_threads, try_lock_and_close_meet_other_threads_sections) {
