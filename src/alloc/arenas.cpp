@@ -67,15 +67,19 @@ std::uint64_t block_allocator::allocated_bytes() const {
 
 // --- making and ending
 
+const char* block_allocator::why_no_arena(std::string_view name, std::uint64_t room_bytes) {
+    if (name.empty() || name.size() >= format::k_arena_name_bytes || name.find('\0') != std::string_view::npos)
+        return "an arena needs a name of 1 to 127 bytes, none of them zero";
+    if (!std::has_single_bit(room_bytes) || room_bytes < format::k_arena_pages_min * k_page_bytes ||
+        room_bytes > k_heap_bytes_max / 2)
+        return "an arena needs room for a power of two of bytes, 1 MiB or more";
+    return nullptr;
+}
+
 std::byte* block_allocator::make_arena(std::string_view name, std::uint64_t room_bytes,
                                        std::uint64_t resident_limit_bytes) {
-    if (name.empty() || name.size() >= format::k_arena_name_bytes || name.find('\0') != std::string_view::npos) {
-        pages_.note_failure(errc::invalid_argument, "an arena needs a name of 1 to 127 bytes, none of them zero");
-        return nullptr;
-    }
-    if (!std::has_single_bit(room_bytes) || room_bytes < format::k_arena_pages_min * k_page_bytes ||
-        room_bytes > k_heap_bytes_max / 2) {
-        pages_.note_failure(errc::invalid_argument, "an arena needs room for a power of two of bytes, 1 MiB or more");
+    if (const char* const why = why_no_arena(name, room_bytes)) {
+        pages_.note_failure(errc::invalid_argument, why);
         return nullptr;
     }
     if (find_arena(name) != nullptr) {

@@ -114,6 +114,8 @@ public:
     // Arenas: large blocks with allocators of their own (arenas.cpp). All functions here that take an address, or tell of blocks, know
     // what is in them. They are found by check_state().
 
+    /// Why make_arena() would refuse these; null: it would not.
+    [[nodiscard]] static const char* why_no_arena(std::string_view name, std::uint64_t room_bytes);
     /// Null when there is no memory, or the name is none or taken: failure() tells. Room for at most so many bytes, its metadata
     /// included: a power of two of 1 MiB or more.
     [[nodiscard]] std::byte* make_arena(std::string_view name, std::uint64_t room_bytes,

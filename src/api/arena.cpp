@@ -41,6 +41,8 @@ arena arena::open(heap& in, std::string_view name, const arena_options& options)
     std::byte* base = impl.memory().find_arena(name);
     if (base != nullptr)
         return arena(as_owner(base));
+    if (const char* const why = alloc::block_allocator::why_no_arena(name, options.room_bytes))
+        detail::raise(errc::invalid_argument, std::string(why) + "."); // here, where nothing is rolled back
     change_arenas(impl, [&] {
         base = impl.memory().find_arena(name);
         if (base != nullptr)

@@ -17,7 +17,7 @@ namespace {
 
 template <class Struct>
 void check_size(const Struct* into, const char* what) {
-    if (into == nullptr || into->size < sizeof(std::size_t))
+    if (into == nullptr || into->size < sizeof(std::size_t) || into->size > k_struct_bytes_max)
         refuse_argument(what);
 }
 

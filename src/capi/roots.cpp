@@ -79,13 +79,26 @@ void change_roots(const open_heap& opened, const F& f) {
     impl.sections.leave_write();
 }
 
+/// What refuses is looked for in a read section: a write section that fails would undo what is not committed.
+template <class F>
+void look_before(const open_heap& opened, const F& f) {
+    detail::heap_impl& impl = opened.writable();
+    const detail::read_section section(&impl);
+    f(impl);
+}
+
 /// `size`: of the type that is stated; to the end of the block, when there is none.
 rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
                     std::optional<std::size_t> size) {
     const open_heap& heap = opened(handle);
     const std::string_view name = name_of_root(given_name);
-    change_roots(heap, [&](detail::heap_impl& impl) {
-        txn::heap_memory& memory = impl.memory();
+    detail::type_fingerprint stored;
+    stored.name = type;
+    stored.hash = hash_of(type);
+    stored.alignment = 1;
+    stored.nameable = true;
+    look_before(heap, [&](detail::heap_impl& impl) {
+        const txn::heap_memory& memory = impl.memory();
         const auto block = memory.contains(object) ? memory.block_of(object) : std::nullopt;
         const std::size_t left =
             block ? block->bytes - static_cast<std::size_t>(static_cast<const std::byte*>(object) -
@@ -93,23 +106,16 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
                   : 0;
         if (!block || size.value_or(0) > left)
             refuse_argument("a root is to be an object in a block of its heap: allocate it there.");
-        detail::type_fingerprint stored;
-        stored.name = type;
-        stored.hash = hash_of(type);
         stored.size = size.value_or(left);
-        stored.alignment = 1;
-        stored.nameable = true;
-        types::root_directory roots(memory);
+        const auto former = look_up(types::root_directory(impl.memory()), name);
+        if (former && !is_of_c(*former))
+            raise_mismatch(impl, *former, type);
+    });
+    change_roots(heap, [&](detail::heap_impl& impl) {
+        types::root_directory roots(impl.memory());
         auto* const place =
             const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): kept, not written
-        const auto former = look_up(roots, name);
-        if (!former) {
-            detail::check(roots.add(name, stored, place));
-            return;
-        }
-        if (!is_of_c(*former))
-            raise_mismatch(impl, *former, type);
-        detail::check(roots.replace(name, stored, place));
+        detail::check(look_up(roots, name) ? roots.replace(name, stored, place) : roots.add(name, stored, place));
     });
     return REM_OK;
 }
@@ -167,18 +173,18 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
         const capi::open_heap& opened = capi::opened(heap);
         const std::string_view wanted = capi::name_of_root(name);
         rem_status status = REM_OK;
-        capi::change_roots(opened, [&](detail::heap_impl& impl) {
-            types::root_directory roots(impl.memory());
-            const auto found = capi::look_up(roots, wanted);
-            if (!found) {
+        capi::look_before(opened, [&](detail::heap_impl& impl) {
+            const auto found = capi::look_up(types::root_directory(impl.memory()), wanted);
+            if (!found)
                 status =
                     capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", impl.origin.path.string());
-                return;
-            }
-            if (!capi::is_of_c(*found))
+            else if (!capi::is_of_c(*found))
                 capi::raise_mismatch(impl, *found, "a C block");
-            detail::check(roots.erase(wanted));
         });
+        if (status == REM_OK)
+            capi::change_roots(opened, [&](detail::heap_impl& impl) {
+                detail::check(types::root_directory(impl.memory()).erase(wanted));
+            });
         return status;
     });
 }

@@ -9,6 +9,9 @@
 
 namespace remanence::capi {
 
+/// No struct of any release is longer: what says so is not set.
+inline constexpr std::size_t k_struct_bytes_max = 4096;
+
 /// A copy of what the caller set, with zeros where its struct ends before ours; all zeros, if there is none. `what` names it.
 /// Throws errc::invalid_argument when the size is not set, errc::not_supported when something is set that we do not have.
 template <class Struct>
@@ -17,7 +20,7 @@ Struct whole_struct(const Struct* given, const char* what) {
     Struct whole{};
     if (given == nullptr)
         return whole;
-    if (given->size < k_size_min)
+    if (given->size < k_size_min || given->size > k_struct_bytes_max)
         throw error(errc::invalid_argument, std::string("the size of ") + what + " is not set to its sizeof.");
     const auto* const bytes = reinterpret_cast<const std::byte*>(given);
     const std::size_t known = std::min(sizeof whole, given->size);

@@ -205,6 +205,47 @@ TEST_F(c_bad_input, structs_to_be_filled_keep_their_size) {
     EXPECT_EQ(older.checkpoints, 7U); // behind its end
 }
 
+TEST_F(c_bad_input, structs_that_are_longer_than_any_are_refused) {
+    rem_options options = rem_options();
+    for (const std::size_t size : {std::size_t{1} << 20U, ~std::size_t{0}}) {
+        options.size = size;
+        EXPECT_EQ(rem_open(path.c_str(), &options, &heap), REM_INVALID_ARGUMENT);
+    }
+    open();
+    rem_stats stats = rem_stats();
+    stats.size = ~std::size_t{0};
+    EXPECT_EQ(rem_get_stats(heap, &stats), REM_INVALID_ARGUMENT);
+    rem_report report = rem_report();
+    report.size = ~std::size_t{0};
+    EXPECT_EQ(rem_verify(heap, &report, nullptr, nullptr), REM_INVALID_ARGUMENT);
+}
+
+TEST_F(c_bad_input, calls_that_are_refused_undo_nothing) {
+    open();
+    account* const kept = add_account("kept", 1);
+    const auto refuse_all = [&] {
+        rem_arena* arena = nullptr;
+        rem_arena_options options = rem_arena_options();
+        options.size = sizeof options;
+        options.room_bytes = 12'345;
+        int outside = 0;
+        EXPECT_EQ(rem_root_set(heap, "a", &outside), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_root_set_as(heap, "a", kept, "account", 1 << 20), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_root_remove(heap, "none"), REM_NOT_FOUND);
+        EXPECT_EQ(rem_arena_open(heap, "a", &options, &arena), REM_INVALID_ARGUMENT);
+        EXPECT_EQ(rem_arena_destroy(heap, "none"), REM_NOT_FOUND);
+    };
+    kept->balance = 2; // outside of any section, for the next commit
+    refuse_all();
+    EXPECT_EQ(kept->balance, 2);
+    ASSERT_OK(rem_write_begin(heap));
+    kept->balance = 3;
+    refuse_all();
+    ASSERT_OK(rem_write_end(heap));
+    reopen();
+    EXPECT_EQ(account_at("kept")->balance, 3);
+}
+
 TEST_F(c_bad_input, a_heap_that_is_read_only_is_not_changed) {
     open();
     account* const a = add_account("a", 1);
