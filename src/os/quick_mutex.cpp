@@ -12,7 +12,9 @@ namespace remanence::os {
 namespace {
 
 constexpr int k_looks_before_sleep = 100; // some microseconds, many times what is done under such a mutex
-constexpr timespec k_sleep_max{0, 1'000'000};
+// A thousand threads that look each millisecond would keep the one that has the lock from running.
+constexpr long k_first_sleep_ns = 1'000'000;
+constexpr long k_last_sleep_ns = 64 * k_first_sleep_ns;
 
 void rest_a_little() noexcept {
 #if defined(__x86_64__)
@@ -35,8 +37,12 @@ void quick_mutex::wait_and_lock() noexcept {
     }
     const int kept = errno; // who frees memory expects it to stay
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    while (!try_lock()) // whatever ended the sleep
-        (void)::syscall(SYS_futex, word(state_), FUTEX_WAIT_PRIVATE, k_taken, &k_sleep_max, nullptr, 0);
+    timespec sleep{0, k_first_sleep_ns};
+    while (!try_lock()) { // whatever ended the sleep
+        (void)::syscall(SYS_futex, word(state_), FUTEX_WAIT_PRIVATE, k_taken, &sleep, nullptr, 0);
+        if (sleep.tv_nsec < k_last_sleep_ns)
+            sleep.tv_nsec *= 2;
+    }
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
     errno = kept;
 }

@@ -8,7 +8,8 @@
 namespace remanence::os {
 
 /// Lockable, not recursive. Who waits long sleeps, and is woken; but since unlock() does not wait until its store is seen by all, it
-/// may miss somebody who has just gone to sleep. So nobody sleeps for more than a millisecond without a look. Not fair.
+/// may miss somebody who has just gone to sleep. So whoever sleeps looks after a millisecond, then after two, and so on up to 64. Not
+/// fair.
 class quick_mutex {
 public:
     void lock() noexcept {
