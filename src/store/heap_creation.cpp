@@ -73,6 +73,9 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
 
 result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
     const std::string building = new_path(path);
+    // The longest of the names that are needed: if it is too long, nothing is left behind.
+    if (auto has_log = files.exists(log_path(building)); !has_log)
+        return has_log.error();
     auto file = files.open_or_create(building, mode);
     if (!file) {
         unexpected why = file.error();
