@@ -17,6 +17,7 @@ public:
     explicit sqlite_database(const std::filesystem::path& file) {
         if (sqlite3_open(file.c_str(), &handle_) != SQLITE_OK)
             fail("open");
+        check(sqlite3_busy_timeout(handle_, k_wait_milliseconds), "busy_timeout"); // other processes may open it, too
         execute("PRAGMA journal_mode = WAL");
         execute("PRAGMA synchronous = FULL");
         execute("PRAGMA cache_size = -65536"); // KiB
@@ -38,6 +39,8 @@ public:
     [[nodiscard]] sqlite3* get() const { return handle_; }
 
 private:
+    static constexpr int k_wait_milliseconds = 60'000;
+
     sqlite3* handle_ = nullptr;
 };
 

@@ -11,7 +11,6 @@ namespace {
 class sqlite_store final : public store {
 public:
     explicit sqlite_store(const std::filesystem::path& directory) : db_(directory / "numbers.db") {
-        db_.check(sqlite3_busy_timeout(db_.get(), k_wait_milliseconds), "busy_timeout");
         db_.execute("CREATE TABLE IF NOT EXISTS numbers(key INTEGER PRIMARY KEY, value INTEGER)");
         ready_.emplace(db_);
     }
@@ -49,8 +48,6 @@ public:
     }
 
 private:
-    static constexpr int k_wait_milliseconds = 60'000;
-
     struct sqlite_row {
         sqlite_row(const bench::sqlite_statement& statement, std::uint64_t key) : statement_(statement) {
             statement.bind(1, static_cast<sqlite3_int64>(key));

@@ -143,7 +143,7 @@ TEST_F(heap_with_arenas, are_as_of_the_last_commit_when_the_process_dies) {
         heap h = open();
         auto& words = arena::open(h, "words", k_small).root<word_index>("words");
         h.write([&] { put_words(words, 0, 2000); });
-        h.write(declared, [&] { put_words(words, 2000, 3000); });
+        h.write([&] { put_words(words, 2000, 3000); });
         put_words(words, 3000, 5000);
         (void)arena::open(h, "others", k_small).make<word_index>(); // commits that, too
         put_words(words, 5000, 6000);

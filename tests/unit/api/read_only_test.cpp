@@ -111,7 +111,7 @@ TEST(read_only_opening, of_a_crashed_heap_shows_its_last_commit_and_changes_noth
     }
 }
 
-TEST(read_only_opening, of_a_crashed_heap_refuses_changes) {
+TEST(read_only_opening_no_sanitizer, of_a_crashed_heap_refuses_changes) {
     temp_dir dir;
     make_crashed_heap(dir / "h");
     heap h = heap::open_existing(dir / "h", read_only_heap());
