@@ -104,9 +104,7 @@ address_book& people_of(const rem::heap& book) {
 }
 
 /// For looking only, so that a file which cannot be written serves too.
-rem::heap open_for_reading(const std::string& path) {
-    return rem::heap::open_existing(path, {.read_only = true});
-}
+rem::heap open_for_reading(const std::string& path) { return rem::heap::open_existing(path, {.read_only = true}); }
 
 void print(const address_book::value_type& entry) {
     const auto& [name, where] = entry;

@@ -212,7 +212,8 @@ TEST_F(real_byte_locks, a_child_is_woken_by_what_its_parent_writes) {
     auto& word = *reinterpret_cast<std::atomic<std::uint32_t>*>(memory.get());
     const pid_t child = ::fork();
     if (child == 0) {
-        auto mapped = std::move(*(*posix_file_system().open(path_, access::read_write))->map_shared(4096, access::read_write));
+        auto mapped =
+            std::move(*(*posix_file_system().open(path_, access::read_write))->map_shared(4096, access::read_write));
         auto& same = *reinterpret_cast<std::atomic<std::uint32_t>*>(mapped.get());
         while (same.load() == 0)
             wait_on(same, 0, std::chrono::hours(1));
