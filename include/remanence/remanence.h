@@ -236,10 +236,10 @@ void* rem_alloc(rem_heap* heap, size_t size);
 /* The same at a multiple of `alignment`: a power of two up to 1 GiB. */
 void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
 /*
- * A block of `size` bytes with room to grow: up to `room` bytes it stays where it is, and rem_usable_size() counts all of them. What
+ * A block of `size` bytes with room to grow where it is, up to `room` bytes; rem_usable_size() counts all of them. What
  * is not written of the room takes addresses, and no memory; pages of it that blocks lay in before keep what memory they have. In
- * a declared section the whole room is announced. rem_realloc() of a volatile heap keeps the room; of another one it gives the
- * room back with a size of less than half of it.
+ * a declared section the whole room is announced. rem_realloc() of a volatile heap keeps a room of more than 64 KiB. A smaller one, and
+ * any in a heap with a file, it gives back with the first size that is less than half of it: there the block moves.
  */
 void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
 /* As rem_alloc(), zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */

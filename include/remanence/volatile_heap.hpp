@@ -134,8 +134,9 @@ public:
     /// the block is as it was, when there is no memory. Of null, a new block. Grows in place where it can; blocks of many pages are moved by
     /// their page tables, not copied. Ends the process as free() does.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// A block that reallocate() lets grow up to `room_bytes` where it is, and become smaller again. The room costs addresses, and memory only when it is used;
-    /// usable_size() counts it. Null when there is none.
+    /// A block that reallocate() lets grow up to `room_bytes` where it is, and become smaller again. The room costs addresses, and
+    /// memory only when it is used; with guard bytes, at once. A room of up to 64 KiB is a block of that size, which the first
+    /// size of less than half of it gives back. usable_size() counts the room. Null when there is none.
     [[nodiscard]] void* allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// How many bytes of the block the program may use, at least what it asked for. Ends the process as free() does.
     [[nodiscard]] std::size_t usable_size(const void* address) const noexcept;
@@ -155,7 +156,7 @@ public:
     [[nodiscard]] volatile_heap_stats stats() const;
     /// Looks at all of the heap's own data, and at guard bytes. No other thread may use the heap meanwhile. O(pages in use).
     [[nodiscard]] volatile_verify_report verify() const;
-    /// Gives the system all memory that has no blocks. Some of it comes back by itself when much was freed.
+    /// Gives the system all whole pages in which no block lies, but for the first one of each slab. Some of it comes back by itself when much was freed.
     void trim() noexcept;
 
 private:
