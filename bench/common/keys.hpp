@@ -30,4 +30,12 @@ std::vector<Key> make_keys(std::size_t count) {
     return all;
 }
 
+/// The nth of keys in no order: each n another one (the finalizer of splitmix64, by Steele, Lea and Flood).
+inline std::uint64_t scattered_key(std::uint64_t n) {
+    n += 0x9e3779b97f4a7c15U;
+    n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9U;
+    n = (n ^ n >> 27) * 0x94d049bb133111ebU;
+    return n ^ n >> 31;
+}
+
 } // namespace bench

@@ -35,7 +35,7 @@ public:
     void fill(std::uint64_t entries) override {
         within([&](MDB_txn* transaction) {
             for (std::uint64_t n = 0; n < entries; ++n)
-                put(transaction, key_of(n), 0);
+                put(transaction, bench::scattered_key(n), 0);
         });
     }
     void update(std::span<const std::uint64_t> keys) override {

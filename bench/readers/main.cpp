@@ -143,7 +143,7 @@ const system_kind& system_named(const std::string& name) {
 class random_keys {
 public:
     explicit random_keys(std::uint64_t entries) : random_(static_cast<std::uint64_t>(::getpid())), entries_(entries) {}
-    [[nodiscard]] std::uint64_t next() { return key_of(random_() % entries_); }
+    [[nodiscard]] std::uint64_t next() { return bench::scattered_key(random_() % entries_); }
     [[nodiscard]] std::vector<std::uint64_t> some(std::uint64_t count) {
         std::vector<std::uint64_t> keys(count);
         std::ranges::generate(keys, [this] { return next(); });
@@ -302,7 +302,7 @@ void measure_many(const system_kind& system, const fs::path& directory, unsigned
 void check(store& opened, std::uint64_t expected) {
     std::uint64_t sum = 0;
     for (std::uint64_t n = 0; n < k_entries; ++n)
-        sum += opened.look_up(key_of(n));
+        sum += opened.look_up(bench::scattered_key(n));
     if (sum != expected)
         throw std::runtime_error("there are " + std::to_string(sum) + " updates, not " + std::to_string(expected));
 }

@@ -17,7 +17,7 @@ public:
     void fill(std::uint64_t entries) override {
         heap_.write([&] {
             for (std::uint64_t n = 0; n < entries; ++n)
-                table_.emplace(key_of(n), 0);
+                table_.emplace(bench::scattered_key(n), 0);
         });
     }
     void update(std::span<const std::uint64_t> keys) override {

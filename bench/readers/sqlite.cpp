@@ -18,7 +18,7 @@ public:
     void fill(std::uint64_t entries) override {
         static_cast<void>(ready_->begin.run());
         for (std::uint64_t n = 0; n < entries; ++n) {
-            ready_->insert.bind(1, static_cast<sqlite3_int64>(key_of(n)));
+            ready_->insert.bind(1, static_cast<sqlite3_int64>(bench::scattered_key(n)));
             static_cast<void>(ready_->insert.run());
         }
         static_cast<void>(ready_->commit.run());
@@ -37,7 +37,7 @@ public:
         const sqlite_row found(ready_->look_up, key);
         return ready_->look_up.number(0);
     }
-    void look_at_nothing() override { static_cast<void>(look_up(key_of(0))); }
+    void look_at_nothing() override { static_cast<void>(look_up(bench::scattered_key(0))); }
     void begin_reading() override {
         db_.execute("BEGIN");
         look_at_nothing();

@@ -1,6 +1,8 @@
 // What the systems have in common: a table of numbers by 64-bit keys, which several processes have open at once.
 #pragma once
 
+#include <keys.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -8,14 +10,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-/// The nth key: each n another one (the finalizer of splitmix64, by Steele, Lea and Flood).
-inline std::uint64_t key_of(std::uint64_t n) {
-    n += 0x9e3779b97f4a7c15U;
-    n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9U;
-    n = (n ^ n >> 27) * 0x94d049bb133111ebU;
-    return n ^ n >> 31;
-}
 
 /// A process opens one for itself, and calls it from one thread.
 class store {

@@ -35,7 +35,7 @@ public:
         for (std::uint64_t n = 0; chosen_.kind == shape::map && n < chosen_.entries; n += k_batch) {
             heap_.write([&] {
                 for (std::uint64_t i = n; i < std::min(n + k_batch, chosen_.entries); ++i)
-                    map_.emplace(map_key(i), k_initial);
+                    map_.emplace(bench::scattered_key(i), k_initial);
             });
         }
         heap_.checkpoint();
@@ -73,7 +73,7 @@ public:
 
 private:
     std::uint64_t& number(std::uint64_t n) {
-        return chosen_.kind == shape::array ? array_[n] : map_.find(map_key(n))->second;
+        return chosen_.kind == shape::array ? array_[n] : map_.find(bench::scattered_key(n))->second;
     }
 
     settings chosen_;

@@ -5,6 +5,8 @@
 // 3. sum() adds up all numbers: it grows by three for each transaction, or the benchmark fails.
 #pragma once
 
+#include <keys.hpp>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -29,21 +31,13 @@ enum class shape {
     map,   ///< by a 64-bit key, of no order
 };
 
-/// The key of the nth number in a map: each n another one (the finalizer of splitmix64, by Steele, Lea and Flood).
-inline std::uint64_t map_key(std::uint64_t n) {
-    n += 0x9e3779b97f4a7c15U;
-    n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9U;
-    n = (n ^ n >> 27) * 0x94d049bb133111ebU;
-    return n ^ n >> 31;
-}
-
 struct settings {
     std::filesystem::path directory; // the system's own
     shape kind;
     level durability;
     std::uint64_t entries;
     unsigned threads; // that may call at once
-    [[nodiscard]] std::uint64_t key(std::uint64_t n) const { return kind == shape::map ? map_key(n) : n; }
+    [[nodiscard]] std::uint64_t key(std::uint64_t n) const { return kind == shape::map ? bench::scattered_key(n) : n; }
 };
 
 class store {
