@@ -156,8 +156,9 @@ coordination::coordination() = default;
 // Locks end with the descriptor; in a forked child that is closed, and the memory is not there.
 coordination::~coordination() = default;
 
-result<coordination::attached> coordination::attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                    unsigned mode, on where) {
+// In nobody's sight yet.
+result<std::unique_ptr<coordination>> coordination::make(os::file_system& files, os::file& heap,
+                                                         const std::string& path, unsigned mode, on where) {
     auto identity = heap.identity();
     if (!identity)
         return identity.error();
@@ -171,18 +172,26 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
     std::unique_ptr<coordination> made(new coordination);
     made->impl_ = std::make_unique<implementation>(
         std::move(*locks), coordination_file(files, path, mode, std::move(*identity), *boot), path);
-    implementation& one = *made->impl_;
+    return made;
+}
+
+result<coordination::attached> coordination::attach(os::file_system& files, os::file& heap, const std::string& path,
+                                                    unsigned mode, on where) {
+    auto made = make(files, heap, path, mode, where);
+    if (!made)
+        return made.error();
+    implementation& one = *(*made)->impl_;
     for (int tries = 0; tries < k_tries_to_attach; ++tries) {
         auto arrived = one.places.attach();
         if (!arrived)
             return arrived.error();
         switch (*arrived) {
         case arrival::first:
-            return attached{std::move(made), role::first};
+            return attached{std::move(*made), role::first};
         case arrival::joined:
             one.come_in();
             one.steps->enter();
-            return attached{std::move(made), role::joined};
+            return attached{std::move(*made), role::joined};
         case arrival::exclusive:
             return open_elsewhere(path);
         case arrival::other_name:
@@ -196,20 +205,10 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
 
 result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_system& files, os::file& heap,
                                                                    const std::string& path, on where) {
-    auto identity = heap.identity();
-    if (!identity)
-        return identity.error();
-    REM_TRY(check_place(*identity, path, where));
-    auto boot = os::boot_number();
-    if (!boot)
-        return boot.error();
-    auto locks = heap.open_locks();
-    if (!locks)
-        return locks.error();
-    std::unique_ptr<coordination> made(new coordination);
-    made->impl_ = std::make_unique<implementation>(
-        std::move(*locks), coordination_file(files, path, 0, std::move(*identity), *boot), path);
-    implementation& one = *made->impl_;
+    auto made = make(files, heap, path, 0, where);
+    if (!made)
+        return made.error();
+    implementation& one = *(*made)->impl_;
     one.is_guest = true;
     for (int tries = 0; tries < k_tries_to_attach; ++tries) {
         auto anybody = one.locks->locked_by_others(lock_byte::k_first_slot, k_slots);
@@ -224,8 +223,7 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
             one.steps.emplace(one.file.memory().words, std::span(one.file.memory().slots), *one.locks, k_slots);
             return made;
         }
-        std::this_thread::sleep_for(
-            k_between_tries); // the first one is about to become ready, or the last one to close
+        std::this_thread::sleep_for(k_between_tries); // somebody is about to become ready, or to close as the last
     }
     return open_under_another_name(path);
 }

@@ -187,6 +187,8 @@ public:
 
 private:
     coordination();
+    static result<std::unique_ptr<coordination>> make(os::file_system& files, os::file& heap, const std::string& path,
+                                                      unsigned mode, on where);
     struct implementation;
     std::unique_ptr<implementation> impl_;
 };
