@@ -35,7 +35,7 @@ struct arena_options {
     /// makes the heap's file longer; memory and space are taken by what is written only.
     std::uint64_t room_bytes = std::uint64_t{1} << 30U;
     /// Creation: when a write section ends and more of the arena is in memory, the kernel is told to take its pages out: they are read
-    /// from the file again when they are used. Pages that changed since the last checkpoint stay, if there is no swap. The look
+    /// from the file again when they are used. Pages that the process has written may stay, if there is no swap: they are its own. The look
     /// costs O(pages of the arena), at the end of each section, once so much was used. 0: no limit.
     std::uint64_t resident_limit_bytes = 0;
 };
@@ -78,16 +78,7 @@ public:
     [[nodiscard]] T* make(Args&&... args) const {
         detail::require_persistable<T>();
         (void)detail::header_for<T>(impl());
-        allocator<T> where(checked_home());
-        const detail::default_heap_scope parts_belong_here(where.heap());
-        T* object = where.allocate(1);
-        try {
-            where.construct(object, std::forward<Args>(args)...);
-        } catch (...) {
-            where.deallocate(object, 1);
-            throw;
-        }
-        return object;
+        return detail::make_by(allocator<T>(checked_home()), std::forward<Args>(args)...);
     }
     /// As heap::root(), but what it makes lies in the arena. One that is there already stays where it is. heap::find_root() finds it.
     template <class T, class... Args>

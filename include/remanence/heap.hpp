@@ -342,6 +342,20 @@ heap_header* header_for(heap_impl* impl) {
 /// The handle's implementation; throws errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
+/// A new object in memory of this allocator, which what it is made of gets, too.
+template <class T, class... Args>
+T* make_by(allocator<T> where, Args&&... args) {
+    const default_heap_scope parts_belong_here(where.heap());
+    T* object = where.allocate(1);
+    try {
+        where.construct(object, std::forward<Args>(args)...);
+    } catch (...) {
+        where.deallocate(object, 1);
+        throw;
+    }
+    return object;
+}
+
 } // namespace detail
 
 /// An open heap. Move-only. Every member but the destructor throws `error` with errc::closed once it is closed or
@@ -585,16 +599,8 @@ public:
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
         detail::require_persistable<T>();
-        allocator<T> where(detail::header_for<T>(detail::checked(impl_)));
-        const detail::default_heap_scope parts_belong_here(where.heap());
-        T* object = where.allocate(1);
-        try {
-            where.construct(object, std::forward<Args>(args)...);
-        } catch (...) {
-            where.deallocate(object, 1);
-            throw;
-        }
-        return object;
+        return detail::make_by(allocator<T>(detail::header_for<T>(detail::checked(impl_))),
+                               std::forward<Args>(args)...);
     }
     /// Destroys what make() made and frees its memory. Null is allowed. Throws errc::read_only, before it does anything.
     template <class T>

@@ -55,13 +55,12 @@ const std::string& checked_application(const std::filesystem::path& path, const 
     return name;
 }
 
-std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const heap_options& options,
-                                    std::uint64_t log_limit_bytes) {
+std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const heap_options& options) {
     if (options.log_bytes_max == 0)
         return 0;
     if (options.access != sharing::processes)
         refuse(path, errc::invalid_argument, "options.log_bytes_max has a meaning with sharing::processes only.");
-    if (options.log_bytes_max / 2 < log_limit_bytes)
+    if (options.log_bytes_max / 2 < options.log_limit_bytes)
         refuse(path, errc::invalid_argument, "options.log_bytes_max must be at least twice options.log_limit_bytes.");
     return options.log_bytes_max;
 }
@@ -92,9 +91,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         refuse(path, errc::invalid_argument, "options.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
     }
     internal.base = options.base;
-    if (options.log_limit_bytes != 0)
-        internal.log_limit_bytes = options.log_limit_bytes;
-    internal.log_bytes_max = checked_log_bytes_max(path, options, internal.log_limit_bytes);
+    internal.log_limit_bytes = options.log_limit_bytes;
+    internal.log_bytes_max = checked_log_bytes_max(path, options);
     internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;

@@ -22,8 +22,8 @@ constexpr double k_log_limits_waited_for = 4;
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
 // So many times its limit the log may become while other processes keep it from being reused, unless the options say otherwise.
 constexpr std::uint64_t k_log_limits_beside_readers = 16;
-constexpr std::chrono::milliseconds k_moment{
-    20}; // in which readers make way that live; a commit waits so long for each checkpoint
+// In which readers that live make way: a commit waits so long, once for each checkpoint.
+constexpr std::chrono::milliseconds k_moment{20};
 constexpr std::chrono::seconds k_patience{2}; // with them, where a commit cannot do without what they keep from it
 constexpr std::chrono::milliseconds k_between_attempts{1};
 

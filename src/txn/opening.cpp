@@ -188,6 +188,13 @@ result<std::optional<shared_access>> attach_to_read(os::file_system& files, cons
     return *begun ? std::optional(std::move(shared)) : std::nullopt;
 }
 
+result<void> check_is_still_at(os::file& file, const std::string& path) {
+    auto is_same = file.is_at(path);
+    if (is_same && *is_same)
+        return {};
+    return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
+}
+
 unexpected lacks_sharing(const std::string& path) {
     return fail(errc::not_supported,
                 "cannot open " + path +
@@ -202,9 +209,7 @@ result<file_and_place> join(os::file_system& files, const std::string& path, con
                                                 options.read_only ? os::access::read_only : os::access::read_write);
     if (!opened)
         return opened.error();
-    auto is_same = shared.file->is_at(path);
-    if (!is_same || !*is_same)
-        return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
+    REM_TRY(check_is_still_at(*shared.file, path));
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
     REM_TRY(shared.others->check_identity(identity_of(*heap.store)));
@@ -226,9 +231,7 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
     auto opened = store::heap_file::open_shared(files, path, std::nullopt);
     if (!opened)
         return opened.error();
-    auto is_same = shared->file->is_at(path);
-    if (!is_same || !*is_same)
-        return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
+    REM_TRY(check_is_still_at(*shared->file, path));
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
     auto recovered = recover(files, *heap.store, options);
