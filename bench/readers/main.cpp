@@ -59,8 +59,8 @@ std::vector<system_kind> all_systems() {
 
 /// What the processes of one measurement see of each other.
 struct board {
+    std::array<int, 2> gate{}; // a pipe, which they read from until it ends: that is when all begin
     std::atomic<unsigned> ready = 0;
-    std::atomic<bool> go = false;
     std::atomic<bool> stop = false;
     std::atomic<std::uint64_t> look_ups = 0;
     std::atomic<std::uint64_t> transactions = 0;
@@ -72,6 +72,8 @@ class processes {
 public:
     processes()
         : board_(new(::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) board) {
+        if (::pipe(board_->gate.data()) != 0)
+            throw std::runtime_error("there is no pipe");
     }
     processes(const processes&) = delete;
     processes& operator=(const processes&) = delete;
@@ -80,6 +82,9 @@ public:
             ::kill(pid, SIGKILL);
             ::waitpid(pid, nullptr, 0);
         }
+        ::close(board_->gate[0]);
+        if (!has_begun_)
+            ::close(board_->gate[1]);
         ::munmap(board_, sizeof(board));
     }
     [[nodiscard]] board& shared() { return *board_; }
@@ -94,6 +99,7 @@ public:
             return;
         }
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::close(board_->gate[1]);
         int status = 1;
         try {
             work(*board_);
@@ -110,6 +116,11 @@ public:
                 throw std::runtime_error("a process ended too early");
             std::this_thread::sleep_for(1ms);
         }
+    }
+    /// All that are ready go on.
+    void begin() {
+        has_begun_ = true;
+        ::close(board_->gate[1]);
     }
     /// Tells them to end, and throws when one had failed. The stopped one is killed.
     void end(pid_t stopped = 0) {
@@ -129,6 +140,7 @@ public:
 
 private:
     board* board_;
+    bool has_begun_ = false;
     std::vector<pid_t> running_;
 };
 
@@ -157,8 +169,8 @@ private:
 
 void say_ready(board& shared) {
     ++shared.ready;
-    while (!shared.go)
-        std::this_thread::sleep_for(100us);
+    char none = 0;
+    (void)!::read(shared.gate[0], &none, 1);
 }
 
 void look_up_until_told(store& opened, board& shared) {
@@ -181,8 +193,8 @@ void write_until_told(store& opened, board& shared, std::uint64_t entries) {
 }
 
 /// Of what goes on once all are ready.
-double seconds_of(board& shared) {
-    shared.go = true;
+double seconds_of(processes& all) {
+    all.begin();
     const bench::stopwatch watch;
     std::this_thread::sleep_for(k_time);
     return watch.seconds();
@@ -206,7 +218,7 @@ void look(const system_kind& system, const fs::path& directory, unsigned readers
     if (has_writer)
         all.start([&](board& shared) { write_until_told(*system.open(directory), shared, k_entries); });
     all.await_ready();
-    const double seconds = seconds_of(all.shared());
+    const double seconds = seconds_of(all);
     all.end();
     if (has_writer)
         bench::hand_over(transactions_of("transaction, " + readers_text(readers), seconds, all.shared(), readers));
@@ -239,7 +251,7 @@ void measure_sections(const system_kind& system, const fs::path& directory) {
     });
     const std::unique_ptr<store> opened = system.open(directory);
     all.await_ready();
-    all.shared().go = true;
+    all.begin();
     opened->look_at_nothing();
     {
         const bench::stopwatch watch;
@@ -288,7 +300,7 @@ void measure_many(const system_kind& system, const fs::path& directory, unsigned
         });
     }
     all.await_ready();
-    const double seconds = seconds_of(all.shared());
+    const double seconds = seconds_of(all);
     const auto bytes = static_cast<double>(bytes_of_files(directory));
     all.end(is_one_stopped ? all.last() : 0);
     bench::measurement result =

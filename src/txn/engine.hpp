@@ -20,6 +20,7 @@
 #include "log/redo_log.hpp"
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
+#include "os/quick_mutex.hpp"
 #include "txn/checkpointer.hpp"
 #include "txn/committer.hpp"
 #include "txn/engine_options.hpp"
@@ -238,7 +239,7 @@ private:
     commit_scope last_scope_ = commit_scope::everything;
     std::uint64_t last_pages_ = 0;  // that the last commit changed
     bool is_of_no_version_ = false; // memory, since it could be brought forward in part only
-    std::mutex reading_;            // guards readers_
+    os::quick_mutex reading_;       // guards readers_
     std::uint64_t readers_ = 0;     // threads that read
 };
 
