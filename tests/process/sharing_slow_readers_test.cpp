@@ -4,9 +4,11 @@
 #include "process/other_process.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -243,64 +245,98 @@ TEST_F(slow_readers, that_are_stopped_cost_as_much_log_as_the_options_say) {
     h.close();
 }
 
-TEST_F(slow_readers, and_a_process_that_is_stopped_at_a_checkpoint_are_told_of) {
-    const heap_options options = heap_with_short_log();
-    std::optional<heap> first = heap::open(path_, options);
-    first->write([&] { first->root<numbers>("numbers").resize(20'000); });
+class at_a_checkpoint : public slow_readers {
+protected:
+    /// A process that is stopped at a checkpoint, which nobody else keeps from going on.
+    std::unique_ptr<other_process> stopped_checkpointer();
+    /// Of the `n`th version; changes all pages.
+    static void commit(heap& h, std::uint64_t n) {
+        auto& list = h.root<numbers>("numbers");
+        h.write(durability::lazy, [&] {
+            for (std::size_t i = 0; i < list.size(); i += 512)
+                list[i] = n;
+        });
+    }
+
+    const heap_options options_ = heap_with_short_log();
+    const std::uint64_t default_log_bytes_max_ = 16 * options_.log_limit_bytes;
+};
+
+std::unique_ptr<other_process> at_a_checkpoint::stopped_checkpointer() {
+    std::optional<heap> first = heap::open(path_, options_);
+    first->write([&] { first->root<numbers>("numbers").resize(60'000); });
     other_process reader(*first, [&] {
-        heap mine = heap::open(path_, options);
+        heap mine = heap::open(path_, options_);
         mine.read([&] {
             told_.set(0);
             told_.wait(1);
         });
-        mine.close();
     });
     told_.wait(0);
     reader.stop();
     first.reset();
-    other_process checkpointer([&] {
-        heap mine = heap::open(path_, options);
-        auto& same = mine.root<numbers>("numbers");
+    auto checkpointer = std::make_unique<other_process>([&] {
+        heap mine = heap::open(path_, options_);
         for (std::uint64_t n = 1; mine.stats().checkpoint_total_bytes == 0; ++n)
-            mine.write(durability::lazy, [&] {
-                for (std::size_t i = 0; i < same.size(); i += 512)
-                    same[i] = n;
-            });
+            commit(mine, n);
         told_.set(2);
         told_.wait(3);
         mine.close();
     });
     told_.wait(2);
-    checkpointer.stop();
-    reader.kill(); // only the other one is in the way
-    heap h = heap::open(path_, options);
-    auto& list = h.root<numbers>("numbers");
+    checkpointer->stop();
+    reader.kill();
+    return checkpointer;
+}
+
+TEST_F(at_a_checkpoint, who_is_stopped_is_told_of) {
+    const auto checkpointer = stopped_checkpointer();
+    heap h = heap::open(path_, options_);
     std::optional<std::string> refused;
     std::uint64_t n = 1'000'000;
-    const auto commit = [&] {
-        h.write(durability::lazy, [&] {
-            ++n;
-            for (std::size_t i = 0; i < list.size(); i += 512)
-                list[i] = n;
-        });
-    };
     for (int i = 0; i < 5'000 && !refused; ++i) {
         try {
-            commit();
+            commit(h, ++n);
         } catch (const error& e) {
             EXPECT_EQ(e.reason(), errc::readers_behind);
             refused = e.what();
         }
     }
     ASSERT_TRUE(refused);
-    EXPECT_NE(refused->find("process " + std::to_string(checkpointer.id())), std::string::npos) << *refused;
+    EXPECT_NE(refused->find("process " + std::to_string(checkpointer->id())), std::string::npos) << *refused;
     EXPECT_NE(refused->find("carries out a checkpoint"), std::string::npos) << *refused;
-    EXPECT_THROW(commit(), error);
-    EXPECT_GE(h.stats().log_used_bytes, 16 * options.log_limit_bytes) << "the default";
-    checkpointer.kill(); // who dies leaves his checkpoint to others
+    EXPECT_THROW(commit(h, ++n), error);
+    EXPECT_GE(h.stats().log_used_bytes, default_log_bytes_max_);
+    checkpointer->kill(); // who dies leaves his checkpoint to others
     for (int i = 0; i < 20; ++i)
-        commit();
-    EXPECT_LT(h.stats().log_used_bytes, 16 * options.log_limit_bytes);
+        commit(h, ++n);
+    EXPECT_LT(h.stats().log_used_bytes, default_log_bytes_max_);
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+}
+
+TEST_F(at_a_checkpoint, who_goes_on_lets_those_go_on_who_wait) {
+    const auto checkpointer = stopped_checkpointer();
+    heap h = heap::open(path_, options_);
+    std::uint64_t n = 1'000'000;
+    while (h.stats().log_used_bytes < default_log_bytes_max_ - 64 * KiB)
+        commit(h, ++n);
+    h.write(durability::lazy, [&] { // so much that what the checkpoint frees is not enough
+        auto& list = h.root<numbers>("numbers");
+        for (std::size_t i = 0; i < list.size(); ++i)
+            if (i % 512 < 200)
+                list[i] = n;
+    });
+    ASSERT_GE(h.stats().log_used_bytes, default_log_bytes_max_ + 96 * KiB);
+    std::thread later([&] {
+        std::this_thread::sleep_for(100ms); // the commit waits by then
+        checkpointer->go_on();
+    });
+    EXPECT_NO_THROW(commit(h, ++n));
+    later.join();
+    EXPECT_LT(h.stats().log_used_bytes, default_log_bytes_max_);
+    told_.set(3);
+    EXPECT_EQ(checkpointer->wait(), 0);
     EXPECT_TRUE(h.verify().clean());
     h.close();
 }
