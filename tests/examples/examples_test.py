@@ -118,6 +118,27 @@ class bank_demo(Example):
         self.assertEqual(self.files(), ["bank.rem"])
 
 
+class cache_demo(Example):
+    SMALL = ("--kills", "2", "--entries", "2000", "--run-ms", "200", "--loss-ms", "100", "--seed", "3")
+
+    def check_report(self, report):
+        row = r"^ +(-|\d+) +(-|[\d.]+ m?s) +([\d,]+) +[\d.]+ m?s +(-|[\d.]+ %) +(-|[\d.]+ %)$"
+        rows = re.findall(row, report, re.MULTILINE)
+        self.assertEqual([kill for kill, *_ in rows], ["-", "1", "2"], report)
+        self.assertEqual([entries == "0" for _, _, entries, *_ in rows], [True, False, False], report)
+        self.assertRegex(report, r"verified +\d+ pages and [\d,]+ blocks without a fault")
+        last_line = "Nothing durable was lost, and each process began with the cache of the one before."
+        self.assertTrue(report.endswith(f"\n{last_line}\n"), report)
+
+    def test_survives_its_kills_and_leaves_no_file(self):
+        self.check_report(self.run_program(*self.SMALL))
+        self.assertEqual(self.files(), [])
+
+    def test_keeps_the_cache_where_it_is_told_to(self):
+        self.check_report(self.run_program("cache.rem", *self.SMALL))
+        self.assertEqual(self.files(), ["cache.rem"])
+
+
 class ring_buffer(Example):
     def test_keeps_the_last_five_lines_over_all_runs(self):
         self.assertEqual(self.run_program("last.rem", "a", "b", "c"), "a\nb\nc\n")

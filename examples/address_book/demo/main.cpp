@@ -7,10 +7,10 @@
 #include "../address_book.hpp"
 #include "../address_data.hpp"
 #include "../arguments.hpp"
+#include "../temporary_directory.hpp"
 #include "../terminal.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -47,26 +47,6 @@ commit. Then checks every entry. The same seed gives the same random numbers; wi
 
 exit status: 0 all is well   1 something is wrong   2 wrong usage
 )";
-
-class temporary_directory {
-public:
-    temporary_directory() {
-        std::string name = (fs::temp_directory_path() / "address_book_demo.XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr)
-            throw std::system_error(errno, std::generic_category(), name);
-        path_ = name;
-    }
-    temporary_directory(const temporary_directory&) = delete;
-    temporary_directory& operator=(const temporary_directory&) = delete;
-    ~temporary_directory() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
 
 void show_open_times(display& out, std::vector<nanoseconds> times) {
     std::sort(times.begin(), times.end());
@@ -194,7 +174,7 @@ int run(arguments& line) {
     settings chosen = settings_of(line, source);
     std::optional<temporary_directory> temporary;
     if (chosen.book.empty())
-        chosen.book = temporary.emplace().path() / "people.rem";
+        chosen.book = temporary.emplace("address_book_demo").path() / "people.rem";
     return run(chosen, source) ? 0 : 1;
 }
 
