@@ -9,6 +9,8 @@ result<void> health::usable() const {
 }
 
 result<void> health::sound() const {
+    if (!is_poisoned())
+        return {};
     if (lacked_memory_) {
         return fail(errc::poisoned,
                     path_ + " takes no more commits, since the process had no memory left in the midst of an earlier "
@@ -16,17 +18,10 @@ result<void> health::sound() const {
                     path_);
     }
     const std::lock_guard guard(mutex_);
-    if (!poisoned_)
-        return {};
     return fail(errc::poisoned,
-                path_ + " takes no more commits, since an earlier write failed: " + poisoned_->message +
+                path_ + " takes no more commits, since an earlier write failed: " + why_->message +
                     " Close it and open it again: it will be as of its last durable commit.",
-                path_, poisoned_->os_error, poisoned_->offset);
-}
-
-bool health::is_poisoned() const {
-    const std::lock_guard guard(mutex_);
-    return poisoned_ || lacked_memory_;
+                path_, why_->os_error, why_->offset);
 }
 
 unexpected health::poison(unexpected why) {
@@ -37,8 +32,9 @@ unexpected health::poison(unexpected why) {
                             "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
     }
     const std::lock_guard guard(mutex_);
-    if (!poisoned_)
-        poisoned_ = why.why(); // I5
+    if (!why_)
+        why_ = why.why(); // I5
+    is_poisoned_ = true;
     return why;
 }
 

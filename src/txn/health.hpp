@@ -22,7 +22,7 @@ public:
     [[nodiscard]] result<void> usable() const;
     /// errc::poisoned alone: whether memory is to be relied on.
     [[nodiscard]] result<void> sound() const;
-    [[nodiscard]] bool is_poisoned() const;
+    [[nodiscard]] bool is_poisoned() const { return is_poisoned_.load(std::memory_order_acquire); }
 
     /// Notes the first failure, and returns what the caller is to report: never errc::no_space, which would promise that
     /// nothing was written and that the call may be repeated.
@@ -34,7 +34,10 @@ public:
         return done;
     }
     /// A lack of memory left something half done. Needs no memory to note that.
-    void lack_memory() noexcept { lacked_memory_ = true; }
+    void lack_memory() noexcept {
+        lacked_memory_ = true;
+        is_poisoned_ = true;
+    }
     /// Runs a step that a lack of memory would leave half done; then that is noted, and std::bad_alloc goes on to the caller.
     template <class F>
     result<void> poisoning_without_memory(F step) {
@@ -50,8 +53,9 @@ private:
     const std::string path_;
     const bool is_read_only_;
     std::atomic<bool> lacked_memory_ = false; // when not even the reason could be kept
+    std::atomic<bool> is_poisoned_ = false;   // set last: each section and commit asks
     mutable std::mutex mutex_;
-    std::optional<failure> poisoned_; // guarded by mutex_
+    std::optional<failure> why_; // guarded by mutex_; not when memory lacked
 };
 
 } // namespace remanence::txn
