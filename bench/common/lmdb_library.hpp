@@ -1,4 +1,4 @@
-// LMDB with its default, durable settings.
+// LMDB with its default, durable settings, unless told otherwise.
 #pragma once
 
 #include <lmdb.h>
@@ -24,11 +24,12 @@ inline std::string_view view(const MDB_val& thing) { return {static_cast<const c
 
 class lmdb_environment {
 public:
-    explicit lmdb_environment(const std::filesystem::path& directory) {
-        constexpr std::size_t k_map_bytes = std::size_t{1} << 30;
+    explicit lmdb_environment(const std::filesystem::path& directory, unsigned flags = 0,
+                              std::size_t map_bytes = std::size_t{1} << 30, unsigned named_tables = 0) {
         check_lmdb(mdb_env_create(&handle_), "env_create");
-        check_lmdb(mdb_env_set_mapsize(handle_, k_map_bytes), "env_set_mapsize");
-        check_lmdb(mdb_env_open(handle_, directory.c_str(), 0, 0666), "env_open");
+        check_lmdb(mdb_env_set_mapsize(handle_, map_bytes), "env_set_mapsize");
+        check_lmdb(mdb_env_set_maxdbs(handle_, named_tables), "env_set_maxdbs");
+        check_lmdb(mdb_env_open(handle_, directory.c_str(), flags, 0666), "env_open");
     }
     lmdb_environment(const lmdb_environment&) = delete;
     lmdb_environment& operator=(const lmdb_environment&) = delete;
