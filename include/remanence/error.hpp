@@ -43,7 +43,7 @@ enum class errc : int {
     unlinked = 30,              ///< the heap's file, or its log, was removed or replaced while it was open
     wrong_application = 31, ///< the heap is another application's (heap_options::application), or does not say whose
     readers_behind = 32,    ///< a shared heap: other processes read versions so old that the log cannot be reused
-    outside_section = 33,   ///< a shared heap: memory was changed outside any write section
+    outside_section = 33, ///< memory of a shared heap was changed, or a savepoint asked for, outside any write section
 };
 
 /// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.

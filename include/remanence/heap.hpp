@@ -255,6 +255,7 @@ template <class Container>
 class file_backed; // file_backed.hpp
 class heap;
 class in;
+class savepoint;
 
 namespace os {
 class file_system; // src/os/file.hpp
@@ -617,6 +618,14 @@ public:
         return allocator<T>(detail::header_of(detail::checked(impl_)));
     }
 
+    /// A moment of this thread's write section to which it can go back, of all memory of the heap. Within it an inner section that
+    /// throws no longer dooms the outer one: it goes back to the last savepoint made around it, and who catches the exception may
+    /// go on. A declared section looks for changes from here on, as an ordinary one. Until the last savepoint has ended nothing is
+    /// spilled: what the section writes must fit into memory. Writes nothing to the file. errc::outside_section when the thread is
+    /// in no write section; errc::poisoned. Throws heap_exhausted when part of the changes was spilled already, std::bad_alloc.
+    /// O(pages that the section has written), and as much memory.
+    [[nodiscard]] remanence::savepoint savepoint();
+
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
     /// declared section this is what makes a change part of its commit; what was announced before it began does not count.
     /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
@@ -718,6 +727,31 @@ public:
 
 private:
     detail::default_heap_scope scope_;
+};
+
+/// See heap::savepoint(). It ends with the section, by whatever end, by a commit() or rollback() in it, and when the section goes back
+/// to an earlier savepoint; its destructor ends it, too, and what was changed since stays. To be used by the thread whose section it
+/// is.
+class [[nodiscard]] savepoint {
+public:
+    savepoint(savepoint&& other) noexcept;
+    savepoint& operator=(savepoint&& other) noexcept;
+    ~savepoint();
+
+    /// Memory becomes what it was, roots and allocator included; objects made since are gone without their destructors. This one
+    /// goes on, later ones end. errc::invalid_argument when it has ended; errc::closed. O(pages that the section has written).
+    void rollback();
+    /// It ends, and later ones with it; changes stay.
+    void release() noexcept;
+    [[nodiscard]] bool is_open() const noexcept;
+
+private:
+    friend class heap;
+    explicit savepoint(detail::heap_impl* of);
+    [[nodiscard]] detail::heap_impl* impl() const noexcept;
+
+    std::weak_ptr<detail::heap_impl*> impl_;
+    std::uint64_t number_;
 };
 
 /// The open heap that `pointer` lies in, or null. Valid until that heap is moved or closed. O(1).

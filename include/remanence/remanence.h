@@ -384,6 +384,18 @@ rem_status rem_point_ready(rem_heap* heap, uint64_t point);
 rem_status rem_sync(rem_heap* heap);
 /* Memory becomes what the last commit left, allocations and roots included; pointers to what was made since then dangle. */
 rem_status rem_rollback(rem_heap* heap);
+/*
+ * A moment of this thread's write section, to which rem_rollback_to() brings all memory of the heap back, allocations and roots
+ * included. Both take time, and rem_savepoint() memory, as the section has written. Savepoints end with their section, with a
+ * commit or rem_rollback() in it, by rem_savepoint_end(), and when the section goes back to an earlier one, which itself stays
+ * open. rem_write_abort() of a nested section goes back to the last savepoint made around it, if there is one. Nothing is spilled
+ * while a savepoint is open.
+ * REM_NO_SECTION; REM_INVALID_ARGUMENT: the savepoint has ended; REM_EXHAUSTED: part of the changes was spilled already.
+ */
+rem_status rem_savepoint(rem_heap* heap, uint64_t* savepoint);
+rem_status rem_rollback_to(rem_heap* heap, uint64_t savepoint);
+/* It ends, and later ones with it; changes stay. Nothing happens when it has ended. */
+rem_status rem_savepoint_end(rem_heap* heap, uint64_t savepoint);
 /* Folds the redo log into the heap's file, and gives free space back. Commits begin one by themselves when it is due. */
 rem_status rem_checkpoint(rem_heap* heap);
 

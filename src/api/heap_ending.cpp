@@ -27,6 +27,7 @@ void heap_impl::end_engine() noexcept {
     forget_live_values();
     threads.end();
     commits.settle();
+    watched_.reset();
     engine_.reset();
 }
 

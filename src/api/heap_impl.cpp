@@ -62,6 +62,40 @@ void heap_impl::roll_back() {
     sections.undo_doom();
 }
 
+std::uint64_t heap_impl::make_savepoint() {
+    sections.end_declared();
+    auto made = engine_->points().make(sections.write_depth());
+    if (!made)
+        raise(made.why());
+    return *made;
+}
+
+void heap_impl::roll_back_to(std::uint64_t savepoint) {
+    const whole_call rolling_back(calls);
+    check(engine_->points().roll_back_to(savepoint));
+    forget_outside();
+}
+
+bool heap_impl::could_go_back() noexcept {
+    if (sections.is_doomed())
+        return false;
+    const whole_call rolling_back(calls);
+    try {
+        auto is_back = engine_->points().roll_back_to_around(sections.write_depth()); // a failure poisons
+        if (is_back && *is_back)
+            forget_outside();
+        return is_back && *is_back;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+std::weak_ptr<heap_impl*> heap_impl::watch() {
+    if (!watched_)
+        watched_ = std::make_shared<heap_impl*>(this);
+    return watched_;
+}
+
 void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
     const os::no_cancellation whole;
     if (!origin.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
@@ -69,7 +103,8 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
         return;
     }
     if (sections.write_depth() > 1) {
-        sections.doom();
+        if (!could_go_back())
+            sections.doom();
     } else {
         const whole_call rolling_back(calls);
         try {

@@ -80,6 +80,12 @@ public:
     void unlock() noexcept;
     /// Keeps the section, but for what failed in it. Throws.
     void roll_back();
+    /// heap::savepoint(), in a write section. Returns its number.
+    [[nodiscard]] std::uint64_t make_savepoint();
+    /// As roll_back(), to a savepoint.
+    void roll_back_to(std::uint64_t savepoint);
+    /// Holds this address as long as the heap has its engine.
+    [[nodiscard]] std::weak_ptr<heap_impl*> watch();
 
     // How the heap ends.
 
@@ -115,8 +121,12 @@ private:
     /// References to fragile elements write nothing back any more.
     void forget_live_values() const noexcept;
 
+    /// Whether a failed inner section could go back to a savepoint around it.
+    [[nodiscard]] bool could_go_back() noexcept;
+
     heap* handle_;
-    int exceptions_; // under way where the handle was made, or was moved to
+    std::shared_ptr<heap_impl*> watched_; // once somebody does
+    int exceptions_;                      // under way where the handle was made, or was moved to
     std::atomic<bool> is_ending_ = false;
     bool is_left_to_sections_ = false; // of the thread that destroyed the heap
     heap_impl* kept_before_ = nullptr; // of those that live on

@@ -100,6 +100,7 @@ bool heap_sections::take_turn(share::deadline until) {
 void heap_sections::leave_write() noexcept {
     if (lock_.write_depth() == 1 && origin_.same_process()) {
         end_declared();
+        engine_.points().end_with_section();
         memory_.allow_writes(false);
         memory_.keep_arenas_within_limits();
         if (has_turn_) {

@@ -255,6 +255,38 @@ rem_status rem_rollback(rem_heap* heap) {
     });
 }
 
+rem_status rem_savepoint(rem_heap* heap, uint64_t* savepoint) {
+    return capi::guard([&] {
+        if (savepoint == nullptr)
+            capi::refuse_argument("rem_savepoint needs a place for the savepoint's number.");
+        capi::heap_impl& impl = capi::opened(heap).impl();
+        if (impl.sections.write_depth() == 0)
+            return capi::no_section(impl);
+        *savepoint = impl.make_savepoint();
+        return REM_OK;
+    });
+}
+
+rem_status rem_rollback_to(rem_heap* heap, uint64_t savepoint) {
+    return capi::guard([&] {
+        capi::heap_impl& impl = capi::opened(heap).impl();
+        if (impl.sections.write_depth() == 0)
+            return capi::no_section(impl);
+        impl.roll_back_to(savepoint);
+        return REM_OK;
+    });
+}
+
+rem_status rem_savepoint_end(rem_heap* heap, uint64_t savepoint) {
+    return capi::guard([&] {
+        capi::heap_impl& impl = capi::opened(heap).impl();
+        if (impl.sections.write_depth() == 0)
+            return capi::no_section(impl);
+        impl.engine().points().end(savepoint);
+        return REM_OK;
+    });
+}
+
 rem_status rem_checkpoint(rem_heap* heap) {
     return capi::guard([&] {
         capi::opened(heap).of.checkpoint();

@@ -25,6 +25,7 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       spiller_(locks_, heap_.store->image(), heap_.store->room(), *heap_.view, budget_, checkpoints_, space_, health_,
                options_),
       memory_(locks_, *heap_.store, *heap_.view, spiller_, options_),
+      savepoints_(locks_, *heap_.view, memory_, spiller_, health_),
       committer_(*heap_.store, *heap_.view, session_, names_, budget_, checkpoints_, space_, spiller_, memory_, health_,
                  options_) {}
 
@@ -77,14 +78,17 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
     auto commit = committer_.prepare(scope, fresh);
     if (!commit)
         return commit.error();
-    if (!commit->record)
+    if (!commit->record) {
+        savepoints_.end_all();
         return before;
+    }
     // Up to here a lack of memory changed nothing.
     try {
         if (is_shared())
             others()->begin_writing();
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
+        savepoints_.end_all();
         last_scope_ = commit->scope;
         last_pages_ = commit->changes.pages.size();
         if (!is_shared()) // else it is not visible yet
@@ -151,6 +155,7 @@ result<std::vector<heap_range>> engine::written_pages() {
 result<void> engine::rollback(const change_listener& lost) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
+    savepoints_.end_all();
     checkpoints_.adopt_if_done();
     const std::lock_guard allocation(locks_.allocation);
     return health_.poisoning_without_memory([&]() -> result<void> {

@@ -32,6 +32,7 @@
 #include "txn/memory_budget.hpp"
 #include "txn/opening.hpp"
 #include "txn/reclaimer.hpp"
+#include "txn/savepoints.hpp"
 #include "txn/session.hpp"
 #include "txn/spiller.hpp"
 #include "txn/verification.hpp"
@@ -114,6 +115,8 @@ public:
 
     /// Memory becomes what the last commit left, allocator included. `lost` is told before, unless there is nothing.
     result<void> rollback(const change_listener& lost = {});
+    /// To go back to within a write section. A commit and rollback() end them all.
+    [[nodiscard]] savepoints& points() { return savepoints_; }
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
@@ -232,6 +235,7 @@ private:
     checkpointer checkpoints_;
     spiller spiller_;
     heap_memory memory_;
+    savepoints savepoints_;
     committer committer_;
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:

@@ -130,6 +130,8 @@ public:
     result<void> begin();
     /// Memory has just become what was committed last.
     result<void> restored();
+    /// Memory has just become what it was at some moment since.
+    result<void> changed_under_allocator() { return check_allocator(); }
     [[nodiscard]] alloc::block_allocator& allocator() { return *allocator_; }
     [[nodiscard]] declared_section& declared() { return declared_; }
     /// Of pages in which no block lies.

@@ -63,7 +63,7 @@ bool spiller::try_to_spill(heap_range handed_out, spilled_by whom) noexcept {
                                  std::try_to_lock); // else another thread commits, or asks for statistics
     if (!alone.owns_lock())
         return false;
-    if (never_spills_ || health_.is_poisoned())
+    if (never_spills_ || is_held_ || health_.is_poisoned())
         return true;
     const os::no_cancellation whole;
     try {

@@ -56,6 +56,9 @@ public:
     /// Nothing that was written is left to spill.
     void all_is_committed() { pace_.committed(); }
 
+    /// While it is held nothing is spilled. With at_store.
+    void hold(bool held) { is_held_ = held; }
+
     /// Written to the heap file before a commit took it. From any thread.
     [[nodiscard]] std::uint64_t spilled_bytes() const { return spilled_bytes_; }
 
@@ -78,6 +81,7 @@ private:
     reclaimer& space_;
     health& health_;
     const bool never_spills_; // what is uncommitted of a shared heap must not be where another process may put chunks
+    bool is_held_ = false;    // guarded by at_store
     spill_pace pace_;
     std::atomic<std::uint64_t> spilled_bytes_ = 0;
 };

@@ -123,6 +123,39 @@ result<void> memory_view::restore(heap_range pages) {
     return {};
 }
 
+result<kept_pages> memory_view::keep_written() {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    return kept_pages(written_.ranges(), base());
+}
+
+// No round begins, so that all these pages are still known as written: the next commit compares them with what is committed.
+result<void> memory_view::restore(const kept_pages& kept) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    for (const heap_range& pages : written_.ranges()) {
+        REM_TRY(written_.tracker().announce(pages.offset, pages.bytes));
+        for (std::uint64_t page = pages.offset / k_page_bytes; page < pages.end() / k_page_bytes; ++page)
+            REM_TRY(restore(page, kept));
+    }
+    return {};
+}
+
+// A page that was not written then held what is committed.
+result<void> memory_view::restore(std::uint64_t page, const kept_pages& kept) {
+    std::byte* const memory = base() + page * k_page_bytes;
+    const std::byte* content = kept.find(page);
+    if (content == nullptr)
+        content = committed_.copy(page);
+    if (content != nullptr) {
+        if (std::memcmp(memory, content, k_page_bytes) != 0)
+            std::memcpy(memory, content, k_page_bytes);
+        return {};
+    }
+    if (image_.is_stored(page * k_page_bytes / image_.chunk_bytes()))
+        return committed_.read_image({page * k_page_bytes, k_page_bytes}, nullptr, memory);
+    std::memset(memory, 0, k_page_bytes);
+    return {};
+}
+
 result<void> memory_view::forget(heap_range chunks) {
     REM_CHECK(!committed_.has_frozen());
     for (std::uint64_t chunk = chunks.offset / image_.chunk_bytes(); chunk < chunks.end() / image_.chunk_bytes();

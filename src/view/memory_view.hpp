@@ -24,6 +24,7 @@
 #include "view/chunk_mover.hpp"
 #include "view/chunk_spiller.hpp"
 #include "view/committed_content.hpp"
+#include "view/kept_pages.hpp"
 #include "view/mapped_memory.hpp"
 #include "view/memory_settler.hpp"
 #include "view/page_predicate.hpp"
@@ -95,6 +96,10 @@ public:
     using change_listener = std::function<void(const change::change_set&)>;
     /// Memory becomes the committed content again. `lost`, if there is one, is told of uncommitted() before.
     result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});
+    /// Returns what a commit would look at, as it is now. Precondition, as of restore(): nothing is spilled. Throws std::bad_alloc.
+    result<kept_pages> keep_written();
+    /// Memory becomes what it was when `kept` was made. Precondition: nothing was committed or rolled back since.
+    result<void> restore(const kept_pages& kept);
     /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and twins go. Precondition: nothing
     /// uncommitted lies there, and no twin is frozen.
     result<void> forget(heap_range chunks);
@@ -123,6 +128,7 @@ private:
     memory_view(store::heap_file& store, os::reservation place, std::unique_ptr<track::page_scanner> tracker,
                 const view_options& options);
     result<void> restore(heap_range pages);
+    result<void> restore(std::uint64_t page, const kept_pages& kept);
     result<void> restore_zeros(heap_range pages);
 
     const view_options options_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <vector>
 
@@ -92,6 +93,55 @@ TEST_F(c_sections, of_a_snapshot_heap_commit_when_asked) {
     ASSERT_OK(rem_close(heap)); // discards
     open(REM_SNAPSHOT);
     EXPECT_EQ(account_at("a")->balance, 4);
+}
+
+TEST_F(c_sections, go_back_to_their_savepoints) {
+    for (const rem_kind kind : {REM_TRANSACTIONAL, REM_SNAPSHOT}) {
+        open(kind);
+        account* const a = add_account("a", 1);
+        std::uint64_t point = 0;
+        EXPECT_STATUS(rem_savepoint(heap, &point), REM_NO_SECTION);
+        ASSERT_OK(rem_write_begin(heap));
+        EXPECT_STATUS(rem_savepoint(heap, nullptr), REM_INVALID_ARGUMENT);
+        a->balance = 2;
+        ASSERT_OK(rem_savepoint(heap, &point));
+        a->balance = 3;
+        void* const block = rem_alloc(heap, 100'000);
+        std::uint64_t later = 0;
+        ASSERT_OK(rem_savepoint(heap, &later));
+        ASSERT_OK(rem_rollback_to(heap, point));
+        EXPECT_EQ(a->balance, 2);
+        EXPECT_EQ(rem_usable_size(block), 0U);
+        EXPECT_STATUS(rem_rollback_to(heap, later), REM_INVALID_ARGUMENT);
+        a->balance = 4;
+        ASSERT_OK(rem_savepoint_end(heap, point));
+        ASSERT_OK(rem_savepoint_end(heap, point));
+        EXPECT_STATUS(rem_rollback_to(heap, point), REM_INVALID_ARGUMENT);
+        ASSERT_OK(rem_savepoint(heap, &point));
+        ASSERT_OK(rem_write_end(heap));
+        EXPECT_STATUS(rem_rollback_to(heap, point), REM_NO_SECTION);
+        ASSERT_OK(rem_write_begin(heap));
+        EXPECT_STATUS(rem_rollback_to(heap, point), REM_INVALID_ARGUMENT);
+        ASSERT_OK(rem_write_end(heap));
+        EXPECT_EQ(a->balance, 4);
+        ASSERT_OK(rem_close(heap));
+        ASSERT_TRUE(std::filesystem::remove(path));
+    }
+}
+
+TEST_F(c_sections, that_are_nested_go_back_to_a_savepoint_when_they_are_aborted) {
+    open();
+    account* const a = add_account("a", 1);
+    ASSERT_OK(rem_write_begin(heap));
+    a->balance = 2;
+    std::uint64_t point = 0;
+    ASSERT_OK(rem_savepoint(heap, &point));
+    ASSERT_OK(rem_write_begin(heap));
+    a->balance = 3;
+    ASSERT_OK(rem_write_abort(heap));
+    EXPECT_EQ(a->balance, 2);
+    ASSERT_OK(rem_write_end(heap));
+    EXPECT_EQ(a->balance, 2);
 }
 
 TEST_F(c_sections, of_an_archive_heap_commit_with_its_close_only) {
