@@ -486,11 +486,11 @@ public:
     /// Everything else that `f` changes must be named by touch() before: members and elements of objects that were there
     /// before, and what std:: containers change in them, their links in other nodes included.
     ///
-    /// Pages of 4 KiB are committed whole. A change that is not announced, or was made outside sections before and never
-    /// committed, stays in memory and is not committed: the next commit that is not declared finds it, and a crash before
-    /// loses it, alone. The checking library (remanence::checked) looks for such changes, and
-    /// throws errc::undeclared_change; everything is rolled back then. When `f` throws, everything is rolled back,
-    /// whether announced or not.
+    /// Of what touch() names, and of what is allocated, pages of 4 KiB are committed whole; of what Remanence's containers
+    /// announce, words of 8 bytes. A change that is not announced, or was made outside sections before and never committed,
+    /// stays in memory and is not committed: the next commit that is not declared finds it, and a crash before loses it,
+    /// alone. The checking library (remanence::checked) looks for such changes, and throws errc::undeclared_change;
+    /// everything is rolled back then. When `f` throws, everything is rolled back, whether announced or not.
     ///
     /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
     /// is a declared one for which memory was allocated or freed outside of it and not committed.

@@ -31,7 +31,7 @@ void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
     if (!heap->memory().contains(start) || !heap->memory().contains(start + bytes - 1))
         return;
     try {
-        (void)heap->memory().announce(start, bytes);
+        heap->memory().announce_words(start, bytes);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
     }
 }

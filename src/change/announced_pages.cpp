@@ -7,27 +7,76 @@
 
 namespace remanence::change {
 
-void announced_pages::add_pages(std::uint64_t first, std::uint64_t last) noexcept {
-    if (ranges_.size() == merge_at_) {
-        sort_and_merge(ranges_);
-        merge_at_ = std::max(k_merge_from, 2 * ranges_.size());
+namespace {
+
+constexpr std::uint64_t k_word_bytes = 8; // as pages are compared
+
+heap_range whole(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit) {
+    const std::uint64_t from = align_down(offset, unit);
+    return {from, align_up(offset + bytes, unit) - from};
+}
+
+} // namespace
+
+bool announced_pages::add(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    const heap_range pages = whole(offset, bytes, k_page_bytes);
+    const std::uint64_t page = pages.offset / k_page_bytes;
+    std::uint64_t& recent = recent_[page % k_recent];
+    if (pages.bytes != k_page_bytes) {
+        add_to(pages_, pages);
+        return true;
+    }
+    if (recent == as_page(page))
+        return false;
+    add_to(pages_, pages);
+    const bool is_known = recent == with_words(page);
+    recent = as_page(page);
+    return !is_known;
+}
+
+bool announced_pages::add_words(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    const std::uint64_t page = offset / k_page_bytes;
+    std::uint64_t& recent = recent_[page % k_recent];
+    if (page != (offset + bytes - 1) / k_page_bytes) {
+        add_to(words_, whole(offset, bytes, k_word_bytes));
+        return true;
+    }
+    if (recent == as_page(page))
+        return false;
+    add_to(words_, whole(offset, bytes, k_word_bytes));
+    const bool is_known = recent == with_words(page);
+    recent = with_words(page);
+    return !is_known;
+}
+
+void announced_pages::add_to(list& which, heap_range range) noexcept {
+    if (which.ranges.size() == which.merge_at) {
+        sort_and_merge(which.ranges);
+        which.merge_at = std::max(k_merge_from, 2 * which.ranges.size());
     }
     try {
-        ranges_.push_back({first * k_page_bytes, (last - first + 1) * k_page_bytes});
+        which.ranges.push_back(range);
     } catch (const std::bad_alloc&) {
         is_complete_ = false;
     }
 }
 
 const std::vector<heap_range>& announced_pages::ranges() {
-    sort_and_merge(ranges_);
-    return ranges_;
+    sort_and_merge(pages_.ranges);
+    return pages_.ranges;
+}
+
+const std::vector<heap_range>& announced_pages::words() {
+    sort_and_merge(words_.ranges);
+    return words_.ranges;
 }
 
 void announced_pages::clear() {
     recent_.fill(~std::uint64_t{0});
-    ranges_.clear();
-    merge_at_ = k_merge_from;
+    for (list* const each : {&pages_, &words_}) {
+        each->ranges.clear();
+        each->merge_at = k_merge_from;
+    }
     is_complete_ = true;
 }
 

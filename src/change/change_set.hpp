@@ -27,9 +27,11 @@ enum class fresh_contents {
 /// A page that goes into the log as ranges.
 struct changed_page {
     std::uint64_t page;
-    std::uint32_t checksum; // after the change
+    std::uint32_t checksum; // after the change; or k_to_be_made, by view::committed_content::renew_announced()
     std::uint32_t range_count;
     std::size_t first_range; // in change_set::ranges
+
+    static constexpr std::uint32_t k_to_be_made = 0; // no page has it
 };
 
 /// A chunk that is to be written whole.

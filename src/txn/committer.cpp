@@ -148,6 +148,8 @@ result<void> committer::reserve_pages(const change::change_set& changes) {
 result<void> committer::write(pending_commit& commit) {
     change::change_set& changes = commit.changes;
     REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
+    if (commit.scope == commit_scope::declared)
+        view_.renew_announced(changes);
     fill(*commit.record, changes);
     std::uint64_t image_bytes = store_.image().bytes();
     if (!changes.fresh.empty())

@@ -295,6 +295,13 @@ result<void> heap_memory::announce(const void* first, std::uint64_t bytes) {
     return {};
 }
 
+// A tracker that cannot open the pages has another try when they are written.
+void heap_memory::announce_words(const void* first, std::uint64_t bytes) {
+    const std::lock_guard allocation(locks_.allocation);
+    (void)view_.announce_words(offset_of(first), bytes);
+    spiller_.spill_if_due({offset_of(first), bytes});
+}
+
 // In this order: what is spilled after it was announced would have to be announced again.
 result<void> heap_memory::touch(const void* first, std::uint64_t bytes) {
     {

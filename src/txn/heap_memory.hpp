@@ -113,7 +113,9 @@ public:
 
     /// [first, first+bytes) will be written, perhaps by system calls, until the next commit or rollback.
     result<void> announce(const void* first, std::uint64_t bytes);
-    /// The same, and system calls may rely on it: it is not spilled meanwhile.
+    /// [first, first+bytes) will be written, and nothing beside it.
+    void announce_words(const void* first, std::uint64_t bytes);
+    /// As announce(), and system calls may rely on it: it is not spilled meanwhile.
     result<void> touch(const void* first, std::uint64_t bytes);
 
     /// Begins a declared section (declared_section.hpp).

@@ -76,14 +76,49 @@ result<bool> change_collector::holds_changes(const page_predicate& is_unused) {
 }
 
 result<change_set> change_collector::collect_announced(const page_predicate& is_unused, fresh_contents fresh) {
+    const announcements all = announced();
+    change_set changes;
+    if (!all.pages.empty()) {
+        auto found = changes_in(all.pages, is_unused, kept_bytes::not_usable, {false, 0}, fresh);
+        if (!found)
+            return found;
+        changes = std::move(*found);
+    }
+    if (!all.words.empty()) {
+        committed_.expect_twins(all.words.size());
+        REM_TRY(words_.compare(all.words, changes));
+        std::ranges::sort(changes.pages, {}, &changed_page::page);
+    }
+    return changes;
+}
+
+// A chunk that is not stored yet is written by pages.
+change_collector::announcements change_collector::announced() const {
     const std::uint64_t end = memory_.accessible_bytes();
     const std::vector<heap_range> behind{{end, ~std::uint64_t{0} - end}};
-    return changes_in(without(announced_.ranges(), behind), is_unused, kept_bytes::not_usable, {false, 0}, fresh);
+    announcements all{without(announced_.ranges(), behind), without(announced_.words(), behind)};
+    bool has_fresh = false;
+    for (const heap_range& each : split_at_chunks(all.words, image_.chunk_bytes())) {
+        if (image_.is_stored(each.offset / image_.chunk_bytes()))
+            continue;
+        const std::uint64_t from = align_down(each.offset, k_page_bytes);
+        all.pages.push_back({from, align_up(each.end(), k_page_bytes) - from});
+        has_fresh = true;
+    }
+    if (has_fresh)
+        sort_and_merge(all.pages);
+    if (!all.pages.empty())
+        all.words = without(all.words, all.pages);
+    return all;
 }
 
 result<change_set> change_collector::collect_unannounced(const page_predicate& is_unused) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
-    return changes_in(without(written_.ranges(), announced_.ranges()), is_unused, kept_bytes::usable);
+    const announcements all = announced();
+    auto changes = changes_in(without(written_.ranges(), all.pages), is_unused, kept_bytes::usable);
+    if (changes)
+        leave_out(all.words, *changes);
+    return changes;
 }
 
 void change_collector::make_checksums(change_set& changes) const noexcept {

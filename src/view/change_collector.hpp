@@ -18,6 +18,7 @@
 #include "view/page_comparer.hpp"
 #include "view/page_predicate.hpp"
 #include "view/spilled_chunks.hpp"
+#include "view/word_comparer.hpp"
 #include "view/written_pages.hpp"
 
 #include <cstdint>
@@ -39,17 +40,19 @@ public:
           spiller_(spiller),
           mover_(mover),
           announced_(announced),
-          comparer_(committed, written, memory.base()) {}
+          comparer_(committed, written, memory.base()),
+          words_(committed, memory.base()) {}
 
     /// Returns everything that differs from the committed content. Chunks that hold nothing, as `is_unused` says of all their
     /// pages, are no changes: their memory goes back to the kernel and reads as it was committed last. If more than so many bytes
     /// are held back, that is all it tells: for who makes a checkpoint, and asks again.
     result<change::change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
                                        change::fresh_contents fresh = change::fresh_contents::at_home);
-    /// As collect(), of the announced pages alone. O(their number).
+    /// As collect(), of what is announced alone. O(its size). Checksums of pages of which words are announced are to be made
+    /// (changed_page).
     result<change::change_set> collect_announced(const page_predicate& is_unused,
                                                  change::fresh_contents fresh = change::fresh_contents::at_home);
-    /// As collect(), of all other pages: what is in no announcement although it was to be.
+    /// As collect(), of everything else: what is in no announcement although it was to be.
     result<change::change_set> collect_unannounced(const page_predicate& is_unused);
     /// Returns the pages that may differ from the committed content: those that were written; where the tracker does not tell
     /// these from pages that are committed, those that do differ, as collect() finds them. Spilled chunks are for the caller
@@ -72,6 +75,12 @@ private:
     result<change::change_set> changes_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused,
                                           kept_bytes kept, moving move = {false, 0},
                                           change::fresh_contents fresh = change::fresh_contents::at_home);
+    struct announcements {
+        std::vector<heap_range> pages; // to be compared whole
+        std::vector<heap_range> words; // of stored chunks, and not of these pages
+    };
+    /// Returns what is announced of accessible memory.
+    [[nodiscard]] announcements announced() const;
     /// Of a chunk that was never committed, those that hold something.
     void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
@@ -90,6 +99,7 @@ private:
     chunk_mover& mover_;
     change::announced_pages& announced_;
     page_comparer comparer_;
+    word_comparer words_;
 };
 
 } // namespace remanence::view

@@ -51,6 +51,18 @@ void committed_content::renew(const change::change_set& changes, const std::byte
     }
 }
 
+void committed_content::renew_announced(change::change_set& changes, const std::byte* base) {
+    for (change::changed_page& changed : changes.pages) {
+        if (changed.checksum != change::changed_page::k_to_be_made)
+            continue;
+        std::byte* const twin = twins_.find(changed.page);
+        for (const format::change_range& range : changes.ranges_of(changed))
+            std::memcpy(twin + range.offset, base + changed.page * k_page_bytes + range.offset, range.bytes);
+        changed.checksum = page_checksum({twin, k_page_bytes});
+    }
+    renew(changes, base);
+}
+
 void committed_content::take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum) {
     std::byte* twin = twins_.find(page);
     if (twin == nullptr) {

@@ -72,6 +72,8 @@ public:
     void add_twin_of_frozen(std::uint64_t page);
     /// `changes`, as they are in the memory at `base`, are committed.
     void renew(const change::change_set& changes, const std::byte* base);
+    /// The same, and makes the checksums that are to be made: of pages of which other bytes may have changed, and are not committed.
+    void renew_announced(change::change_set& changes, const std::byte* base);
     /// The page in this memory was committed elsewhere.
     void take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum);
     /// The image has all that is committed of the chunk.

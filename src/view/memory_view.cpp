@@ -59,7 +59,6 @@ void memory_view::accept(const change_set& changes) {
 
 // What was written in other pages is still known, since no new round begins.
 void memory_view::accept_announced(const change_set& changes) {
-    committed_.renew(changes, base());
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
     announced_.clear();

@@ -67,6 +67,11 @@ public:
         const bool is_known = notes_announcements_ && bytes != 0 && !announced_.add(offset, bytes);
         return written_.has_tracker() && !is_known ? written_.tracker().announce(offset, bytes) : result<void>();
     }
+    /// The same, and nothing else in these pages is announced by it.
+    result<void> announce_words(std::uint64_t offset, std::uint64_t bytes) {
+        const bool is_known = notes_announcements_ && bytes != 0 && !announced_.add_words(offset, bytes);
+        return written_.has_tracker() && !is_known ? written_.tracker().announce(offset, bytes) : result<void>();
+    }
     /// Only with view_options::report_stray_write does it matter.
     void allow_writes(bool allowed) {
         if (written_.has_tracker())
@@ -90,7 +95,10 @@ public:
 
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
     void accept(const change::change_set& changes);
-    /// As accept(), of what collect_announced() found.
+    // The same in two steps, of what collect_announced() found.
+
+    /// The changes are going to be durable, unless the heap is poisoned. Makes the checksums that the record needs.
+    void renew_announced(change::change_set& changes) { committed_.renew_announced(changes, base()); }
     void accept_announced(const change::change_set& changes);
 
     using change_listener = std::function<void(const change::change_set&)>;

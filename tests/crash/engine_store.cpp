@@ -60,6 +60,14 @@ private:
     bool is_sync_wanted_ = false; // of lazy commits and asynchronous ones
 };
 
+/// Half of them as our containers do it, in words.
+void announce_to(txn::heap_memory& memory, const std::byte* first, std::uint64_t bytes) {
+    if (memory.offset_of(first) / 64 % 2 == 0)
+        memory.announce_words(first, bytes);
+    else if (!memory.announce(first, bytes))
+        std::abort();
+}
+
 class engine_store final : public store {
 public:
     /// `beside`: with the engine's files, if there is to be any.
@@ -95,8 +103,8 @@ public:
             beside_->come_by();
         else if (kind_ == sections::watched)
             (void)engine_->spill_excess(); // a failure poisons
-        else if (kind_ != sections::ordinary && !engine_->memory().announce(first, bytes))
-            std::abort();
+        else if (kind_ != sections::ordinary)
+            announce_to(engine_->memory(), first, bytes);
     }
     [[nodiscard]] bool gives_back() const override { return true; }
     result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }

@@ -16,7 +16,7 @@ extern std::atomic<unsigned> declared_sections;
 
 /// The open heap with this header if a declared section is open in it, else null.
 [[nodiscard]] heap_impl* declared_heap(const heap_header* where) noexcept;
-/// Announces [first, first+bytes), as heap::touch() does; nothing where that does not lie in the heap.
+/// Announces [first, first+bytes), and nothing beside it, in words of 8 bytes; nothing where that does not lie in the heap.
 void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
 
 /// Made at the beginning of an operation that writes, with the container's allocator; then called before each write.

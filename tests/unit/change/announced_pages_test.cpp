@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace remanence::change {
 namespace {
@@ -40,6 +41,23 @@ TEST(announced_pages, are_all_there_once_and_in_order) {
     }
 }
 
+TEST(announced_pages, keep_words_apart_from_pages) {
+    announced_pages all;
+    EXPECT_TRUE(all.is_empty());
+    EXPECT_TRUE(all.add_words(k_page_bytes + 17, 8)); // words at 16 and 24
+    EXPECT_FALSE(all.is_empty());
+    EXPECT_FALSE(all.add_words(k_page_bytes + 32, 1));
+    EXPECT_TRUE(all.add_words(2 * k_page_bytes - 1, 2));
+    EXPECT_EQ(all.words(), (std::vector<heap_range>{{k_page_bytes + 16, 24}, {2 * k_page_bytes - 8, 16}}));
+    EXPECT_TRUE(all.ranges().empty());
+    EXPECT_FALSE(all.add(k_page_bytes, 1)); // is known by its words, and is a page from now on
+    EXPECT_EQ(all.ranges(), (std::vector<heap_range>{{k_page_bytes, k_page_bytes}}));
+    EXPECT_FALSE(all.add_words(k_page_bytes + 800, 8));
+    EXPECT_EQ(all.words().size(), 2U);
+    all.clear();
+    EXPECT_TRUE(all.is_empty());
+}
+
 TEST(announced_pages, announced_over_and_over_take_no_more_room) {
     announced_pages pages;
     std::size_t notes = 0;
@@ -50,6 +68,10 @@ TEST(announced_pages, announced_over_and_over_take_no_more_room) {
     EXPECT_GT(notes, 100'000U);
     EXPECT_EQ(pages.ranges().size(), 2U);
     EXPECT_LT(pages.ranges().capacity(), 5000U);
+    for (std::uint64_t i = 0; i < 100'000; ++i)
+        pages.add_words(100 * k_page_bytes + i % 16, 8);
+    EXPECT_EQ(pages.words().size(), 1U);
+    EXPECT_LT(pages.words().capacity(), 5000U);
 }
 
 } // namespace

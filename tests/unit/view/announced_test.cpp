@@ -17,6 +17,7 @@ protected:
             view_->note_announcements(true);
     }
     void announce(std::uint64_t page) { ASSERT_TRUE(view_->announce(page * k_page_bytes + 100, 8)); }
+    void announce_word(std::uint64_t offset) { ASSERT_TRUE(view_->announce_words(offset + 3, 2)); }
     void put_announced(std::uint64_t page, std::uint64_t at, std::uint8_t value) {
         announce(page);
         put(page, at, value);
@@ -30,6 +31,13 @@ protected:
     void copy_page(std::uint64_t page, std::vector<std::byte>& into) {
         std::copy_n(base() + page * k_page_bytes, k_page_bytes,
                     into.begin() + static_cast<std::ptrdiff_t>(page * k_page_bytes));
+    }
+    /// Of a chunk that is not stored, the page.
+    void copy_word(std::uint64_t offset, std::vector<std::byte>& into) {
+        if (!store_->image().is_stored(offset / k_chunk))
+            copy_page(offset / k_page_bytes, into);
+        else
+            std::copy_n(base() + offset, 8, into.begin() + static_cast<std::ptrdiff_t>(offset));
     }
     void expect_in_the_file(const std::vector<std::byte>& committed) {
         checkpoint(false);
@@ -48,24 +56,35 @@ TEST_P(announced_changes, alone_are_committed_and_others_are_found_later) {
     int announced_commits = 0;
     for (int round = 0; round < 300; ++round) {
         std::set<std::uint64_t> announced;
+        std::set<std::uint64_t> announced_words; // their offsets
         for (std::uint64_t i = random() % 30; i > 0; --i) {
             const std::uint64_t page = random() % (round < 30 ? 40 : k_pages);
             if (random() % 2 == 0) {
                 announce(page);
                 announced.insert(page);
             }
-            if (random() % 4 != 0)
-                put(page, random() % k_page_bytes, static_cast<std::uint8_t>(random() % 4));
+            for (std::uint64_t words = random() % 4; words > 0; --words) {
+                const std::uint64_t at = random() % k_page_bytes & ~std::uint64_t{7};
+                if (random() % 2 == 0) {
+                    announce_word(page * k_page_bytes + at);
+                    announced_words.insert(page * k_page_bytes + at);
+                }
+                put(page, at + random() % 8, static_cast<std::uint8_t>(random() % 4));
+            }
         }
         const auto now = memory();
+        auto after = committed;
+        for (const std::uint64_t offset : announced_words)
+            copy_word(offset, after);
+        for (const std::uint64_t page : announced)
+            copy_page(page, after);
         switch (random() % 9) {
         case 0:
         case 1:
         case 2:
         case 3:
             ASSERT_NO_FATAL_FAILURE(commit_announced());
-            for (const std::uint64_t page : announced)
-                copy_page(page, committed);
+            committed = after;
             ASSERT_EQ(memory(), now);
             ++announced_commits;
             if (random() % 4 == 0) {
@@ -116,11 +135,31 @@ TEST_P(announced_changes, leave_the_rest_of_a_fresh_chunk_to_a_later_commit) {
     expect_in_the_file(all);
 }
 
+TEST_P(announced_changes, of_words_leave_the_rest_of_their_page_to_a_later_commit) {
+    put(1, 0, 1);
+    commit();
+    announce_word(k_page_bytes + 64);
+    put(1, 64, 2);
+    put(1, 72, 3); // not announced
+    ASSERT_NO_FATAL_FAILURE(commit_announced());
+    const auto rest = collect();
+    ASSERT_EQ(rest.pages.size(), 1U);
+    ASSERT_EQ(rest.ranges.size(), 1U);
+    EXPECT_EQ(rest.ranges[0].offset, 72);
+    EXPECT_EQ(rest.ranges[0].bytes, 8);
+    ASSERT_TRUE(view_->rollback());
+    EXPECT_EQ(base()[k_page_bytes + 64], std::byte{2});
+    EXPECT_EQ(base()[k_page_bytes + 72], std::byte{0});
+    expect_in_the_file(memory());
+}
+
 TEST_P(announced_changes, that_are_none_cost_no_record) {
     put(1, 0, 1);
     commit();
     announce(1);
     announce(700);
+    announce_word(2 * k_page_bytes);
+    announce_word(700 * k_page_bytes);
     EXPECT_TRUE(collect_announced().empty());
 }
 
@@ -149,16 +188,25 @@ TEST_P(announced_changes, are_told_from_others) {
     put(70, 0, 1);
     commit();
     put_announced(1, 8, 2);
+    announce_word(70 * k_page_bytes);
+    put(70, 0, 2);
     put(70, 8, 2);
     put(71, 8, 2);
+    announce_word(72 * k_page_bytes);
+    put(72, 0, 2);
     auto others = view_->collector().collect_unannounced(nothing_is_unused);
     ASSERT_TRUE(others);
     ASSERT_EQ(others->pages.size(), 2U);
     EXPECT_EQ(others->pages[0].page, 70U);
+    ASSERT_EQ(others->ranges.size(), 2U);
+    EXPECT_EQ(others->ranges[0].offset, 8);
+    EXPECT_EQ(others->ranges[0].bytes, 8);
     EXPECT_EQ(others->pages[1].page, 71U);
     const auto announced = collect_announced();
-    ASSERT_EQ(announced.pages.size(), 1U);
+    ASSERT_EQ(announced.pages.size(), 3U);
     EXPECT_EQ(announced.pages[0].page, 1U);
+    EXPECT_EQ(announced.pages[1].page, 70U);
+    EXPECT_EQ(announced.pages[2].page, 72U);
 }
 
 TEST_P(announced_changes, are_forgotten_with_the_section) {

@@ -61,10 +61,12 @@ protected:
             }
             store_->whole_chunks().accept_fresh(fresh.chunk, fresh.checksums, ++version_);
         }
-        if (scope == commit_scope::declared)
+        if (scope == commit_scope::declared) {
+            view_->renew_announced(changes);
             view_->accept_announced(changes);
-        else
+        } else {
             view_->accept(changes);
+        }
     }
     void commit() { make_durable(collect()); }
     enum class settling { no, yes, beside_other_changes };
