@@ -140,7 +140,7 @@ result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
     begin_ = begin;
     end_ = end.offset;
     needs_sync_ = needs_sync_ || end.durable_through < end.version;
-    appended_ = written_ = end.version;
+    appended_ = written_ = taken_ = end.version;
     durable_ = std::max(durable_, end.durable_through);
     return {};
 }
@@ -232,7 +232,7 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
     while (reached < version) {
         REM_TRY(fail_again());
         if (busy_) {
-            wait_for_turn(lock);
+            wait_for_turn(lock, version);
         } else {
             REM_TRY(write_pending(lock, how));
         }
@@ -244,7 +244,8 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});
-    const std::uint64_t through = appended_;
+    const std::uint64_t through = taken_ = appended_;
+    ++writes_;
     const std::uint64_t at = end_ - records.size();
     const bool syncs_all = std::exchange(needs_sync_, how != durability::durable);
     auto written = at_file(lock, [&] {
@@ -255,16 +256,18 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
             records = {}; // while nobody has to wait for it
         return done;
     });
-    if (written) {
-        if (records.capacity() > unused_.capacity())
-            unused_.swap(records);
-        written_ = through;
-        if (how == durability::durable)
-            durable_ = through;
-        return {};
+    if (!written) {
+        failed_ = std::move(written.error().why());
+        wake(lock);
+        return fail_again();
     }
-    failed_ = std::move(written.error().why());
-    return fail_again();
+    if (records.capacity() > unused_.capacity())
+        unused_.swap(records);
+    written_ = through;
+    if (how == durability::durable)
+        durable_ = through;
+    wake(lock);
+    return {};
 }
 
 /// `syncs_all`: when it is durable, so is what was written to the file before.
@@ -287,10 +290,12 @@ result<void> redo_log::at_file(unique_lock& lock, F&& use) {
     } catch (const std::bad_alloc&) {
         leave_file(lock);
         lacked_memory_ = true;
+        wake(lock);
         throw;
     } catch (...) { // pthread_exit(), or what a function of the program's throws: others must not wait for this thread
         leave_file(lock);
         was_abandoned_ = true;
+        wake(lock);
         throw;
     }
     leave_file(lock);
@@ -300,15 +305,31 @@ result<void> redo_log::at_file(unique_lock& lock, F&& use) {
 void redo_log::leave_file(unique_lock& lock) {
     lock.lock();
     busy_ = false;
-    ++turn_;
-    turn_.notify_all();
 }
 
-/// Until the thread that is at the file has left it. Precondition: there is one.
-void redo_log::wait_for_turn(unique_lock& lock) {
-    const std::uint32_t seen = turn_;
+// Without the lock, which those who are woken want at once.
+void redo_log::wake(unique_lock& lock) {
+    std::atomic<std::uint32_t>& written = turns_[writes_ % 2];
+    std::atomic<std::uint32_t>& next = turns_[(writes_ + 1) % 2];
+    ++written;
+    ++next;
+    const bool is_over = failed_ || lacked_memory_ || was_abandoned_;
     lock.unlock();
-    turn_.wait(seen);
+    written.notify_all();
+    if (is_over)
+        next.notify_all();
+    else
+        next.notify_one();
+    lock.lock();
+}
+
+/// Until the thread that is at the file has left it, and another one is wanted there if that did not write this version.
+/// Precondition: there is one.
+void redo_log::wait_for_turn(unique_lock& lock, std::uint64_t version) {
+    std::atomic<std::uint32_t>& turn = turns_[(version <= taken_ ? writes_ : writes_ + 1) % 2];
+    const std::uint32_t seen = turn;
+    lock.unlock();
+    turn.wait(seen);
     lock.lock();
 }
 

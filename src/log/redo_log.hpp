@@ -18,6 +18,7 @@
 #include "os/file.hpp"
 #include "store/heap_file.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -114,12 +115,18 @@ public:
 
 private:
     redo_log(std::unique_ptr<os::file> file, std::uint64_t size, std::uint64_t version)
-        : file_(std::move(file)), size_(size), appended_(version), written_(version), durable_(version) {}
+        : file_(std::move(file)),
+          size_(size),
+          appended_(version),
+          written_(version),
+          durable_(version),
+          taken_(version) {}
 
     using unique_lock = std::unique_lock<std::mutex>;
     static constexpr std::size_t k_unused_bytes_max = 256 * KiB; // so much is kept, and fresh memory costs page faults
-    void wait_for_turn(unique_lock& lock);
+    void wait_for_turn(unique_lock& lock, std::uint64_t version);
     void leave_file(unique_lock& lock);
+    void wake(unique_lock& lock);
     template <class F>
     result<void> at_file(unique_lock& lock, F&& use);
     result<void> fail_again() const;
@@ -142,13 +149,16 @@ private:
     std::uint64_t appended_;     // versions
     std::uint64_t written_;
     std::uint64_t durable_;
-    bool busy_ = false; // a thread is at the file
+    std::uint64_t taken_;      // the last version that a thread has begun to write
+    std::uint32_t writes_ = 0; // that were begun
+    bool busy_ = false;        // a thread is at the file
     std::optional<failure> failed_;
     bool lacked_memory_ = false; // likewise, when not even the reason could be kept
     bool was_abandoned_ = false; // likewise, by a thread that ended while it was at the file
-    /// Counts how often a thread left the file; others wait for that. Not a condition variable, since a forked child must be
-    /// able to destroy its copy while threads of the parent wait.
-    std::atomic<std::uint32_t> turn_ = 0;
+    /// Those wait at the nth, modulo 2, whose records the nth write has; they change when a thread leaves the file. Then all are
+    /// woken that waited for its write, and one of those that wait for the next, to begin it. Not condition variables, since a forked
+    /// child must be able to destroy its copy while threads of the parent wait.
+    std::array<std::atomic<std::uint32_t>, 2> turns_{};
 };
 
 } // namespace remanence::log
