@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
+#include <filesystem>
+#include <iostream>
 #include <iterator>
 
 arguments::arguments(int count, const char* const words[]) : options_(words + 1, words + count) {
@@ -53,4 +56,28 @@ std::vector<std::string> arguments::operands() {
     options_.insert(options_.end(), literal_.begin(), literal_.end());
     literal_.clear();
     return options_;
+}
+
+std::optional<std::string> arguments::new_file() {
+    const std::vector<std::string> files = operands();
+    if (files.size() > 1)
+        throw usage_error("one FILE is enough");
+    if (files.empty())
+        return {};
+    if (std::filesystem::exists(files[0]))
+        throw usage_error(files[0] + " exists already; give a new FILE");
+    return files[0];
+}
+
+int run_demo(std::string_view program, int count, const char* const words[], int (*run)(arguments& line)) {
+    try {
+        arguments line(count, words);
+        return run(line);
+    } catch (const usage_error& reason) {
+        std::cerr << program << ": " << reason.what() << '\n' << program << " --help tells more\n";
+        return 2;
+    } catch (const std::exception& reason) {
+        std::cerr << program << ": " << reason.what() << '\n';
+        return 1;
+    }
 }

@@ -27,8 +27,14 @@ public:
     std::optional<std::uint64_t> number(std::string_view name, std::uint64_t least, std::uint64_t most);
     /// The words that are no options; all of those after `--`.
     std::vector<std::string> operands();
+    /// The only operand, if there is one: a file that is to be made.
+    std::optional<std::string> new_file();
 
 private:
     std::vector<std::string> options_; ///< up to `--`
     std::vector<std::string> literal_; ///< after it
 };
+
+/// What main() of a demo returns: 2 for an error in the command line, 1 for any other, else what `run` returns. Says what is wrong on
+/// standard error.
+int run_demo(std::string_view program, int count, const char* const words[], int (*run)(arguments& line));

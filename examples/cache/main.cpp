@@ -26,11 +26,9 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 namespace {
 
-namespace fs = std::filesystem;
 namespace rem = remanence;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
@@ -263,13 +261,7 @@ settings settings_of(arguments& words) {
     service.cache.entries_max = words.number("entries", 100, 100'000'000).value_or(100'000);
     service.cache.loss_max = milliseconds(words.number("loss-ms", 2, k_hour).value_or(1000));
     service.keys = 10 * service.cache.entries_max;
-    const std::vector<std::string> files = words.operands();
-    if (files.size() > 1)
-        throw usage_error("one FILE is enough");
-    if (!files.empty())
-        service.file = files[0];
-    if (!files.empty() && fs::exists(service.file))
-        throw usage_error(files[0] + " exists already; give a new FILE");
+    service.file = words.new_file().value_or("");
     return chosen;
 }
 
@@ -287,15 +279,4 @@ int run(arguments& words) {
 
 } // namespace
 
-int main(int count, char* words[]) {
-    try {
-        arguments line(count, words);
-        return run(line);
-    } catch (const usage_error& reason) {
-        std::cerr << "cache_demo: " << reason.what() << "\ncache_demo --help tells more\n";
-        return 2;
-    } catch (const std::exception& reason) {
-        std::cerr << "cache_demo: " << reason.what() << '\n';
-        return 1;
-    }
-}
+int main(int count, char* words[]) { return run_demo("cache_demo", count, words, run); }

@@ -155,13 +155,7 @@ settings settings_of(arguments& line, const address_data::source& source) {
     const std::uint64_t most_kills = chosen.entries / chosen.batch / 6;
     if (chosen.kills > most_kills)
         throw usage_error("so few commits leave room for " + counted(most_kills, "kill") + " only");
-    const std::vector<std::string> files = line.operands();
-    if (files.size() > 1)
-        throw usage_error("one FILE is enough");
-    if (!files.empty())
-        chosen.book = files[0];
-    if (!files.empty() && fs::exists(chosen.book))
-        throw usage_error(files[0] + " exists already; give a new FILE");
+    chosen.book = line.new_file().value_or("");
     return chosen;
 }
 
@@ -180,15 +174,4 @@ int run(arguments& line) {
 
 } // namespace
 
-int main(int count, char* words[]) {
-    try {
-        arguments line(count, words);
-        return run(line);
-    } catch (const usage_error& reason) {
-        std::cerr << "address_book_demo: " << reason.what() << "\naddress_book_demo --help tells more\n";
-        return 2;
-    } catch (const std::exception& reason) {
-        std::cerr << "address_book_demo: " << reason.what() << '\n';
-        return 1;
-    }
-}
+int main(int count, char* words[]) { return run_demo("address_book_demo", count, words, run); }
