@@ -1,6 +1,7 @@
 #include "change/announced_pages.hpp"
 
 #include "base/range.hpp"
+#include "change/change_set.hpp"
 
 #include <algorithm>
 #include <new>
@@ -8,8 +9,6 @@
 namespace remanence::change {
 
 namespace {
-
-constexpr std::uint64_t k_word_bytes = 8; // as pages are compared
 
 heap_range whole(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit) {
     const std::uint64_t from = align_down(offset, unit);

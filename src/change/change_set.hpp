@@ -12,6 +12,9 @@
 
 namespace remanence::change {
 
+/// In units of which memory is compared, and ranges of changes are logged.
+inline constexpr std::uint64_t k_word_bytes = 8;
+
 /// Which changes a commit takes.
 enum class commit_scope {
     everything,

@@ -12,8 +12,6 @@ namespace remanence::types {
 
 namespace {
 
-constexpr std::uint64_t k_word_bytes = 8; // as the view compares
-
 bool is_data_page(std::uint64_t page) {
     return page >= alloc::section_of(static_cast<std::uint32_t>(page)).first_data_page;
 }
@@ -28,7 +26,7 @@ public:
     search(const txn::heap_memory& memory, const alloc::block_allocator& blocks) : memory_(memory), blocks_(blocks) {}
 
     void look_at(heap_range changed) {
-        for (std::uint64_t at = changed.offset; at < changed.end(); at += k_word_bytes) {
+        for (std::uint64_t at = changed.offset; at < changed.end(); at += change::k_word_bytes) {
             const auto block = blocks_.block_of(memory_.base() + at);
             if (!block && is_data_page(at / k_page_bytes))
                 continue; // D1
@@ -38,9 +36,9 @@ public:
         }
     }
     void look_at_nonzero(std::uint64_t page_offset) {
-        for (std::uint64_t at = page_offset; at < page_offset + k_page_bytes; at += k_word_bytes) {
+        for (std::uint64_t at = page_offset; at < page_offset + k_page_bytes; at += change::k_word_bytes) {
             if (*reinterpret_cast<const std::uint64_t*>(memory_.base() + at) != 0)
-                look_at({at, k_word_bytes});
+                look_at({at, change::k_word_bytes});
         }
     }
     [[nodiscard]] const std::optional<undeclared_word>& first() const { return first_; }

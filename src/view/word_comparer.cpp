@@ -12,12 +12,7 @@ namespace remanence::view {
 
 using change::change_set;
 using change::changed_page;
-
-namespace {
-
-constexpr std::uint64_t k_word_bytes = 8;
-
-} // namespace
+using change::k_word_bytes;
 
 result<void> word_comparer::compare(std::span<const heap_range> words, change_set& changes) {
     const std::vector<heap_range> split = split_at_chunks(words, k_page_bytes);
