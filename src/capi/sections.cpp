@@ -26,6 +26,18 @@ rem_status no_section(const heap_impl& impl) {
                 impl.origin.path.string());
 }
 
+/// Runs f(heap_impl&), if this thread is in a write section of the heap.
+template <class F>
+rem_status in_write_section(rem_heap* heap, const F& f) {
+    return guard([&] {
+        heap_impl& impl = opened(heap).impl();
+        if (impl.sections.write_depth() == 0)
+            return no_section(impl);
+        f(impl);
+        return REM_OK;
+    });
+}
+
 std::optional<durability> durability_of(rem_durability given) {
     switch (given) {
     case REM_AS_OPENED:
@@ -256,35 +268,19 @@ rem_status rem_rollback(rem_heap* heap) {
 }
 
 rem_status rem_savepoint(rem_heap* heap, uint64_t* savepoint) {
-    return capi::guard([&] {
+    return capi::in_write_section(heap, [&](capi::heap_impl& impl) {
         if (savepoint == nullptr)
             capi::refuse_argument("rem_savepoint needs a place for the savepoint's number.");
-        capi::heap_impl& impl = capi::opened(heap).impl();
-        if (impl.sections.write_depth() == 0)
-            return capi::no_section(impl);
         *savepoint = impl.make_savepoint();
-        return REM_OK;
     });
 }
 
 rem_status rem_rollback_to(rem_heap* heap, uint64_t savepoint) {
-    return capi::guard([&] {
-        capi::heap_impl& impl = capi::opened(heap).impl();
-        if (impl.sections.write_depth() == 0)
-            return capi::no_section(impl);
-        impl.roll_back_to(savepoint);
-        return REM_OK;
-    });
+    return capi::in_write_section(heap, [&](capi::heap_impl& impl) { impl.roll_back_to(savepoint); });
 }
 
 rem_status rem_savepoint_end(rem_heap* heap, uint64_t savepoint) {
-    return capi::guard([&] {
-        capi::heap_impl& impl = capi::opened(heap).impl();
-        if (impl.sections.write_depth() == 0)
-            return capi::no_section(impl);
-        impl.engine().points().end(savepoint);
-        return REM_OK;
-    });
+    return capi::in_write_section(heap, [&](capi::heap_impl& impl) { impl.engine().points().end(savepoint); });
 }
 
 rem_status rem_checkpoint(rem_heap* heap) {
