@@ -43,6 +43,9 @@ std::vector<system_kind> all_systems() {
 #ifdef BENCH_LMDB
     all.push_back(lmdb_system());
 #endif
+#ifdef BENCH_REDB
+    all.push_back(redb_system());
+#endif
 #ifdef BENCH_ROCKSDB
     all.push_back(rocksdb_system());
 #endif

@@ -70,5 +70,6 @@ std::vector<system_kind> remanence_systems();
 system_kind device_system();
 system_kind berkeley_db_system();
 system_kind lmdb_system();
+system_kind redb_system();
 system_kind rocksdb_system();
 system_kind sqlite_system();
