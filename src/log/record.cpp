@@ -74,7 +74,8 @@ bool read_given_back(reader& rest, const std::function<void(chunk_range)>& given
 } // namespace
 
 void record_builder::clear() {
-    bytes_.assign(sizeof(record_header), std::byte{0});
+    bytes_.clear();
+    bytes_.resize(sizeof(record_header));
     chunk_count_ = 0;
     page_count_ = 0;
     features_ = 0;
@@ -108,8 +109,7 @@ void record_builder::give_back(std::span<const chunk_range> chunks) {
 }
 
 void record_builder::append(const void* from, std::size_t bytes) {
-    const auto* first = static_cast<const std::byte*>(from);
-    bytes_.insert(bytes_.end(), first, first + bytes);
+    bytes_.append({static_cast<const std::byte*>(from), bytes});
 }
 
 void record_builder::add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums) {

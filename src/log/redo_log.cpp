@@ -187,7 +187,7 @@ void redo_log::append(page_aligned_bytes record, prerequisite first) {
     if (pending_.empty()) {
         pending_ = std::move(record);
     } else {
-        pending_.insert(pending_.end(), record.begin(), record.end());
+        pending_.append(record);
     }
     if (first)
         pending_first_ = std::move(first);

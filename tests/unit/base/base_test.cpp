@@ -2,14 +2,17 @@
 
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
+#include "base/page_aligned.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string_view>
+#include <vector>
 
 namespace remanence {
 namespace {
@@ -60,6 +63,31 @@ TEST(result, carries_a_value_or_all_of_the_reason) {
 
 TEST(assertions, checks_are_always_on_and_say_that_the_file_is_safe) {
     EXPECT_DEATH(REM_CHECK(1 + 1 == 3), "internal error: 1 \\+ 1 == 3 .* The heap file is as of its last commit");
+}
+
+TEST(page_aligned_bytes, are_those_of_a_vector_and_begin_at_a_page) {
+    page_aligned_bytes bytes;
+    std::vector<std::byte> model;
+    for (std::size_t i = 1; i < 200; ++i) {
+        const std::vector<std::byte> more(i * 7 % 61, static_cast<std::byte>(i));
+        bytes.append(more);
+        model.insert(model.end(), more.begin(), more.end());
+        if (i % 10 == 0) { // cut off, then zeros
+            bytes.resize(bytes.size() - i);
+            model.resize(model.size() - i);
+            bytes.resize(bytes.size() + 2 * i);
+            model.resize(model.size() + 2 * i);
+        }
+        ASSERT_TRUE(std::ranges::equal(bytes, model)) << i;
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % k_page_bytes, 0U);
+        ASSERT_GE(bytes.capacity(), bytes.size());
+    }
+    const page_aligned_bytes copy(bytes);
+    const page_aligned_bytes taken(std::move(bytes));
+    EXPECT_TRUE(std::ranges::equal(copy, model));
+    EXPECT_TRUE(std::ranges::equal(taken, model));
+    bytes.append(copy); // NOLINT(bugprone-use-after-move): empty then
+    EXPECT_TRUE(std::ranges::equal(bytes, model));
 }
 
 } // namespace

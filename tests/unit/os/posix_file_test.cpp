@@ -91,7 +91,7 @@ TEST_F(posix_file, direct_writes_and_buffered_ones_see_each_other) {
 TEST_F(posix_file, durable_writes_and_buffered_ones_see_each_other) {
     auto f = open_or_create("f");
     const auto bytes = pattern(1024);
-    page_aligned_bytes aligned(bytes.begin(), bytes.end());
+    const page_aligned_bytes aligned(bytes);
     ASSERT_TRUE(f->write("test", 0, pattern(4096, 9)));
     ASSERT_TRUE(f->write_durable("test", "test", 512, aligned));
     EXPECT_EQ(contents(*f, 512, 1024), bytes);

@@ -85,7 +85,7 @@ protected:
         page_bytes page(seed);
         page_aligned_bytes all;
         for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
-            all.insert(all.end(), page.span().begin(), page.span().end());
+            all.append(page.span());
             model_[chunk * k_chunk_pages + i] = seed;
         }
         ASSERT_TRUE(store_->homes().may_move(chunk));
