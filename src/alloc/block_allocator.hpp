@@ -91,6 +91,13 @@ public:
     /// Frees what was given back, up to now.
     [[gnu::noinline]] void free_returned();
 
+    /// A slab for a thread that does without the lock, and back (slabs.hpp). Meanwhile check_invariants() finds it missing.
+    [[nodiscard]] bool lend(lent_slab& to, std::uint32_t granules, std::uint32_t alignment) {
+        free_returned();
+        return slabs_.lend(to, granules, alignment);
+    }
+    void take_back(lent_slab& from) { slabs_.take_back(from); }
+
     /// What a request for so many bytes really gets; deallocate() takes either size.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// The allocated block that an address points into. O(log of the block's size).

@@ -26,6 +26,7 @@ public:
         return count_ == k_capacity;
     }
     [[nodiscard]] bool is_empty() const { return count_ == 0; }
+    [[nodiscard]] bool is_full() const { return count_ == k_capacity; }
     [[nodiscard]] bool holds(const void* address) const {
         return std::any_of(all_.begin(), all_.begin() + count_, [&](const one& of) { return of.address == address; });
     }

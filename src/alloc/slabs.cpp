@@ -205,8 +205,7 @@ static constexpr bool has_windows(std::uint32_t granule) {
     return (in_use & first) != 0 && (inside & (behind | (behind - 1))) == behind - 1 - first;
 }
 
-/// Whether the granules are a block.
-static bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place) {
+bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place) {
     const bool is_longer = place.end < k_slab_granules && is_set(used, place.end) && !is_set(starts, place.end);
     return !is_longer && is_set(starts, place.begin) && find_set(starts, place.begin + 1, place.end) == place.end &&
            find_clear(used, place.begin, place.end) == place.end;
@@ -340,6 +339,39 @@ bool slabs::flush() {
             pages_.note_damage(pages_.offset_of(address), "what was freed is no block any more");
     });
     return !pages_.found_damage();
+}
+
+bool slabs::lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment) {
+    const alloc_state& state = pages_.state();
+    const std::uint64_t bins = state.used_bins & (~std::uint64_t{0} << bin_of(count));
+    if (!is_current_ample() && !is_set(&bins, k_bin_count - 1) &&
+        (bins != 0 || advance_in_current(0, count, alignment)))
+        return false;
+    static_cast<void>(flush()); // else something that is kept may lie there
+    const bool has_hole =
+        is_current_ample() ? advance_in_current(state.hole_begin, count, alignment) : adopt_listed(count, alignment);
+    if ((!has_hole && !adopt_new()) || pages_.found_damage())
+        return false;
+    const section& home = section_of(state.current_slab);
+    to.page_ = state.current_slab;
+    to.first_ = pages_.address(to.page_);
+    to.descriptor_ = pages_.changing(&pages_.descriptor(home, to.page_));
+    to.used_ = changing_bits(pages_.used_bits(home, to.page_));
+    to.starts_ = changing_bits(pages_.start_bits(home, to.page_));
+    to.hole_begin_ = state.hole_begin;
+    to.hole_end_ = state.hole_end;
+    pages_.changing_state().current_slab = 0;
+    set_hole({});
+    return true;
+}
+
+void slabs::take_back(lent_slab& from) {
+    const lent_slab back = std::exchange(from, {});
+    if (pages_.found_damage())
+        return;
+    const auto bytes = static_cast<std::uint64_t>(back.granules_) * k_granule_bytes; // modulo 2⁶⁴, if it is negative
+    pages_.changing_state().allocated_bytes += bytes;
+    static_cast<void>(make_current(back.page_, {back.hole_begin_, back.hole_end_})); // damage is noted
 }
 
 // The slab is empty and has no links.

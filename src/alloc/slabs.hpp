@@ -9,9 +9,9 @@
 //  B1  Requests are served from the current slab's hole, then from its next hole that is long enough. When none follows,
 //      another slab becomes the current one, that with the longest hole. Only when no slab has one that fits, the heap
 //      grows by a slab.
-//  B2  Every other slab with a free granule is in the list of the bin of its longest hole, and none but the current one
-//      is empty: a slab that becomes empty gives its pages back at once. A full slab, and the current one, have no
-//      links.
+//  B2  Every other slab with a free granule, but for those that are lent (L1), is in the list of the bin of its longest
+//      hole, and none but these and the current one is empty: a slab that becomes empty gives its pages back at once. A
+//      full slab, a lent one, and the current one have no links.
 //  B3  A set used bit is a granule of a block, a set start bit its first. A start bit has its used bit. Bits of pages in
 //      no slab are zero.
 //  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is noted
@@ -19,6 +19,7 @@
 #pragma once
 
 #include "alloc/heap_pages.hpp"
+#include "alloc/lent_slab.hpp"
 #include "alloc/magazines.hpp"
 #include "alloc/page_runs.hpp"
 #include "alloc/slab_layout.hpp"
@@ -43,6 +44,9 @@ struct hole {
 /// Of a slab with so many free granules the longest, or the first that any small block fits in. O(granules / 64 + holes).
 [[nodiscard]] hole longest_hole(const std::uint64_t* used, std::uint32_t free_count);
 
+/// Whether the granules of a slab are a block.
+[[nodiscard]] bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place);
+
 class slabs {
 public:
     slabs(heap_pages& pages, page_runs& runs, magazines& kept) : pages_(pages), runs_(runs), kept_(kept) {}
@@ -64,6 +68,13 @@ public:
     bool flush();
     /// Gives the current slab back if it is empty.
     void release_empty();
+
+    /// Takes a slab out of all lists, one with a hole for so many granules, aligned so, and for any small block: the current one, if it
+    /// has one, so that none is current then. Frees what is kept. False when there is no memory, or only shorter holes, which would be
+    /// used up too soon. `to` is none.
+    [[nodiscard]] bool lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment);
+    /// It becomes the current one (B2).
+    void take_back(lent_slab& from);
 
     /// Whether the page, any that is a data page, belongs to a slab.
     [[nodiscard]] bool is_in_slab(std::uint32_t page) const;
@@ -89,6 +100,10 @@ private:
             return nullptr;
         pages_.announce(pages_.offset_of(block), count * k_granule_bytes);
         return block;
+    }
+    [[nodiscard]] bool is_current_ample() const {
+        return pages_.state().current_slab != 0 &&
+               pages_.state().hole_begin + k_small_granules_max <= pages_.state().hole_end;
     }
     [[nodiscard]] void* allocate_in_hole(std::uint32_t count, std::uint32_t alignment);
     [[nodiscard]] void* claim(std::uint32_t begin, std::uint32_t count);

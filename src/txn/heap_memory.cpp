@@ -26,6 +26,7 @@ result<void> heap_memory::begin() {
     };
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
     allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
+    fronts_ = std::make_unique<fronts>(*allocator_);
     return check_allocator();
 }
 
@@ -71,6 +72,7 @@ result<void> heap_memory::format_header() {
 
 // I7. The allocator knows neither the file nor where in it the heap's memory lies.
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
+    fronts_->forget();
     auto sound = allocator_->check_state();
     has_arenas_ = header().allocator.first_arena != 0;
     if (sound || sound.why().code != errc::corrupt)
@@ -86,7 +88,12 @@ result<void> heap_memory::format_header() {
 
 void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why,
                             const void* home) {
-    std::lock_guard allocation(locks_.allocation);
+    if (fronts_->is_on() && home == base()) [[unlikely]] {
+        if (void* const block = allocate_in_front(placed(bytes), alignment))
+            return block;
+    }
+    lock_among_threads();
+    const std::lock_guard allocation(locks_.allocation, std::adopt_lock);
     alloc::block_allocator* const from = home == base() ? &*allocator_ : allocator_->arena_at(home);
     if (from == nullptr) [[unlikely]] {
         why = fail(errc::invalid_argument, "memory was asked for in an arena of " + path() + " that was destroyed.",
@@ -96,6 +103,8 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     declared_.note_allocation();
     const std::uint64_t whole = placed(bytes);
     void* block = from->allocate(whole, alignment);
+    if (block == nullptr && fronts_->settle())
+        block = from->allocate(whole, alignment); // fronts may have had room
     if (block == nullptr) {
         why = why_no_memory(*from, bytes);
         return nullptr;
@@ -104,6 +113,57 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     if (guarded_blocks_) [[unlikely]]
         put_guard({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return block;
+}
+
+void heap_memory::wait_among_threads() {
+    locks_.allocation.lock();
+    if (may_turn_on_fronts())
+        fronts_->note_wait();
+}
+
+// Guards, checks and reports of stray writes look at each block at once, and what a front changes is not announced.
+bool heap_memory::may_turn_on_fronts() {
+    if (guarded_blocks_ || options_.inspect || options_.report_stray_write != nullptr || is_declared())
+        return false;
+    declared_.note_allocation(); // once for all that fronts will do
+    return true;
+}
+
+void heap_memory::expect_threads() {
+    const std::lock_guard allocation(locks_.allocation);
+    if (may_turn_on_fronts())
+        fronts_->turn_on();
+}
+
+std::uint64_t heap_memory::slabs_lent() const {
+    const std::lock_guard allocation(locks_.allocation);
+    return fronts_->lent_count();
+}
+
+void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignment) {
+    if (!fronts::serves(bytes, alignment))
+        return nullptr;
+    if (void* const block = fronts_->allocate(bytes, alignment))
+        return block;
+    const std::lock_guard allocation(locks_.allocation);
+    void* const block =
+        fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr; // or they were turned off meanwhile
+    if (block != nullptr)
+        spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
+                              fronts_->take_block_count());
+    return block;
+}
+
+bool heap_memory::deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment) {
+    if (!fronts::serves(bytes, alignment))
+        return false;
+    if (fronts_->deallocate(block, bytes))
+        return true;
+    const std::lock_guard allocation(locks_.allocation);
+    fronts_->free_returned();
+    spiller_.spill_if_due({}, fronts_->take_block_count());
+    deallocate_locked(block, bytes, alignment);
+    return true;
 }
 
 std::byte* heap_memory::home_of(const void* address) const {
@@ -143,12 +203,14 @@ std::byte* heap_memory::find_arena(std::string_view name) const {
 void heap_memory::destroy_arena(std::byte* arena) {
     const std::scoped_lock lock(locks_.allocation);
     declared_.note_allocation();
+    fronts_->settle(); // blocks in it may have been given back
     allocator_->destroy_arena(arena);
 }
 
 std::vector<heap_memory::arena_usage> heap_memory::arenas() const {
     const std::scoped_lock lock(locks_.allocation);
     std::vector<arena_usage> found;
+    fronts_->settle();
     allocator_->for_each_arena([&](const format::arena_header& header, const alloc::block_allocator& blocks) {
         found.push_back({header.name.data(), blocks.base(), header.pages * k_page_bytes, blocks.used_bytes(),
                          blocks.allocated_bytes(), header.resident_limit_bytes});
@@ -169,13 +231,16 @@ unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::u
 }
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    std::lock_guard allocation(locks_.allocation);
+    if (fronts_->is_on() && deallocate_in_front(block, placed(bytes), alignment)) [[unlikely]]
+        return;
+    lock_among_threads();
+    const std::lock_guard allocation(locks_.allocation, std::adopt_lock);
     deallocate_locked(block, placed(bytes), alignment);
 }
 
 result<void> heap_memory::deallocate(void* block) {
     std::lock_guard allocation(locks_.allocation);
-    const auto found = allocator_->block_of(block);
+    const auto found = fronts_->block_of(block);
     if (!found || found->start != block)
         return why_no_block(block, found);
     deallocate_locked(block, found->bytes, alloc::k_granule_bytes);
@@ -199,7 +264,7 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
         check_guard(block);
     if (options_.inspect) [[unlikely]]
         wipe(block);
-    allocator_->deallocate(block, bytes, alignment);
+    fronts_->free(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
         allocator_->flush(); // where it is caught, and not by a later commit
     else if (options_.inspect || guarded_blocks_) [[unlikely]]
@@ -209,7 +274,7 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
 
 bool heap_memory::resize(void* block, std::uint64_t bytes) {
     std::lock_guard allocation(locks_.allocation);
-    const auto found = allocator_->block_of(block);
+    const auto found = fronts_->block_of(block);
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
     // What is left over of the last page is of no other block.
@@ -243,7 +308,7 @@ void heap_memory::wipe(heap_range freed) {
 
 std::optional<alloc::block> heap_memory::block_of(const void* address) const {
     std::lock_guard allocation(locks_.allocation);
-    auto found = allocator_->block_of(address);
+    auto found = fronts_->block_of(address);
     if (found && guarded_blocks_) {
         found->bytes = bytes_without_guard(*found);
     }
@@ -253,8 +318,9 @@ std::optional<alloc::block> heap_memory::block_of(const void* address) const {
 const alloc::block_allocator* heap_memory::quiet_allocator() const {
     if (!locks_.allocation.try_lock())
         return nullptr;
+    const bool is_quiet = fronts_->is_quiet();
     locks_.allocation.unlock();
-    return &*allocator_;
+    return is_quiet ? &*allocator_ : nullptr;
 }
 
 void heap_memory::allow_writes(bool allowed) {
@@ -269,6 +335,7 @@ void heap_memory::allow_writes(bool allowed) {
 
 void heap_memory::begin_declared() {
     std::lock_guard allocation(locks_.allocation);
+    fronts_->settle();
     declared_.begin();
     view_.note_announcements(true);
     allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {

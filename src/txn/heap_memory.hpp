@@ -11,6 +11,7 @@
 #include "store/heap_file.hpp"
 #include "txn/declared_section.hpp"
 #include "txn/engine_options.hpp"
+#include "txn/fronts.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/spiller.hpp"
 #include "view/memory_view.hpp"
@@ -18,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -102,10 +104,15 @@ public:
     template <class F>
     auto with_allocator(const F& f) const {
         const std::scoped_lock lock(locks_.allocation);
+        fronts_->settle();
         return f(std::as_const(*allocator_));
     }
     /// For a handler of a signal: the allocator, unless a thread is changing it.
     [[nodiscard]] const alloc::block_allocator* quiet_allocator() const;
+    /// From now on, until the next commit or rollback, as if threads were seen to wait for the lock. Not in a declared section.
+    void expect_threads();
+    /// How many slabs threads borrowed, ever.
+    [[nodiscard]] std::uint64_t slabs_lent() const;
     /// Whether more memory is accessible than when this was asked last.
     [[nodiscard]] bool has_grown() {
         return has_grown_.load(std::memory_order_relaxed) && has_grown_.exchange(false, std::memory_order_relaxed);
@@ -134,7 +141,11 @@ public:
     result<void> restored();
     /// Memory has just become what it was at some moment since.
     result<void> changed_under_allocator() { return check_allocator(); }
-    [[nodiscard]] alloc::block_allocator& allocator() { return *allocator_; }
+    /// With all that threads had of it.
+    [[nodiscard]] alloc::block_allocator& allocator() {
+        fronts_->settle();
+        return *allocator_;
+    }
     [[nodiscard]] declared_section& declared() { return declared_; }
     /// Of pages in which no block lies.
     [[nodiscard]] view::page_predicate unused_pages() const {
@@ -157,6 +168,16 @@ private:
         constexpr std::uint64_t k_more = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
     }
+    /// By this thread's front; null: as all others do.
+    [[nodiscard, gnu::noinline]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard, gnu::noinline]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    /// Takes the lock. If somebody else has it, threads borrow slabs from then on.
+    void lock_among_threads() {
+        if (!locks_.allocation.try_lock()) [[unlikely]]
+            wait_among_threads();
+    }
+    [[gnu::noinline]] void wait_among_threads();
+    [[nodiscard]] bool may_turn_on_fronts();
     void put_guard(const alloc::block& of, std::uint64_t asked);
     /// Ends the process when the block's guard was written over.
     [[gnu::noinline]] void check_guard(const void* block) const;
@@ -172,6 +193,7 @@ private:
     spiller& spiller_;
     const engine_options& options_;
     std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
+    std::unique_ptr<fronts> fronts_;                  // but for what it says
     declared_section declared_;
     bool aligned_blocks_ = false; // as the file says
     bool guarded_blocks_ = false; // likewise

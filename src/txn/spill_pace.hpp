@@ -9,7 +9,7 @@
 
 namespace remanence::txn {
 
-/// Told of each block that is handed out. A look is due when the blocks, or what is written beside each of them, may have
+/// Told of each block that is handed out, or of several together. A look is due when the blocks, or what is written beside each of them, may have
 /// used up what is left of the budget.
 class spill_pace {
 public:
@@ -19,9 +19,9 @@ public:
                                         : std::min(budget / k_parts_of_budget, k_bytes_of_unknown)),
           blocks_until_look_(std::max(bytes_until_look_ / k_page_bytes, k_blocks_min)) {}
 
-    [[nodiscard]] bool is_look_due(std::uint64_t block_bytes) {
-        bytes_ += block_bytes;
-        ++blocks_;
+    [[nodiscard]] bool is_look_due(std::uint64_t bytes, std::uint64_t blocks = 1) {
+        bytes_ += bytes;
+        blocks_ += blocks;
         return bytes_ >= bytes_until_look_ || blocks_ >= blocks_until_look_;
     }
     /// `before` and `after` what was spilled at this look, of `budget` bytes.

@@ -44,10 +44,10 @@ public:
           never_spills_(options.read_only || options.is_shared),
           pace_(options.dirty_limit_bytes) {}
 
-    /// Called with each block that is handed out, announced or taken back (of no bytes then). Whatever comes of it, the caller
-    /// goes on: a failure poisons, and the next commit will hear.
-    void spill_if_due(heap_range handed_out) noexcept {
-        if (pace_.is_look_due(handed_out.bytes)) [[unlikely]]
+    /// Called with each block that is handed out, announced or taken back (of no bytes then), or with several of them. Whatever comes of
+    /// it, the caller goes on: a failure poisons, and the next commit will hear.
+    void spill_if_due(heap_range handed_out, std::uint64_t blocks = 1) noexcept {
+        if (pace_.is_look_due(handed_out.bytes, blocks)) [[unlikely]]
             (void)try_to_spill(handed_out, spilled_by::a_caller);
     }
     /// For a thread that does nothing else: looks at once, and while it spills all others that write wait. Whether it looked, and

@@ -119,6 +119,36 @@ void checkpoints(session& program) {
     program.commit();
 }
 
+/// Many small blocks, some of which another thread frees.
+void many_blocks(session& program) {
+    begin(program);
+    for (std::uint64_t i = 0; i < 4; i++) {
+        for (std::uint64_t n = 0; n < 20; n++)
+            program.add_block(40 + 150 * i + 7 * n);
+        program.commit();
+        for (std::uint64_t n = 0; n < 8; n++)
+            program.remove_block(n); // every other one
+        program.add_block(3000 * i);
+        program.poke(20);
+        program.commit();
+        program.add_block(50);
+        program.remove_block(1);
+        program.remove_block(5);
+        program.rollback();
+    }
+    program.add_block(60);
+    program.remove_block(3);
+    program.die();
+    program.open();
+    program.remove_block(3);
+    program.add_block(60);
+    program.commit();
+    program.checkpoint();
+    program.remove_root();
+    program.commit();
+    program.close();
+}
+
 /// Goes on after a power loss; on what it left, once more.
 void go_on(session& program) {
     program.open();
@@ -247,6 +277,12 @@ std::vector<workload> commit_workloads() {
          .open = engine_elsewhere_with(4 * KiB, sections::ordinary, checkpointing::in_background),
          .phases = {checkpoints, go_on_and_close},
          .restarts = 2},
+        {.name = "among_threads", .open = engine_with(k_tight, sections::among_threads), .phases = {many_blocks}},
+        {.name = "among_threads_crash_and_go_on",
+         .open = engine_with(k_tight, sections::among_threads),
+         .phases = {many_blocks, go_on_and_close},
+         .restarts = 2},
+        killed("killed_among_threads", engine_with(k_roomy, sections::among_threads), all_cut_short),
         killed("killed", engine_with(k_roomy), all_cut_short),
         killed("killed_elsewhere", engine_elsewhere_with(k_roomy), all_cut_short),
         failing("failing_device_ext4", engine_with(k_roomy), all_cut_short, simulation::failed_sync::ext4),

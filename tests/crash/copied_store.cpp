@@ -58,6 +58,8 @@ open_function copied_engine(const txn::engine_options& options) {
         auto opened = open(files, path);
         if (opened && (*opened)->version() == 0)
             return fail(errc::corrupt, "the copy lacks the commit of its source", path);
+        if (opened)
+            (*opened)->expect_other_blocks();
         return opened;
     };
 }
@@ -75,6 +77,8 @@ open_function replaced_engine(const txn::engine_options& options) {
         opened = open(files, path);
         if (opened && (*opened)->version() == 1)
             return fail(errc::corrupt, "the copy over another lacks a commit of its source", path);
+        if (opened)
+            (*opened)->expect_other_blocks();
         return opened;
     };
 }

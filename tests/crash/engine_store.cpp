@@ -1,12 +1,22 @@
 #include "engine_store.hpp"
 
+#include "base/assert.hpp"
+#include "base/units.hpp"
 #include "content.hpp"
 #include "os/memory.hpp"
 #include "testing/seeded_scheduler.hpp"
 
+#include <array>
+#include <condition_variable>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 namespace remanence::crash {
@@ -68,6 +78,45 @@ void announce_to(txn::heap_memory& memory, const std::byte* first, std::uint64_t
         std::abort();
 }
 
+/// A thread that does what it is told while somebody waits for it.
+class helper {
+public:
+    void run(const std::function<void()>& step) {
+        std::unique_lock lock(mutex_);
+        step_ = &step;
+        changed_.notify_one();
+        changed_.wait(lock, [this] { return step_ == nullptr; });
+    }
+
+private:
+    void work(const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        while (changed_.wait(lock, stop, [this] { return step_ != nullptr; })) {
+            (*step_)();
+            step_ = nullptr;
+            changed_.notify_one();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    const std::function<void()>* step_ = nullptr;
+    std::jthread thread_{[this](const std::stop_token& stop) { work(stop); }};
+};
+
+/// Runs each step in one of three threads, in turn. They are the same for all heaps of the process: which slab a thread borrows is then
+/// the same each time.
+class helpers {
+public:
+    void run(const std::function<void()>& step) {
+        static std::array<helper, 3> all;
+        all[next_++ % all.size()].run(step);
+    }
+
+private:
+    std::size_t next_ = 0; // with each heap
+};
+
 class engine_store final : public store {
 public:
     /// `beside`: with the engine's files, if there is to be any.
@@ -103,7 +152,7 @@ public:
             beside_->come_by();
         else if (kind_ == sections::watched)
             (void)engine_->spill_excess(); // a failure poisons
-        else if (kind_ != sections::ordinary)
+        else if (kind_ == sections::announced || kind_ == sections::declared)
             announce_to(engine_->memory(), first, bytes);
     }
     [[nodiscard]] bool gives_back() const override { return true; }
@@ -111,10 +160,22 @@ public:
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
         std::optional<unexpected> why;
-        return engine_->memory().allocate(bytes, k_alignment, why);
+        void* block = nullptr;
+        among_threads([&] { block = engine_->memory().allocate(bytes, k_alignment, why); });
+        REM_CHECK(kind_ != sections::among_threads || bytes > KiB || engine_->memory().slabs_lent() != 0);
+        return block;
     }
     void deallocate(void* block, std::uint64_t bytes) override {
-        engine_->memory().deallocate(block, bytes, k_alignment);
+        among_threads([&] { engine_->memory().deallocate(block, bytes, k_alignment); });
+    }
+    void expect_other_blocks() override { has_other_blocks_ = true; }
+    [[nodiscard]] bool has_allocated(std::span<const std::uint64_t> sizes) override {
+        const std::uint64_t bytes =
+            std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, [](std::uint64_t sum, std::uint64_t each) {
+                return sum + alloc::block_allocator::block_bytes(each, k_alignment);
+            });
+        const std::uint64_t found = engine_->stats().allocated_bytes;
+        return has_other_blocks_ ? found > bytes : found == bytes;
     }
     std::byte* base() override { return engine_->memory().base(); }
     std::uint64_t version() override { return engine_->version(); }
@@ -146,6 +207,15 @@ private:
         return done;
     }
 
+    void among_threads(const std::function<void()>& step) {
+        if (kind_ != sections::among_threads) {
+            step();
+            return;
+        }
+        engine_->memory().expect_threads();
+        helpers_.run(step);
+    }
+
     /// Others may go on before the caller does anything else; when that fails, what is not durable may be gone.
     result<void> stepping(result<void> done) {
         if (!beside_)
@@ -164,6 +234,8 @@ private:
     std::unique_ptr<background> beside_; // outlives the engine
     std::unique_ptr<txn::engine> engine_;
     sections kind_;
+    bool has_other_blocks_ = false;
+    helpers helpers_;
 };
 
 } // namespace

@@ -10,8 +10,9 @@ namespace remanence::crash {
 txn::engine_options small_heap_options();
 
 /// With `announced`, changes are announced; with `declared`, they are, too, all is done in declared sections, and commits look for
-/// no others. With `watched` nobody is told of changes, but memory is looked at before each.
-enum class sections { ordinary, announced, declared, watched };
+/// no others. With `watched` nobody is told of changes, but memory is looked at before each. With `among_threads`, three threads allocate
+/// and free in turn, as if they waited for each other: each borrows slabs.
+enum class sections { ordinary, announced, declared, watched, among_threads };
 /// With `in_background`, the threads that a heap has beside the program's own go on between and inside of what is done next,
 /// and of what each other does, at moments that are drawn. One carries out checkpoints that are due, by steps that are drawn: at
 /// one go, dragged out, or not until somebody has to wait for it. One makes durable what was committed lazily or

@@ -310,6 +310,11 @@ void session::verify() {
         throw operation_failed("verify failed: " + problems.why().message);
     if (!problems->empty())
         throw violation("verify found " + std::to_string(problems->size()) + " problems, first: " + problems->front());
+    std::vector<std::uint64_t> sizes(current_.has_root() ? 1 : 0, sizeof(list_root));
+    for (const content::block& each : current_.blocks())
+        sizes.push_back(each.bytes);
+    if (!store_->has_allocated(sizes))
+        throw violation("more or less is allocated than the blocks that the program has");
 }
 
 void session::expect_health() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ public:
     virtual std::uint64_t version() = 0;
     /// Whether something has failed that nobody was told of.
     virtual result<void> health() { return {}; }
+    /// There are blocks that are not the program's.
+    virtual void expect_other_blocks() {}
+    /// Whether as many bytes are allocated as blocks of these sizes take, if that can be told.
+    [[nodiscard]] virtual bool has_allocated(std::span<const std::uint64_t> /*sizes*/) { return true; }
     /// The problems that a full check finds.
     virtual result<std::vector<std::string>> verify() = 0;
 };
