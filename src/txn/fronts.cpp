@@ -74,7 +74,6 @@ void* fronts::refill(std::size_t bytes, std::size_t alignment) {
     const std::scoped_lock lock(here.mutex);
     take_back(here);
     if (!of_.lend(here.slab, wanted.granules, wanted.alignment)) {
-        is_on_.store(false, std::memory_order_relaxed);
         waits_until_on_ = k_waits_until_on;
         return nullptr;
     }

@@ -61,7 +61,8 @@ public:
     }
     /// How many slabs were lent, ever.
     [[nodiscard]] std::uint64_t lent_count() const { return lent_count_; }
-    /// Lends this thread's front another slab, and allocates there. Null when there is none to lend: then fronts are off for a while.
+    /// Lends this thread's front another slab, and allocates there. Null when there is none to lend: settle() is due, and fronts stay off for a
+    /// while.
     [[nodiscard]] void* refill(std::size_t bytes, std::size_t alignment);
     /// How many blocks this thread's front handed out and took back since this was asked last.
     [[nodiscard]] std::uint64_t take_block_count();
@@ -82,8 +83,8 @@ public:
     void forget();
 
 private:
-    static constexpr std::size_t k_bytes_max = KiB;        // larger ones would use up a slab soon
-    static constexpr std::uint32_t k_waits_until_on = 256; // so that what a look for a slab costs does not count
+    static constexpr std::size_t k_bytes_max = KiB;         // larger ones would use up a slab soon
+    static constexpr std::uint32_t k_waits_until_on = 1024; // so that what a look for a slab costs does not count
 
     struct alignas(128) front { // two cache lines: processors fetch pairs
         os::quick_mutex mutex;

@@ -148,9 +148,12 @@ void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignmen
     const std::lock_guard allocation(locks_.allocation);
     void* const block =
         fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr; // or they were turned off meanwhile
-    if (block != nullptr)
-        spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
-                              fronts_->take_block_count());
+    if (block == nullptr) {
+        fronts_->settle(); // while somebody has a slab, each free() would have to look for it
+        return nullptr;
+    }
+    spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
+                          fronts_->take_block_count());
     return block;
 }
 

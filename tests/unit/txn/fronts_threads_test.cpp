@@ -273,6 +273,20 @@ TEST_F(fronts_of_a_heap, a_commit_ends_the_loan) {
     EXPECT_EQ(heap_->memory().slabs_lent(), 1U);
 }
 
+TEST_F(fronts_of_a_heap, a_savepoint_takes_back_what_threads_had_since) {
+    fill_by_fronts(1000);
+    const auto point = heap_->points().make(1);
+    ASSERT_TRUE(point);
+    fill_by_fronts(1000);
+    ASSERT_TRUE(heap_->points().roll_back_to(*point));
+    EXPECT_EQ(allocated_bytes(), k_threads * 1000 * 48U);
+    expect_sound();
+    fill_by_fronts(1000);
+    commit();
+    EXPECT_EQ(allocated_bytes(), k_threads * 2000 * 48U);
+    expect_sound();
+}
+
 // Its commits take only what was announced: what fronts changed before is not.
 TEST_F(fronts_of_a_heap, a_declared_section_has_none_and_commits_what_they_changed_before) {
     void* const freed = allocate(48);
