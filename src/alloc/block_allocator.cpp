@@ -189,18 +189,25 @@ bool block_allocator::resize(void* address, std::size_t bytes, std::size_t new_b
     return true;
 }
 
-void block_allocator::keep_room(const void* address) {
-    const std::uint64_t page = pages_.offset_of(address) / k_page_bytes;
-    if (pages_.is_data_page(page) && pages_.descriptor(static_cast<std::uint32_t>(page)).kind == page_kind::large)
-        pages_.changing(&pages_.descriptor(static_cast<std::uint32_t>(page)))->bin = 1;
+bool block_allocator::has_hole_before(const void* address, std::size_t bytes) {
+    if (damaged() || pages_.state().free_run_root == 0)
+        return false;
+    const std::uint32_t best = runs_.tree().best_fit(pages_for(bytes));
+    return best != 0 && !damaged() && best < pages_.offset_of(address) / k_page_bytes;
 }
 
-bool block_allocator::keeps_room(const void* address) const {
+void block_allocator::set_mark(const void* address, block_mark mark) {
+    const std::uint64_t page = pages_.offset_of(address) / k_page_bytes;
+    if (pages_.is_data_page(page) && pages_.descriptor(static_cast<std::uint32_t>(page)).kind == page_kind::large)
+        pages_.changing(&pages_.descriptor(static_cast<std::uint32_t>(page)))->bin = static_cast<std::uint8_t>(mark);
+}
+
+block_mark block_allocator::mark_of(const void* address) const {
     const std::uint64_t page = pages_.offset_of(address) / k_page_bytes;
     if (!pages_.is_data_page(page))
-        return false;
+        return block_mark::none;
     const page_descriptor& d = pages_.descriptor(static_cast<std::uint32_t>(page));
-    return d.kind == page_kind::large && d.bin != 0;
+    return d.kind == page_kind::large ? block_mark(d.bin) : block_mark::none;
 }
 
 // B5: the marks are at the first multiple of 2, 4, 8… behind the first page. At most 32.

@@ -41,6 +41,12 @@ struct block {
     friend bool operator==(const block&, const block&) = default;
 };
 
+enum class block_mark : std::uint8_t {
+    none,
+    keeps_room, // whatever its contents' size becomes
+    was_moved,  // its pages came from elsewhere, so they are a mapping of their own
+};
+
 /// Where in the heap something is wrong, and what.
 using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
 
@@ -83,10 +89,11 @@ public:
     /// it is none, would become a small one, or those pages are not free. O(log free runs).
     [[nodiscard]] bool resize(void* address, std::size_t bytes, std::size_t new_bytes);
 
-    /// Marks a large block, until it is resized or freed, as one that keeps its room. For memory of no file: in a heap's file the mark
-    /// is damage to releases that do not know it.
-    void keep_room(const void* address);
-    [[nodiscard]] bool keeps_room(const void* address) const;
+    /// Whether a large block of so many bytes would get free pages at a lower address, at which blocks lay before. O(log free runs).
+    [[nodiscard]] bool has_hole_before(const void* address, std::size_t bytes);
+    /// What is known of a large block, until it is resized or freed. For memory of no file: in a heap's file a mark is damage.
+    void set_mark(const void* address, block_mark mark);
+    [[nodiscard]] block_mark mark_of(const void* address) const;
 
     /// Frees what was given back, up to now.
     [[gnu::noinline]] void free_returned();

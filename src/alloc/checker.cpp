@@ -1,6 +1,7 @@
 #include "alloc/checker.hpp"
 
 #include "alloc/bits.hpp"
+#include "alloc/block_allocator.hpp"
 #include "alloc/run_tree.hpp"
 
 #include <algorithm>
@@ -185,7 +186,7 @@ std::uint64_t checker::check_large(std::uint32_t page, std::uint64_t end) {
     page_descriptor head{};
     head.kind = page_kind::large;
     head.count = d.count;
-    head.bin = std::min<std::uint8_t>(d.bin, 1);
+    head.bin = std::min(d.bin, static_cast<std::uint8_t>(block_mark::was_moved));
     if (d != head)
         report_page(page, "a large block is not described as such");
     expect_clear_bitmaps(page, run_end(page, d));

@@ -74,6 +74,13 @@ int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
     return got == MAP_FAILED ? errno : 0;
 }
 
+int renew_memory(std::byte* where, std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    void* const got =
+        ::mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    return got == MAP_FAILED ? errno : 0;
+}
+
 int bind_to_node(std::byte* where, std::uint64_t bytes, unsigned node) noexcept {
     const kept_errno kept;
     constexpr std::size_t k_word_bits = sizeof(unsigned long) * CHAR_BIT;

@@ -17,6 +17,9 @@ int make_writable(std::byte* where, std::uint64_t bytes) noexcept;
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept;
 /// Moves the memory of pages to others; it reads as zeros where it was. 0, or errno: nothing has changed then. Linux 5.7.
 int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
+/// Gives the memory of writable pages back, and makes them one mapping with those around them, whatever moved here. 0, or errno: nothing
+/// has changed then.
+int renew_memory(std::byte* where, std::uint64_t bytes) noexcept;
 /// Memory of these pages will be of that NUMA node, and no other. 0, or errno: ENOSYS, EINVAL when there is no such node.
 int bind_to_node(std::byte* where, std::uint64_t bytes, unsigned node) noexcept;
 /// How much of the range has memory behind it. 0 when that cannot be told.

@@ -31,6 +31,7 @@ std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes)
 
 int heap::open(const heap_options& options) noexcept {
     how_ = options.how;
+    numa_node_ = options.numa_node;
     make_writable_ = options.make_writable != nullptr ? options.make_writable : os::make_writable;
     std::byte* got = nullptr;
     for (reserved_bytes_ = align_up(options.reserve_bytes, GiB);;
@@ -169,7 +170,7 @@ void* heap::allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexce
         return nullptr;
     {
         const std::scoped_lock lock(lock_);
-        core_->keep_room(got.start);
+        core_->set_mark(got.start, alloc::block_mark::keeps_room);
     }
     const std::uint64_t used = align_up(bytes, k_page_bytes);
     if (!got.are_zero && used < whole)
@@ -179,6 +180,10 @@ void* heap::allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexce
 
 heap::pages heap::take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept {
     const std::scoped_lock lock(lock_);
+    return take_pages_locked(bytes, alignment);
+}
+
+heap::pages heap::take_pages_locked(std::uint64_t bytes, std::uint64_t alignment) noexcept {
     void* const got = core_->allocate(bytes, alignment);
     if (got == nullptr)
         return {};
@@ -371,8 +376,24 @@ void heap::free_large(void* address) noexcept {
     const std::optional<alloc::block> found = large_block_of(address);
     if (!found || found->start != address)
         refuse(address, found ? k_inside : k_foreign);
+    bool has_memory = true;
+    if (core_->mark_of(address) == alloc::block_mark::was_moved &&
+        renew(static_cast<std::byte*>(address), found->bytes)) {
+        --moved_count_;
+        has_memory = false;
+    }
     core_->deallocate(address, found->bytes);
-    note_given_back(found->bytes);
+    if (has_memory)
+        note_given_back(found->bytes);
+}
+
+// Pages that moved here are a mapping of their own, and would stay one.
+bool heap::renew(std::byte* where, std::uint64_t bytes) noexcept {
+    if (os::renew_memory(where, bytes) != 0)
+        return false;
+    if (numa_node_)
+        (void)os::bind_to_node(where, bytes, *numa_node_);
+    return true;
 }
 
 void heap::refuse(const void* address, const char* what) noexcept { os::abort_with(what, address); }
@@ -414,7 +435,7 @@ void* heap::reallocate(void* address, std::size_t bytes) noexcept {
 
 bool heap::keeps_room(const void* address) const noexcept {
     const std::scoped_lock lock(lock_);
-    return core_->keeps_room(address);
+    return core_->mark_of(address) == alloc::block_mark::keeps_room;
 }
 
 void* heap::move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
@@ -429,13 +450,21 @@ void* heap::move_block(void* address, std::size_t old_bytes, std::size_t bytes) 
 void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
     if (bytes == old_bytes)
         return address;
+    if (bytes < old_bytes / 2 && bytes >= k_move_min) {
+        if (void* const moved = move_into_hole(address, old_bytes, bytes))
+            return moved;
+    }
     {
         const std::scoped_lock lock(lock_);
+        const alloc::block_mark mark = core_->mark_of(address);
         if (core_->resize(address, old_bytes, bytes)) {
+            const bool was_moved = mark == alloc::block_mark::was_moved;
+            if (was_moved)
+                core_->set_mark(address, mark);
             const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(address) - base_);
             untouched_ = std::max(untouched_, offset + bytes);
             peak_bytes_ = std::max(peak_bytes_, core_state().allocated_bytes);
-            if (bytes < old_bytes)
+            if (bytes < old_bytes && !(was_moved && renew(static_cast<std::byte*>(address) + bytes, old_bytes - bytes)))
                 note_given_back(old_bytes - bytes);
             os::mark_resized(address, old_bytes, bytes);
             return address;
@@ -445,17 +474,45 @@ void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t b
     if (moved == nullptr)
         return nullptr;
     const std::size_t kept = std::min(old_bytes, bytes);
-    bool has_moved = false;
-    if (kept >= k_move_min) {
-        const std::scoped_lock lock(lock_);
-        has_moved = moved_count_ < k_moves_max;
-        moved_count_ += has_moved ? 1 : 0;
-    }
-    if (!has_moved || os::move_memory(static_cast<std::byte*>(address), moved, kept) != 0)
+    if (kept < k_move_min || !move_pages(static_cast<std::byte*>(address), moved, kept))
         std::memcpy(moved, address, kept);
     os::mark_freed(address, old_bytes);
     free_large(address);
     return moved;
+}
+
+// Null when there is none, or the pages cannot be moved: to copy them would cost more than the hole is worth.
+void* heap::move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
+    pages hole{};
+    {
+        const std::scoped_lock lock(lock_);
+        if (core_->has_hole_before(address, bytes))
+            hole = take_pages_locked(bytes, k_page_bytes);
+    }
+    if (hole.start == nullptr)
+        return nullptr;
+    (void)marked(hole.start);
+    const bool has_moved = move_pages(static_cast<std::byte*>(address), hole.start, bytes);
+    void* const left = has_moved ? address : hole.start;
+    os::mark_freed(left, has_moved ? old_bytes : bytes);
+    free_large(left);
+    return has_moved ? hole.start : nullptr;
+}
+
+bool heap::move_pages(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
+    {
+        const std::scoped_lock lock(lock_);
+        if (moved_count_ == k_moves_max)
+            return false;
+        ++moved_count_;
+    }
+    const bool has_moved = os::move_memory(from, to, bytes) == 0;
+    const std::scoped_lock lock(lock_);
+    if (has_moved)
+        core_->set_mark(to, alloc::block_mark::was_moved);
+    else
+        --moved_count_;
+    return has_moved;
 }
 
 // --- fronts

@@ -101,7 +101,8 @@ public:
             free_of_others(*of, index);
     }
     /// The block, with its contents as far as both sizes go, where it was or elsewhere; null, and it is as it was, when there is no
-    /// memory. Blocks of many pages move by their page tables.
+    /// memory. Blocks of many pages move by their page tables: one that grows if it must, one that shrinks to less than half if there
+    /// is a hole at a lower address that it fits in.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
     /// A block with so much room behind it that it can become `room_bytes` where it is, and smaller again: that costs addresses, memory
     /// only when used. Once it has become larger than its room, it is as any other.
@@ -182,6 +183,7 @@ private:
         bool are_zero;    // for certain
     };
     [[nodiscard]] pages take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept;
+    [[nodiscard]] pages take_pages_locked(std::uint64_t bytes, std::uint64_t alignment) noexcept;
     void append_vacant(front& of) noexcept;
     [[nodiscard]] const format::alloc_state& core_state() const {
         return *reinterpret_cast<const format::alloc_state*>(base_);
@@ -208,10 +210,13 @@ private:
     [[gnu::noinline]] void free_large(void* address) noexcept;
     void give_back(slab& of) noexcept;
     void note_given_back(std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool move_pages(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool renew(std::byte* where, std::uint64_t bytes) noexcept;
     void trim_locked() noexcept;
     [[noreturn, gnu::cold]] static void refuse(const void* address, const char* what) noexcept;
 
     [[nodiscard]] void* reallocate_large(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
+    [[nodiscard]] void* move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
     [[nodiscard]] bool keeps_room(const void* address) const noexcept;
     [[nodiscard]] void* move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
     [[nodiscard]] bool make_accessible(std::uint64_t end) noexcept;
@@ -243,7 +248,8 @@ private:
     std::uint64_t free_used_bytes_ = 0; // what was given back since the last trim, and not taken again
     std::uint64_t peak_bytes_ = 0;
     std::uint32_t moved_count_ =
-        0; // blocks that moved by their page tables: each may cost the kernel two mappings more
+        0; // blocks that were moved by their page tables: each may cost the kernel two mappings more
+    std::optional<unsigned> numa_node_;
 };
 
 } // namespace remanence::transient

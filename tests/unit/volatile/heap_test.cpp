@@ -5,8 +5,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace remanence::transient {
@@ -181,11 +183,78 @@ TEST(volatile_heap_core, a_large_block_grows_in_place_or_moves_with_its_contents
     auto* const grown = static_cast<std::uint64_t*>(tested.reallocate(moved, 30 * MiB));
     for (std::size_t i = 0; i < k_words; i += 512)
         ASSERT_EQ(grown[i], i);
-    EXPECT_EQ(tested.reallocate(behind, MiB), behind);
+    EXPECT_EQ(tested.reallocate(behind, 10 * MiB), behind);
     EXPECT_EQ(tested.reallocate(behind, 20 * MiB), behind);
     void* const hole = tested.allocate(19 * MiB); // best fit: where the first was
     EXPECT_EQ(hole, first);
     EXPECT_EQ(first[512], 0U) << "its memory is another now";
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
+/// Mappings of the process that begin in the heap.
+std::size_t mappings_of(const heap& of) {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t found = 0;
+    for (std::string line; std::getline(maps, line);) {
+        const std::uint64_t begin = std::stoull(line, nullptr, 16);
+        found += of.holds(reinterpret_cast<const void*>(begin)) ? 1U : 0U;
+    }
+    return found;
+}
+
+/// Two blocks, one behind the other, of which the first grows: it has to move, and moves by its page tables.
+void* moved_block(heap& from) {
+    void* const first = from.allocate(256 * KiB);
+    void* const behind = from.allocate(256 * KiB);
+    std::memset(first, 7, 256 * KiB);
+    void* const moved = from.reallocate(first, 512 * KiB);
+    EXPECT_NE(moved, first);
+    EXPECT_EQ(static_cast<const char*>(moved)[256 * KiB - 1], 7);
+    from.free(behind);
+    return moved;
+}
+
+TEST(volatile_heap_core, a_block_that_shrinks_fills_a_hole_at_a_lower_address) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    ASSERT_NE(tested.allocate(20 * MiB), nullptr); // elsewhere: the next two are the first of a section
+    void* const hole = tested.allocate(20 * MiB);
+    void* const wall = tested.allocate(20 * MiB);
+    ASSERT_EQ(wall, static_cast<char*>(hole) + 20 * MiB);
+    auto* const block = static_cast<char*>(tested.allocate(22 * MiB)); // in the section behind
+    std::memset(block, 7, 22 * MiB);
+    tested.free(hole);
+    EXPECT_EQ(tested.reallocate(block, 12 * MiB), block) << "half of it is left";
+    const std::uint64_t resident = tested.usage().resident_bytes;
+    auto* const moved = static_cast<char*>(tested.reallocate(block, 5 * MiB));
+    EXPECT_EQ(moved, hole);
+    EXPECT_TRUE(std::all_of(moved, moved + 5 * MiB, [](char each) { return each == 7; }));
+    EXPECT_LE(tested.usage().resident_bytes, resident);
+    EXPECT_EQ(problems_of(tested), 0U);
+    EXPECT_EQ(tested.allocate(15 * MiB), moved + 5 * MiB) << "the rest of the hole";
+    EXPECT_EQ(tested.reallocate(wall, 3 * MiB), wall) << "no hole is left";
+    EXPECT_EQ(tested.usage().large_bytes, 43 * MiB);
+}
+
+// More than may be there at a time.
+TEST(volatile_heap_core, blocks_that_were_moved_leave_no_mappings_behind) {
+    heap tested;
+    ASSERT_EQ(tested.open(k_small_reserve), 0);
+    void* const kept = moved_block(tested);
+    const std::size_t before = mappings_of(tested);
+    for (int i = 0; i != 16 * 1024; ++i)
+        tested.free(moved_block(tested));
+    EXPECT_EQ(mappings_of(tested), before);
+    void* const last = moved_block(tested);
+    EXPECT_GT(mappings_of(tested), before) << "it was copied";
+    // Longer where it is, and shorter.
+    EXPECT_EQ(tested.reallocate(last, 768 * KiB), last);
+    EXPECT_EQ(tested.reallocate(last, 400 * KiB), last);
+    EXPECT_EQ(problems_of(tested), 0U);
+    tested.free(last);
+    EXPECT_EQ(mappings_of(tested), before);
+    tested.free(kept);
+    EXPECT_LT(mappings_of(tested), before);
     EXPECT_EQ(problems_of(tested), 0U);
 }
 
