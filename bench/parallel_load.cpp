@@ -1,5 +1,5 @@
-// Threads that load one heap together, in one write section: wall time for each block, over all threads, best of several rounds. Each round has
-// a new heap. Blocks get their first 8 bytes written; the commit at the end does not count.
+// Threads that load one heap together, in one write section: wall time for each block, over all threads, the median of several rounds.
+// Each round has a new heap. Blocks get their first 8 bytes written; the commit at the end does not count.
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -89,11 +89,11 @@ double seconds(work what, unsigned threads) {
 void report(const char* name, work what, std::size_t rounds) {
     std::printf("%-8s", name);
     for (const unsigned threads : {1U, 2U}) {
-        double best = 1e9;
-        for (std::size_t n = 0; n != rounds; ++n)
-            best = std::min(best, seconds(what, threads));
+        std::vector<double> took(rounds);
+        std::ranges::generate(took, [&] { return seconds(what, threads); });
+        std::ranges::sort(took);
         std::printf("   %u thread%c %7.1f ns", threads, threads == 1 ? ' ' : 's',
-                    best * 1e9 / (k_blocks_each * threads));
+                    took[rounds / 2] * 1e9 / static_cast<double>(k_blocks_each * threads));
     }
     std::printf("\n");
 }

@@ -341,15 +341,24 @@ bool slabs::flush() {
     return !pages_.found_damage();
 }
 
-bool slabs::lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment) {
+// Holes are what has pages and is neither allocated nor a free run. Below a megabyte each thread may have a slab.
+bool slabs::may_grow_to_lend() const {
     const alloc_state& state = pages_.state();
-    const std::uint64_t bins = state.used_bins & (~std::uint64_t{0} << bin_of(count));
-    if (!is_current_ample() && !is_set(&bins, k_bin_count - 1) &&
-        (bins != 0 || advance_in_current(0, count, alignment)))
+    std::uint64_t pages = 0;
+    for (const std::uint32_t each : state.used_pages)
+        pages += each;
+    const std::uint64_t holes = (pages - state.free_pages) * k_page_bytes - state.allocated_bytes;
+    return holes <= MiB + state.allocated_bytes / 8;
+}
+
+[[gnu::cold]] bool slabs::lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment) {
+    const alloc_state& state = pages_.state();
+    const bool has_ample = is_set(&state.used_bins, k_bin_count - 1);
+    if (!is_current_ample() && !has_ample && !may_grow_to_lend())
         return false;
     static_cast<void>(flush()); // else something that is kept may lie there
-    const bool has_hole =
-        is_current_ample() ? advance_in_current(state.hole_begin, count, alignment) : adopt_listed(count, alignment);
+    const bool has_hole = is_current_ample() ? advance_in_current(state.hole_begin, count, alignment)
+                                             : has_ample && adopt_listed(count, alignment);
     if ((!has_hole && !adopt_new()) || pages_.found_damage())
         return false;
     const section& home = section_of(state.current_slab);
@@ -365,7 +374,7 @@ bool slabs::lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment) {
     return true;
 }
 
-void slabs::take_back(lent_slab& from) {
+[[gnu::cold]] void slabs::take_back(lent_slab& from) {
     const lent_slab back = std::exchange(from, {});
     if (pages_.found_damage())
         return;

@@ -70,8 +70,8 @@ public:
     void release_empty();
 
     /// Takes a slab out of all lists, one with a hole for so many granules, aligned so, and for any small block: the current one, if it
-    /// has one, so that none is current then. Frees what is kept. False when there is no memory, or only shorter holes, which would be
-    /// used up too soon. `to` is none.
+    /// has one, so that none is current then. Shorter holes would be used up too soon, so the heap grows by a slab if these are few.
+    /// Frees what is kept. False when they are more than an eighth of what is allocated, or there is no memory. `to` is none.
     [[nodiscard]] bool lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment);
     /// It becomes the current one (B2).
     void take_back(lent_slab& from);
@@ -105,6 +105,7 @@ private:
         return pages_.state().current_slab != 0 &&
                pages_.state().hole_begin + k_small_granules_max <= pages_.state().hole_end;
     }
+    [[nodiscard]] bool may_grow_to_lend() const;
     [[nodiscard]] void* allocate_in_hole(std::uint32_t count, std::uint32_t alignment);
     [[nodiscard]] void* claim(std::uint32_t begin, std::uint32_t count);
     [[nodiscard, gnu::cold]] void* no_hole(std::uint32_t slab);

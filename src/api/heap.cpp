@@ -154,9 +154,6 @@ heap detail::open(os::file_system& files, const std::filesystem::path& path, con
     return heap(files, path, options, mode, k_abi);
 }
 
-heap::heap(const std::filesystem::path& path, const heap_options& options, opening mode, std::string_view abi)
-    : heap(os::posix_file_system(), path, options, mode, abi) {}
-
 heap::heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, opening mode,
            std::string_view abi) {
     const os::no_cancellation whole;

@@ -29,7 +29,7 @@ enum class page_kind : std::uint8_t {
 /// One per page, in the metadata plane of the page's section.
 struct page_descriptor {
     page_kind kind;
-    std::uint8_t bin;     // slab in a list: which; large: 1 when it keeps its room, in memory of no file only
+    std::uint8_t bin;     // slab in a list: which; large, in memory of no file only: alloc::block_mark
     std::uint16_t hole;   // slab in a list: the granule where a hole begins that its bin is for
     std::uint32_t count;  // slab: free granules; large, free_run, free_tail: pages; large_mark: pages back to the first
     std::uint32_t before; // slab: previous in its bin's list; free_run: left child

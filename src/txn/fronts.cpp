@@ -1,5 +1,7 @@
 #include "txn/fronts.hpp"
 
+#include "txn/heap_memory.hpp"
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -19,13 +21,12 @@ struct request {
 
 } // namespace
 
-// The nth thread that comes here has the nth front, and so on in turn.
-fronts::front& fronts::mine() {
-    static constinit std::atomic<std::uint32_t> threads = 0;
-    static constinit thread_local std::uint32_t number = 0; // from 1 on
+std::size_t fronts::number_of_thread() {
+    static constinit std::atomic<std::size_t> threads = 0;
+    static constinit thread_local std::size_t number = 0; // from 1 on
     if (number == 0) [[unlikely]]
         number = threads.fetch_add(1, std::memory_order_relaxed) % k_count + 1;
-    return all_[number - 1];
+    return number - 1;
 }
 
 // The fronts of who holds the allocator's lock do not change their slabs meanwhile (FR1).
@@ -58,7 +59,7 @@ bool fronts::deallocate(void* address, std::size_t bytes) {
     return true;
 }
 
-bool fronts::is_quiet() {
+[[gnu::cold]] bool fronts::are_all_quiet() {
     return std::ranges::all_of(all_, [](front& each) {
         const bool is_free = each.mutex.try_lock();
         if (is_free)
@@ -67,7 +68,7 @@ bool fronts::is_quiet() {
     });
 }
 
-void* fronts::refill(std::size_t bytes, std::size_t alignment) {
+[[gnu::cold]] void* fronts::refill(std::size_t bytes, std::size_t alignment) {
     const request wanted(bytes, alignment);
     is_used_.store(true, std::memory_order_relaxed);
     front& here = mine();
@@ -82,7 +83,7 @@ void* fronts::refill(std::size_t bytes, std::size_t alignment) {
     return here.slab.allocate(wanted.granules, wanted.alignment);
 }
 
-std::uint64_t fronts::take_block_count() {
+[[gnu::cold]] std::uint64_t fronts::take_block_count() {
     front& here = mine();
     const std::scoped_lock lock(here.mutex);
     return std::exchange(here.blocks, 0);
@@ -91,7 +92,7 @@ std::uint64_t fronts::take_block_count() {
 void fronts::free_returned() { (void)free_returned(mine()); }
 
 // They are copied: to free them may take another front's mutex (FR1).
-bool fronts::free_returned(front& of) {
+[[gnu::cold]] bool fronts::free_returned(front& of) {
     alloc::returned_blocks freed;
     {
         const std::scoped_lock lock(of.mutex);
@@ -101,7 +102,7 @@ bool fronts::free_returned(front& of) {
     return !freed.is_empty();
 }
 
-void fronts::free_in_use(void* address, std::size_t bytes, std::size_t alignment) {
+[[gnu::cold]] void fronts::free_in_use(void* address, std::size_t bytes, std::size_t alignment) {
     front* const owner = owner_of(address);
     if (owner != nullptr) {
         const std::scoped_lock lock(owner->mutex);
@@ -114,9 +115,7 @@ void fronts::free_in_use(void* address, std::size_t bytes, std::size_t alignment
         of_.free_returned(); // which tells that it is no block
 }
 
-std::optional<alloc::block> fronts::block_of(const void* address) {
-    if (!is_used_.load(std::memory_order_relaxed))
-        return of_.block_of(address);
+[[gnu::cold]] std::optional<alloc::block> fronts::block_in_use(const void* address) {
     std::optional<alloc::block> found;
     if (front* const owner = owner_of(address)) {
         const std::scoped_lock lock(owner->mutex);
@@ -131,10 +130,7 @@ std::optional<alloc::block> fronts::block_of(const void* address) {
     return found && std::ranges::any_of(all_, was_returned) ? std::nullopt : found;
 }
 
-bool fronts::settle() {
-    is_on_.store(false, std::memory_order_relaxed);
-    if (!is_used_.exchange(false, std::memory_order_relaxed))
-        return false;
+[[gnu::cold]] bool fronts::take_all_back() {
     bool had_any = false;
     for (front& each : all_) {
         const std::scoped_lock lock(each.mutex);
@@ -146,14 +142,45 @@ bool fronts::settle() {
     return had_any;
 }
 
-void fronts::forget() {
-    is_on_.store(false, std::memory_order_relaxed);
-    is_used_.store(false, std::memory_order_relaxed);
+[[gnu::cold]] void fronts::forget_all() {
     for (front& each : all_) {
         const std::scoped_lock lock(each.mutex);
         each.slab = {};
         each.returned.forget();
     }
 }
+
+// --- what heap_memory does with them
+
+void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignment) {
+    if (!fronts::serves(bytes, alignment))
+        return nullptr;
+    if (void* const block = fronts_->allocate(bytes, alignment))
+        return block;
+    const std::lock_guard allocation(locks_.allocation);
+    void* const block =
+        fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr; // or they were turned off meanwhile
+    if (block == nullptr) {
+        fronts_->settle(); // while somebody has a slab, each free() would have to look for it
+        return nullptr;
+    }
+    spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
+                          fronts_->take_block_count());
+    return block;
+}
+
+bool heap_memory::deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment) {
+    if (!fronts::serves(bytes, alignment))
+        return false;
+    if (fronts_->deallocate(block, bytes))
+        return true;
+    const std::lock_guard allocation(locks_.allocation);
+    fronts_->free_returned();
+    spiller_.spill_if_due({}, fronts_->take_block_count());
+    deallocate_locked(block, bytes, alignment);
+    return true;
+}
+
+void link_fronts() noexcept {}
 
 } // namespace remanence::txn

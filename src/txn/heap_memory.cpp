@@ -96,14 +96,13 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     const std::lock_guard allocation(locks_.allocation, std::adopt_lock);
     alloc::block_allocator* const from = home == base() ? &*allocator_ : allocator_->arena_at(home);
     if (from == nullptr) [[unlikely]] {
-        why = fail(errc::invalid_argument, "memory was asked for in an arena of " + path() + " that was destroyed.",
-                   path());
+        why = why_no_arena();
         return nullptr;
     }
     declared_.note_allocation();
     const std::uint64_t whole = placed(bytes);
     void* block = from->allocate(whole, alignment);
-    if (block == nullptr && fronts_->settle())
+    if (block == nullptr && settle_fronts())
         block = from->allocate(whole, alignment); // fronts may have had room
     if (block == nullptr) {
         why = why_no_memory(*from, bytes);
@@ -115,21 +114,23 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     return block;
 }
 
-void heap_memory::wait_among_threads() {
+bool heap_memory::settle_fronts() const { return fronts_->settle(); }
+
+[[gnu::cold]] void heap_memory::wait_among_threads() {
     locks_.allocation.lock();
     if (may_turn_on_fronts())
         fronts_->note_wait();
 }
 
 // Guards, checks and reports of stray writes look at each block at once, and what a front changes is not announced.
-bool heap_memory::may_turn_on_fronts() {
+[[gnu::cold]] bool heap_memory::may_turn_on_fronts() {
     if (guarded_blocks_ || options_.inspect || options_.report_stray_write != nullptr || is_declared())
         return false;
     declared_.note_allocation(); // once for all that fronts will do
     return true;
 }
 
-void heap_memory::expect_threads() {
+[[gnu::cold]] void heap_memory::expect_threads() {
     const std::lock_guard allocation(locks_.allocation);
     if (may_turn_on_fronts())
         fronts_->turn_on();
@@ -138,35 +139,6 @@ void heap_memory::expect_threads() {
 std::uint64_t heap_memory::slabs_lent() const {
     const std::lock_guard allocation(locks_.allocation);
     return fronts_->lent_count();
-}
-
-void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignment) {
-    if (!fronts::serves(bytes, alignment))
-        return nullptr;
-    if (void* const block = fronts_->allocate(bytes, alignment))
-        return block;
-    const std::lock_guard allocation(locks_.allocation);
-    void* const block =
-        fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr; // or they were turned off meanwhile
-    if (block == nullptr) {
-        fronts_->settle(); // while somebody has a slab, each free() would have to look for it
-        return nullptr;
-    }
-    spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
-                          fronts_->take_block_count());
-    return block;
-}
-
-bool heap_memory::deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    if (!fronts::serves(bytes, alignment))
-        return false;
-    if (fronts_->deallocate(block, bytes))
-        return true;
-    const std::lock_guard allocation(locks_.allocation);
-    fronts_->free_returned();
-    spiller_.spill_if_due({}, fronts_->take_block_count());
-    deallocate_locked(block, bytes, alignment);
-    return true;
 }
 
 std::byte* heap_memory::home_of(const void* address) const {
@@ -206,19 +178,24 @@ std::byte* heap_memory::find_arena(std::string_view name) const {
 void heap_memory::destroy_arena(std::byte* arena) {
     const std::scoped_lock lock(locks_.allocation);
     declared_.note_allocation();
-    fronts_->settle(); // blocks in it may have been given back
+    settle_fronts(); // blocks in it may have been given back
     allocator_->destroy_arena(arena);
 }
 
 std::vector<heap_memory::arena_usage> heap_memory::arenas() const {
     const std::scoped_lock lock(locks_.allocation);
     std::vector<arena_usage> found;
-    fronts_->settle();
+    settle_fronts();
     allocator_->for_each_arena([&](const format::arena_header& header, const alloc::block_allocator& blocks) {
         found.push_back({header.name.data(), blocks.base(), header.pages * k_page_bytes, blocks.used_bytes(),
                          blocks.allocated_bytes(), header.resident_limit_bytes});
     });
     return found;
+}
+
+unexpected heap_memory::why_no_arena() const {
+    return fail(errc::invalid_argument, "memory was asked for in an arena of " + path() + " that was destroyed.",
+                path());
 }
 
 unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::uint64_t bytes) const {
@@ -338,7 +315,7 @@ void heap_memory::allow_writes(bool allowed) {
 
 void heap_memory::begin_declared() {
     std::lock_guard allocation(locks_.allocation);
-    fronts_->settle();
+    settle_fronts();
     declared_.begin();
     view_.note_announcements(true);
     allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {

@@ -104,7 +104,7 @@ public:
     template <class F>
     auto with_allocator(const F& f) const {
         const std::scoped_lock lock(locks_.allocation);
-        fronts_->settle();
+        settle_fronts();
         return f(std::as_const(*allocator_));
     }
     /// For a handler of a signal: the allocator, unless a thread is changing it.
@@ -143,7 +143,7 @@ public:
     result<void> changed_under_allocator() { return check_allocator(); }
     /// With all that threads had of it.
     [[nodiscard]] alloc::block_allocator& allocator() {
-        fronts_->settle();
+        settle_fronts();
         return *allocator_;
     }
     [[nodiscard]] declared_section& declared() { return declared_; }
@@ -154,6 +154,7 @@ public:
 
 private:
     // Apart from what is done each time.
+    [[nodiscard, gnu::cold]] unexpected why_no_arena() const;
     [[nodiscard, gnu::cold]] unexpected why_no_memory(const alloc::block_allocator& from, std::uint64_t bytes) const;
     [[gnu::noinline]] void wipe(void* block);
     void wipe(heap_range freed);
@@ -168,21 +169,22 @@ private:
         constexpr std::uint64_t k_more = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
     }
-    /// By this thread's front; null: as all others do.
-    [[nodiscard, gnu::noinline]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
-    [[nodiscard, gnu::noinline]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    /// By this thread's front; null: as all others do. Both are in fronts.cpp (FR5).
+    [[nodiscard, gnu::weak]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard, gnu::weak]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
     /// Takes the lock. If somebody else has it, threads borrow slabs from then on.
     void lock_among_threads() {
         if (!locks_.allocation.try_lock()) [[unlikely]]
             wait_among_threads();
     }
     [[gnu::noinline]] void wait_among_threads();
+    [[gnu::noinline]] bool settle_fronts() const;
     [[nodiscard]] bool may_turn_on_fronts();
     void put_guard(const alloc::block& of, std::uint64_t asked);
     /// Ends the process when the block's guard was written over.
     [[gnu::noinline]] void check_guard(const void* block) const;
     /// `bytes` are those that the allocator was asked for.
-    void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    [[gnu::noinline]] void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
     result<void> format_header();
     result<void> check_header();
     result<void> check_allocator();

@@ -5,6 +5,7 @@
 #include "content.hpp"
 #include "os/memory.hpp"
 #include "testing/seeded_scheduler.hpp"
+#include "txn/fronts.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -212,6 +213,7 @@ private:
             step();
             return;
         }
+        txn::link_fronts();
         engine_->memory().expect_threads();
         helpers_.run(step);
     }

@@ -24,6 +24,8 @@
 namespace remanence::txn {
 namespace {
 
+[[maybe_unused]] const bool k_is_linked = (link_fronts(), true);
+
 /// Allocates and frees as heap_memory does once threads have waited for each other.
 class shared_allocator {
 public:
