@@ -1,0 +1,44 @@
+// Adds to a function what keeps the marks of the words that it writes. Depends on provenance.
+//
+//   M1  A word is marked before a pointer is stored, and its mark cleared after what is no pointer is: at every moment a word that holds
+//       a pointer is marked.
+//   M2  Marks go where bytes go: by block copies, by copies of words, and by copies of single bytes, with which the first byte of a word
+//       brings the mark.
+#pragma once
+
+#include "provenance.hpp"
+
+namespace remanence::softpm {
+
+class marker {
+public:
+    marker(const shadow_builder& build, llvm::Function& function);
+    void run();
+
+private:
+    void on_store(llvm::StoreInst& store);
+    void on_pointer_store(llvm::StoreInst& store);
+    void on_word_store(llvm::StoreInst& store);
+    void on_aggregate_store(llvm::StoreInst& store);
+    void on_odd_store(llvm::StoreInst& store, std::uint64_t bytes);
+    void on_exchange(llvm::AtomicRMWInst& exchange);
+    void on_compare_exchange(llvm::AtomicCmpXchgInst& exchange);
+    void on_copy(llvm::MemTransferInst& copy);
+    void on_set(llvm::MemSetInst& set);
+    void on_masked_store(llvm::IntrinsicInst& store);
+    void on_parameter(llvm::Argument& parameter);
+    /// The marks of an aggregate's parts, each beside its own word.
+    void put_parts(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* part, std::uint64_t offset);
+    void mark_pointers_of(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Type* type, std::uint64_t offset);
+    /// M1.
+    llvm::IRBuilder<> place_for(llvm::Instruction& store, llvm::Value* marks) const;
+    [[nodiscard]] bool changes_by_a_number(llvm::StoreInst& store) const;
+    [[nodiscard]] bool is_whole_words(llvm::Value* address, llvm::MaybeAlign align, llvm::Value* bytes) const;
+
+    const shadow_builder& build_;
+    llvm::Function& function_;
+    const llvm::DataLayout& layout_;
+    provenance origins_;
+};
+
+} // namespace remanence::softpm

@@ -1,0 +1,236 @@
+#include "provenance.hpp"
+
+namespace remanence::softpm {
+
+namespace {
+
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Type;
+using llvm::Value;
+
+constexpr unsigned k_depth_max = 24;
+constexpr unsigned k_look_through = 12;
+
+llvm::IRBuilder<> after(Instruction* definition) { return llvm::IRBuilder<>(&**definition->getInsertionPointAfterDef()); }
+
+/// Whether a block copy reads it, or a call may.
+bool is_read_elsewhere(const llvm::AllocaInst* local) {
+    llvm::SmallVector<const Value*, 16> todo{local};
+    llvm::SmallPtrSet<const Value*, 16> seen;
+    while (!todo.empty()) {
+        const Value* const address = todo.pop_back_val();
+        if (!seen.insert(address).second)
+            continue;
+        for (const llvm::User* user : address->users()) {
+            if (const auto* copy = dyn_cast<llvm::MemTransferInst>(user)) {
+                if (copy->getRawSource() == address)
+                    return true;
+            } else if (isa<llvm::GetElementPtrInst, llvm::PHINode, llvm::SelectInst>(user)) {
+                todo.push_back(user);
+            } else if (isa<llvm::CallBase>(user) && !isa<llvm::IntrinsicInst>(user)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+provenance::provenance(const shadow_builder& build, llvm::Function& function)
+    : build_(build), function_(function), layout_(function.getDataLayout()), order_(function) {
+    for (const Instruction& each : llvm::instructions(function))
+        if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(&each))
+            is_variadic_ |= intrinsic->getIntrinsicID() == llvm::Intrinsic::vastart;
+}
+
+bool provenance::is_data(Value* marks) {
+    const auto* constant = dyn_cast<llvm::Constant>(marks);
+    return constant != nullptr && constant->isNullValue();
+}
+
+bool provenance::is_local(Value* address) {
+    const auto* local = dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address, k_look_through));
+    if (local == nullptr)
+        return false;
+    const auto found = locals_.find(local);
+    if (found != locals_.end())
+        return found->second;
+    const bool is_one = !llvm::PointerMayBeCaptured(local, true, true) && !is_read_elsewhere(local);
+    return locals_[local] = is_one;
+}
+
+Value* provenance::behind_local(Value* value) const {
+    for (;;) {
+        auto* const load = dyn_cast<llvm::LoadInst>(value);
+        auto* const local = load == nullptr ? nullptr : dyn_cast<llvm::AllocaInst>(load->getPointerOperand());
+        if (local == nullptr)
+            return value;
+        llvm::StoreInst* only = nullptr;
+        for (llvm::User* user : local->users()) {
+            auto* const store = dyn_cast<llvm::StoreInst>(user);
+            const bool is_other_use = store == nullptr ? !isa<llvm::LoadInst>(user) : store->getValueOperand() == local;
+            if (is_other_use || (store != nullptr && only != nullptr))
+                return value;
+            only = store != nullptr ? store : only;
+        }
+        if (only == nullptr || only->getValueOperand()->getType() != load->getType() || !order_.dominates(only, load))
+            return value;
+        value = only->getValueOperand();
+    }
+}
+
+bool provenance::has_elements_of_words(Type* vector) const {
+    return layout_.getTypeStoreSize(vector->getScalarType()) == k_word_bytes;
+}
+
+Value* provenance::marks_of(Value* value) { return words_of(value->getType(), layout_) == 0 ? nullptr : find(value, 0); }
+
+Value* provenance::find(Value* value, unsigned depth) {
+    value = behind_local(value);
+    const auto found = known_.find(value);
+    if (found != known_.end())
+        return found->second;
+    Type* const marks = build_.marks_type(words_of(value->getType(), layout_));
+    if (value->getType()->isPtrOrPtrVectorTy())
+        return shadow_builder::all(marks, isa<llvm::ConstantPointerNull>(value) ? mark::data : mark::pointer);
+    if (const auto* constant = dyn_cast<llvm::ConstantExpr>(value))
+        return shadow_builder::all(marks, constant->getOpcode() == Instruction::PtrToInt ? mark::from_pointer
+                                                                                         : mark::data);
+    if (isa<llvm::Constant>(value))
+        return shadow_builder::all(marks, mark::data);
+    auto* const instruction = dyn_cast<Instruction>(value);
+    if (instruction == nullptr || depth > k_depth_max)
+        return of_unknown(value, marks);
+    Value* const made = of_instruction(instruction, marks, depth + 1);
+    return known_[value] = made;
+}
+
+Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned depth) {
+    switch (value->getOpcode()) {
+    case Instruction::PtrToInt:
+        return shadow_builder::all(marks, mark::from_pointer);
+    case Instruction::Load:
+        return of_load(llvm::cast<llvm::LoadInst>(value), marks);
+    case Instruction::PHI: {
+        auto* const phi = llvm::cast<llvm::PHINode>(value);
+        llvm::IRBuilder<> at(phi);
+        llvm::PHINode* const made = at.CreatePHI(marks, phi->getNumIncomingValues());
+        known_[value] = made; // before the operands: one of them may be a sum of this one
+        for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
+            made->addIncoming(find(phi->getIncomingValue(i), depth), phi->getIncomingBlock(i));
+        return made;
+    }
+    case Instruction::Select: {
+        Value* const yes = find(value->getOperand(1), depth);
+        Value* const no = find(value->getOperand(2), depth);
+        if (yes == no)
+            return yes;
+        if (value->getOperand(0)->getType()->isVectorTy() &&
+            (!has_elements_of_words(value->getType()) || !marks->isVectorTy()))
+            return of_unknown(value, marks);
+        auto at = after(value);
+        return at.CreateSelect(value->getOperand(0), yes, no);
+    }
+    case Instruction::Freeze:
+        return find(value->getOperand(0), depth);
+    case Instruction::BitCast:
+        return words_of(value->getOperand(0)->getType(), layout_) == 0 ? shadow_builder::all(marks, mark::data)
+                                                                       : find(value->getOperand(0), depth);
+    case Instruction::Add:
+    case Instruction::Or:
+    case Instruction::And:
+    case Instruction::Xor:
+    case Instruction::Sub:
+        return value->getType()->getScalarSizeInBits() == 64 ? of_sum(value, depth)
+                                                             : shadow_builder::all(marks, mark::data);
+    case Instruction::InsertElement: {
+        if (!has_elements_of_words(value->getType()))
+            return shadow_builder::all(marks, mark::data);
+        Value* const vector = find(value->getOperand(0), depth);
+        Value* const element = find(value->getOperand(1), depth);
+        auto at = after(value);
+        return vector->getType()->isVectorTy() ? at.CreateInsertElement(vector, element, value->getOperand(2))
+                                               : element;
+    }
+    case Instruction::ShuffleVector: {
+        auto* const shuffle = llvm::cast<llvm::ShuffleVectorInst>(value);
+        Value* const first = has_elements_of_words(value->getType()) ? find(value->getOperand(0), depth) : nullptr;
+        if (first == nullptr || !first->getType()->isVectorTy() || !marks->isVectorTy())
+            return of_unknown(value, marks);
+        Value* const second = find(value->getOperand(1), depth);
+        auto at = after(value);
+        return at.CreateShuffleVector(first, second, shuffle->getShuffleMask());
+    }
+    case Instruction::Call:
+        if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(value);
+            intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load &&
+            has_elements_of_words(value->getType()) && marks->isVectorTy()) {
+            auto at = after(value);
+            return at.CreateMaskedLoad(marks, build_.address(at, intrinsic->getArgOperand(0)), llvm::Align(1),
+                                       intrinsic->getArgOperand(2), llvm::Constant::getNullValue(marks));
+        }
+        return of_unknown(value, marks);
+    case Instruction::Invoke:
+    case Instruction::ExtractValue:
+    case Instruction::ExtractElement:
+    case Instruction::AtomicRMW:
+    case Instruction::AtomicCmpXchg:
+        return of_unknown(value, marks);
+    default: // shifts, products, conversions of shorter numbers
+        return shadow_builder::all(marks, mark::data);
+    }
+}
+
+Value* provenance::of_load(llvm::LoadInst* load, Type* marks) {
+    if (is_local(load->getPointerOperand()))
+        return of_unknown(load, marks);
+    Value* const by_value = is_variadic_ ? of_unknown(load, marks) : nullptr;
+    llvm::IRBuilder<> at(by_value != nullptr && isa<Instruction>(by_value)
+                             ? llvm::cast<Instruction>(by_value)->getNextNode()
+                             : load->getNextNode());
+    Value* const there = build_.get(at, load->getPointerOperand(), marks);
+    if (by_value == nullptr)
+        return there;
+    return at.CreateSelect(at.CreateICmpEQ(there, shadow_builder::all(marks, mark::data)), by_value, there);
+}
+
+// A pointer and a number are a pointer, whichever is which; the difference of two is a number.
+Value* provenance::of_sum(Instruction* sum, unsigned depth) {
+    Value* const left = find(sum->getOperand(0), depth);
+    Value* const right = find(sum->getOperand(1), depth);
+    if (is_data(right))
+        return left;
+    Type* const marks = left->getType();
+    Value* const data = shadow_builder::all(marks, mark::data);
+    if (sum->getOpcode() == Instruction::Sub) {
+        if (is_data(left))
+            return data;
+        auto at = after(sum);
+        return at.CreateSelect(at.CreateICmpEQ(right, data), left, data);
+    }
+    if (is_data(left))
+        return right;
+    auto at = after(sum);
+    return at.CreateSelect(at.CreateICmpEQ(left, data), right, left);
+}
+
+Value* provenance::of_unknown(Value* value, Type* marks) {
+    const auto found = known_.find(value);
+    if (found != known_.end())
+        return found->second;
+    const bool is_integer = value->getType()->isIntOrIntVectorTy();
+    if (!is_integer || value->getType()->isIntegerTy(1))
+        return known_[value] = shadow_builder::all(marks, mark::data);
+    Instruction* const definition = dyn_cast<Instruction>(value);
+    llvm::IRBuilder<> at = definition != nullptr
+                               ? after(definition)
+                               : llvm::IRBuilder<>(&*function_.getEntryBlock().getFirstInsertionPt());
+    const unsigned words = words_of(value->getType(), layout_);
+    Type* const integers = words == 1 ? build_.word : llvm::FixedVectorType::get(build_.word, words);
+    return known_[value] = build_.by_window(at, at.CreateBitCast(value, integers));
+}
+
+} // namespace remanence::softpm

@@ -1,0 +1,247 @@
+// softpm.h. Nothing is thrown through these: what fails is -1, or NULL, and a sentence.
+#include "container.hpp"
+#include "shadow.hpp"
+
+#include "base/undying.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#define REM_EXPORT extern "C" [[gnu::visibility("default")]]
+
+namespace remanence::softpm {
+
+namespace {
+
+constexpr std::size_t k_callbacks_max = 32;
+constexpr int k_defaults = 0; // the number of no container: what new ones begin with
+
+struct process_state {
+    std::mutex lock;
+    std::map<int, std::unique_ptr<container>> containers;
+    int last_number = 0;
+    cattr defaults = {};
+    std::string default_directory;
+    std::vector<void (*)(int)> callbacks;
+};
+process_state& process() {
+    static union undying<process_state> state;
+    return state.value;
+}
+
+thread_local std::string last_status;
+
+/// Of a call that fails without an exception of the library.
+[[noreturn]] void refuse(const std::string& why) { throw std::runtime_error(why); }
+
+template <class Result, class Work>
+Result guarded(Result failed, Work&& work) {
+    last_status.clear();
+    try {
+        return work(process());
+    } catch (const std::bad_alloc&) {
+        last_status = "There is no memory left. The last point is whole.";
+    } catch (const std::exception& failure) {
+        last_status = failure.what();
+    }
+    return failed;
+}
+
+container& find(process_state& state, int number) {
+    const auto found = state.containers.find(number);
+    if (found == state.containers.end())
+        refuse("There is no container " + std::to_string(number) + " in this process.");
+    return *found->second;
+}
+
+int add(process_state& state, std::unique_ptr<container> made) {
+    const int number = ++state.last_number;
+    state.containers.emplace(number, std::move(made));
+    return number;
+}
+
+void refuse_if_open(process_state& state, int magic) {
+    for (const auto& [number, each] : state.containers)
+        if (each->magic() == magic && each->attributes.directory == state.defaults.directory)
+            refuse("The container with magic " + std::to_string(magic) + " is in memory already, as number " +
+                   std::to_string(number) + ".");
+}
+
+// What has become durable by itself need not wait for it when the program ends.
+void sync_all() {
+    process_state& state = process();
+    if (!state.lock.try_lock())
+        return;
+    for (const auto& [number, each] : state.containers) {
+        try {
+            each->sync();
+        } catch (const std::exception& failure) {
+            std::fprintf(stderr, "softpm: %s\n", failure.what());
+        }
+    }
+    state.lock.unlock();
+}
+
+void sync_at_exit() {
+    static const bool once = std::atexit(sync_all) == 0;
+    (void)once;
+}
+
+std::string describe_lost(const container& of) {
+    std::string text = std::to_string(of.lost_count()) + " pointers that led to a stack, to a file, or to an object of a "
+                                                         "library are NULL now:";
+    constexpr std::size_t k_shown = 8;
+    for (std::size_t i = 0; i < std::min(k_shown, of.lost().size()); ++i) {
+        char one[80];
+        std::snprintf(one, sizeof one, " at offset %#llx (was %#llx)", // of the container's memory
+                      static_cast<unsigned long long>(of.lost()[i].offset),
+                      static_cast<unsigned long long>(of.lost()[i].value));
+        text += one;
+    }
+    return text + (of.lost_count() > k_shown ? " ..." : ".");
+}
+
+int restore(int magic, void** structure, std::optional<std::uint64_t> bytes) {
+    std::vector<void (*)(int)> callbacks;
+    const int number = guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        refuse_if_open(state, magic);
+        auto made = container::restore(magic, bytes, state.defaults);
+        *structure = made->structure();
+        set_mark(structure, mark::pointer);
+        if (made->lost_count() != 0)
+            last_status = describe_lost(*made);
+        callbacks = state.callbacks;
+        sync_at_exit();
+        return add(state, std::move(made));
+    });
+    if (number > 0)
+        for (const auto callback : callbacks)
+            callback(number);
+    return number;
+}
+
+} // namespace
+
+} // namespace remanence::softpm
+
+using namespace remanence::softpm;
+
+REM_EXPORT int pCAlloc(int magic, int cSSize, void** cStruct) {
+    return guarded(-1, [&](process_state& state) {
+        if (cSSize <= 0 || cStruct == nullptr)
+            refuse("pCAlloc: a container needs a struct, and a place for its address.");
+        const std::scoped_lock lock(state.lock);
+        refuse_if_open(state, magic);
+        auto made = container::create(magic, static_cast<std::uint64_t>(cSSize), state.defaults);
+        *cStruct = made->structure();
+        set_mark(cStruct, mark::pointer);
+        sync_at_exit();
+        return add(state, std::move(made));
+    });
+}
+
+REM_EXPORT int pCRestore(int magic, void** cStruct) { return restore(magic, cStruct, std::nullopt); }
+
+REM_EXPORT int softpm_restore(int magic, void** cStruct, std::size_t cSSize) {
+    return restore(magic, cStruct, cSSize);
+}
+
+REM_EXPORT int pCSetAttr(int cID, const cattr* attr) {
+    return guarded(-1, [&](process_state& state) {
+        if (attr == nullptr || attr->durability < P_DURABLE || attr->durability > P_NONE)
+            refuse("pCSetAttr: there are no attributes, or their durability is none of P_DURABLE, P_LAZY and P_NONE.");
+        const std::scoped_lock lock(state.lock);
+        if (cID == k_defaults) {
+            const bool has_directory = attr->directory != nullptr;
+            state.default_directory = has_directory ? attr->directory : "";
+            state.defaults = *attr;
+            state.defaults.directory = has_directory ? state.default_directory.c_str() : nullptr;
+            return 0;
+        }
+        container& of = find(state, cID);
+        const cattr before = of.attributes;
+        of.attributes = *attr;
+        of.attributes.directory = before.directory;
+        of.attributes.chunk_bytes = before.chunk_bytes;
+        return 0;
+    });
+}
+
+REM_EXPORT cattr* pCGetAttr(int cID) {
+    return guarded<cattr*>(nullptr, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        return cID == k_defaults ? &state.defaults : &find(state, cID).attributes;
+    });
+}
+
+REM_EXPORT int pPoint(int cID) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        find(state, cID).point();
+        return 0;
+    });
+}
+
+REM_EXPORT int pSync(int cID) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        find(state, cID).sync();
+        return 0;
+    });
+}
+
+REM_EXPORT int pCFree(int cID) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        find(state, cID);
+        state.containers.erase(cID);
+        return 0;
+    });
+}
+
+REM_EXPORT int pCDelete(int cID) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        const std::filesystem::path path = find(state, cID).path();
+        state.containers.erase(cID);
+        container::remove_files(path);
+        return 0;
+    });
+}
+
+REM_EXPORT int pExclude(int cID, void* ptr) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        find(state, cID).exclude(ptr);
+        return 0;
+    });
+}
+
+REM_EXPORT int pGlobal(int cID, void* variable, std::size_t bytes) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        find(state, cID).add_global(variable, bytes);
+        return 0;
+    });
+}
+
+REM_EXPORT int pOnRestore(void (*callback)(int)) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        if (callback == nullptr || state.callbacks.size() == k_callbacks_max)
+            refuse("pOnRestore: no function was given, or 32 are there already.");
+        state.callbacks.push_back(callback);
+        return 0;
+    });
+}
+
+REM_EXPORT const char* pStatus(void) { return last_status.c_str(); }
+
+REM_EXPORT void rem_pointer(void* word) { set_mark(word, mark::pointer); }
+REM_EXPORT void rem_not_pointer(void* word) { set_mark(word, mark::data); }

@@ -1,0 +1,71 @@
+// What a container's heap holds beside the arena: plain numbers and offsets, so that the heap can be mapped anywhere.
+#pragma once
+
+#include "modules.hpp"
+
+#include <remanence/vector_pi.hpp>
+
+#include <cstdint>
+
+namespace remanence::softpm {
+
+inline constexpr std::uint32_t k_directory_version = 1;
+inline constexpr const char* k_root_name = "softpm";
+
+/// A block from outside of the container, and where its copy lies in the arena.
+struct guest_entry {
+    std::uint64_t address; // of the original, in the process that took the point
+    std::uint64_t bytes;
+    std::uint64_t copy; // from the beginning of the arena, as all offsets below
+
+    bool operator==(const guest_entry&) const = default;
+};
+/// A variable of the program (pGlobal), likewise.
+struct global_entry {
+    std::uint64_t bytes;
+    std::uint64_t copy;
+
+    bool operator==(const global_entry&) const = default;
+};
+struct lock_entry {
+    std::uint64_t offset;
+    std::uint64_t kind; // a mark
+
+    bool operator==(const lock_entry&) const = default;
+};
+
+/// A block that is not kept (pExclude).
+struct excluded_entry {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+
+    bool operator==(const excluded_entry&) const = default;
+};
+
+/// One for each page of the arena.
+enum page_flag : std::uint8_t {
+    k_leads_to_modules = 1,
+    k_leads_outside = 2, // to guests, or to what is NULL after a restore
+};
+
+struct directory {
+    std::uint32_t version = k_directory_version;
+    std::int32_t magic = 0;
+    std::uint64_t words_base = 0; // where the arena began when its pointers were stored
+    // From the beginning of the heap:
+    std::uint64_t arena = 0;
+    std::uint64_t page_table = 0;
+    std::uint64_t marks = 0; // a bit for each word of the arena that holds a pointer
+    std::uint64_t flags = 0; // a page_flag byte for each page
+    std::uint64_t pages_max = 0;
+    std::uint64_t pages_used = 0;
+    std::uint64_t structure = 0; // the offset of the program's struct in the arena
+    std::uint64_t structure_bytes = 0;
+    vector_pi<module_entry> modules;
+    vector_pi<guest_entry> guests;
+    vector_pi<global_entry> globals;
+    vector_pi<lock_entry> locks;
+    vector_pi<excluded_entry> excluded;
+};
+
+} // namespace remanence::softpm

@@ -1,0 +1,249 @@
+#include "discovery.hpp"
+
+#include "memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <emmintrin.h>
+#include <sys/mman.h>
+
+namespace remanence::softpm {
+
+namespace {
+
+constexpr std::size_t k_lost_max = 1000; // that are remembered
+
+/// The marks of 64 words as bits: those that are marked with anything.
+std::uint64_t pack(const std::uint8_t* marks) {
+    std::uint64_t bits = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(marks + i * 16));
+        const int clear = _mm_movemask_epi8(_mm_cmpeq_epi8(sixteen, _mm_setzero_si128()));
+        bits |= (~static_cast<std::uint64_t>(clear) & 0xffffU) << (i * 16);
+    }
+    return bits;
+}
+
+bool is_mapped(std::uint64_t address) {
+    if (address - k_shadow_offset < k_shadow_bytes)
+        return false;
+    return ::msync(pointer_to(address & -k_page_bytes), 1, MS_ASYNC) == 0; // which does nothing but look
+}
+
+template <class T>
+void store_if_changed(vector_pi<T>& into, const std::vector<T>& now) {
+    if (!std::ranges::equal(into, now))
+        into.assign(now.begin(), now.end());
+}
+
+} // namespace
+
+void discovery::adopt_locks() {
+    for (const lock_entry& each : of_.listed.locks)
+        if (*marks_at(of_.address_at(each.offset)) == each.kind)
+            locks_[each.offset / k_page_bytes].push_back(each);
+}
+
+void discovery::begin() {
+    ++round_;
+    lost_.clear();
+}
+
+discovery::destination discovery::destination_of(std::uint64_t value, mark kind) const {
+    if (of_.is_inside(value))
+        return destination::inside;
+    if (is_no_address(value))
+        return destination::nowhere;
+    if (arena* const other = arena_of(value))
+        return other != &of_.blocks && other->find(value).begin != nullptr ? destination::guest
+               : kind == mark::pointer                                     ? destination::lost
+                                                                           : destination::nowhere;
+    if (loaded_->find(value) != nullptr)
+        return destination::module;
+    // A number that happens to be no address is data, whatever was stored there before.
+    return kind == mark::pointer && is_mapped(value) ? destination::lost : destination::nowhere;
+}
+
+bool discovery::is_pointer(std::uintptr_t word, std::uint8_t& flags) {
+    const auto kind = static_cast<mark>(*marks_at(word));
+    if (kind >= mark::mutex) {
+        locks_[of_.offset_of(word) / k_page_bytes].push_back({of_.offset_of(word), static_cast<std::uint64_t>(kind)});
+        is_table_changed_ = true;
+        return false;
+    }
+    const std::uint64_t value = *pointer_to<std::uint64_t>(word);
+    switch (destination_of(value, kind)) {
+    case destination::nowhere:
+        return false;
+    case destination::inside:
+        return true;
+    case destination::module:
+        flags |= k_leads_to_modules;
+        return true;
+    case destination::guest:
+        flags |= k_leads_outside;
+        return true;
+    case destination::lost:
+        flags |= k_leads_outside;
+        if (lost_.size() < k_lost_max)
+            lost_.push_back({of_.offset_of(word), value});
+        return true;
+    }
+    return false;
+}
+
+void discovery::on_written_page(std::uint64_t page) {
+    const std::uintptr_t begin = of_.address_at(page * k_page_bytes);
+    if (locks_.erase(page) != 0)
+        is_table_changed_ = true;
+    std::uint8_t flags = 0;
+    for (unsigned i = 0; i < content::k_mark_words; ++i) {
+        const std::uintptr_t words = begin + i * 64 * k_word_bytes;
+        std::uint64_t bits = pack(marks_at(words));
+        for (std::uint64_t left = bits; left != 0; left &= left - 1) {
+            const auto which = static_cast<unsigned>(__builtin_ctzll(left));
+            if (!is_pointer(words + which * k_word_bytes, flags))
+                bits &= ~(std::uint64_t{1} << which);
+        }
+        std::uint64_t& stored = of_.marks[page * content::k_mark_words + i];
+        if (stored != bits)
+            stored = bits;
+    }
+    if (of_.flags[page] != flags)
+        of_.flags[page] = flags;
+}
+
+bool discovery::is_in_copy(std::uint64_t offset) const {
+    auto behind = copies_.upper_bound(offset);
+    if (behind == copies_.begin())
+        return false;
+    --behind;
+    return offset - behind->first < behind->second;
+}
+
+void discovery::follow(std::uintptr_t word) {
+    if (static_cast<mark>(*marks_at(word)) >= mark::mutex)
+        return;
+    const std::uint64_t value = *pointer_to<std::uint64_t>(word);
+    arena* const other = arena_of(value);
+    if (other == nullptr || other == &of_.blocks)
+        return;
+    const block found = other->find(value);
+    if (found.begin == nullptr)
+        return;
+    guest& known = guests_[address_of(found.begin)];
+    if (known.round == round_)
+        return;
+    if (known.bytes != found.bytes) { // new, or another block since
+        if (known.bytes != 0) {
+            copies_.erase(known.copy);
+            of_.blocks.free(pointer_to(of_.address_at(known.copy)));
+        }
+        known = {0, 0, 0}; // while there is no copy
+        known.copy = allocate_copy(found.bytes);
+        known.bytes = found.bytes;
+        copies_[known.copy] = known.bytes;
+        is_table_changed_ = true;
+    }
+    known.round = round_;
+    found_.push_back(address_of(found.begin));
+}
+
+void discovery::follow_all(std::uintptr_t begin, std::uint64_t bytes) {
+    for_each_marked(begin, bytes, [this](std::uintptr_t word) { follow(word); });
+}
+
+std::uint64_t discovery::allocate_copy(std::uint64_t bytes) {
+    void* const got = of_.blocks.allocate(bytes);
+    if (got == nullptr)
+        throw std::bad_alloc();
+    return of_.offset_of(address_of(got));
+}
+
+void discovery::refresh(std::uint64_t copy, const std::byte* original, std::uint64_t bytes) {
+    std::byte* const to = pointer_to(of_.address_at(copy));
+    const std::uint64_t first = copy / k_page_bytes;
+    const std::uint64_t last = (copy + bytes - 1) / k_page_bytes;
+    for (std::uint64_t page = first; page <= last; ++page) {
+        const std::uint64_t begin = std::max(copy, page * k_page_bytes) - copy;
+        const std::uint64_t end = std::min(copy + bytes, (page + 1) * k_page_bytes) - copy;
+        if (std::memcmp(to + begin, original + begin, end - begin) != 0)
+            std::memcpy(to + begin, original + begin, end - begin);
+        copy_marks(to + begin, original + begin, end - begin);
+        on_written_page(page);
+    }
+}
+
+void discovery::copy_guests() {
+    while (!found_.empty()) {
+        const std::uint64_t address = found_.back();
+        found_.pop_back();
+        const guest& which = guests_.at(address);
+        refresh(which.copy, pointer_to(address), which.bytes);
+        follow_all(address, which.bytes);
+    }
+}
+
+void discovery::drop_guests() {
+    for (auto each = guests_.begin(); each != guests_.end();) {
+        if (each->second.round == round_) {
+            ++each;
+            continue;
+        }
+        if (each->second.bytes != 0) {
+            copies_.erase(each->second.copy);
+            of_.blocks.free(pointer_to(of_.address_at(each->second.copy)));
+        }
+        each = guests_.erase(each);
+        is_table_changed_ = true;
+    }
+}
+
+void discovery::finish() {
+    const std::uint64_t pages = of_.listed.pages_used;
+    for (std::uint64_t page = 0; page < pages; ++page) // D1
+        if ((of_.flags[page] & k_leads_outside) != 0)
+            for_each_marked(of_.address_at(page * k_page_bytes), k_page_bytes, [&](std::uintptr_t word) {
+                if (!is_in_copy(of_.offset_of(word)))
+                    follow(word);
+            });
+    for (global& each : globals) {
+        if (each.variable == nullptr)
+            continue;
+        if (each.copy == 0)
+            each.copy = allocate_copy(each.bytes);
+        refresh(each.copy, each.variable, each.bytes);
+        follow_all(address_of(each.variable), each.bytes);
+    }
+    copy_guests();
+    drop_guests();
+    store_tables();
+}
+
+void discovery::store_tables() {
+    store_if_changed(of_.listed.modules, loaded_->list());
+    std::vector<global_entry> variables;
+    for (const global& each : globals)
+        variables.push_back({each.bytes, each.copy});
+    store_if_changed(of_.listed.globals, variables);
+    std::vector<excluded_entry> excluded;
+    for (const auto& [begin, bytes] : of_.blocks.excluded())
+        excluded.push_back({of_.offset_of(address_of(begin)), bytes});
+    store_if_changed(of_.listed.excluded, excluded);
+    if (!is_table_changed_)
+        return;
+    is_table_changed_ = false;
+    std::vector<guest_entry> table;
+    for (const auto& [address, each] : guests_)
+        table.push_back({address, each.bytes, each.copy});
+    std::ranges::sort(table, {}, &guest_entry::address);
+    store_if_changed(of_.listed.guests, table);
+    std::vector<lock_entry> locks;
+    for (const auto& [page, all] : locks_)
+        locks.insert(locks.end(), all.begin(), all.end());
+    store_if_changed(of_.listed.locks, locks);
+}
+
+} // namespace remanence::softpm

@@ -1,0 +1,224 @@
+#include "world.hpp"
+
+#include "base/undying.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace remanence::softpm {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto k_longest_stop = 10s;
+int stop_signal() { return SIGRTMIN + 3; }
+
+struct thread_state {
+    int id = 0; // 0: not one of the program's
+    unsigned depth = 0;
+    std::atomic<bool> is_asked_to_stop = false;
+    bool is_library = false;
+};
+
+constinit thread_local thread_state self;
+
+struct all_threads {
+    std::mutex lock;                   // held while the world stands: nobody comes or goes
+    std::vector<thread_state*> others; // but the main one, and those of the library
+    std::atomic<int> standing = 0;
+    std::atomic<std::uint32_t> round = 0; // changes when all go on
+    bool is_ready = false;                // the signal has its handler
+};
+all_threads& threads() {
+    static union undying<all_threads> all;
+    return all.value;
+}
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
+    return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+}
+
+void stand() {
+    const int saved = errno;
+    all_threads& all = threads();
+    self.is_asked_to_stop.store(false, std::memory_order_relaxed);
+    const std::uint32_t round = all.round.load(std::memory_order_acquire);
+    all.standing.fetch_add(1, std::memory_order_acq_rel);
+    while (all.round.load(std::memory_order_acquire) == round)
+        futex(all.round, FUTEX_WAIT_PRIVATE, round);
+    errno = saved;
+}
+
+void on_stop_signal(int /*signal*/) {
+    if (self.depth == 0)
+        stand();
+    else
+        self.is_asked_to_stop.store(true, std::memory_order_relaxed); // W1
+}
+
+void prepare(all_threads& all) {
+    if (all.is_ready)
+        return;
+    struct sigaction action = {};
+    action.sa_handler = on_stop_signal;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    ::sigaction(stop_signal(), &action, nullptr);
+    all.is_ready = true;
+}
+
+void join_threads() {
+    all_threads& all = threads();
+    const std::scoped_lock lock(all.lock);
+    prepare(all);
+    self.id = static_cast<int>(::gettid());
+    all.others.push_back(&self);
+}
+
+void leave_threads() {
+    all_threads& all = threads();
+    const std::scoped_lock lock(all.lock);
+    std::erase(all.others, &self);
+    self.id = 0;
+}
+
+struct start_of_thread {
+    void* (*function)(void*);
+    void* argument;
+};
+
+void* run_thread(void* given) {
+    const start_of_thread start = *static_cast<start_of_thread*>(given);
+    delete static_cast<start_of_thread*>(given);
+    struct membership { // its end is reached by pthread_exit(), too
+        membership() { join_threads(); }
+        ~membership() { leave_threads(); }
+    } const here;
+    return start.function(start.argument);
+}
+
+// Of the set that a program blocks, all but ours.
+sigset_t without_ours(const sigset_t* set) {
+    sigset_t kept = *set;
+    sigdelset(&kept, stop_signal());
+    return kept;
+}
+
+template <class Function>
+Function next(const char* name) {
+    return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+}
+
+bool is_main_thread() { return ::getpid() == ::gettid(); }
+
+} // namespace
+
+critical_section::critical_section() noexcept {
+    ++self.depth;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+critical_section::~critical_section() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (--self.depth == 0 && self.is_asked_to_stop.load(std::memory_order_relaxed)) [[unlikely]]
+        stand();
+}
+
+library_call::library_call() noexcept { self.is_library = true; }
+library_call::~library_call() { self.is_library = false; }
+
+stopped_world::stopped_world() {
+    all_threads& all = threads();
+    all.lock.lock(); // not in a critical section yet: another one may stop this thread first
+    ++self.depth;
+    all.standing.store(0, std::memory_order_relaxed);
+    int asked = 0;
+    for (const thread_state* each : all.others)
+        if (each != &self && ::syscall(SYS_tgkill, ::getpid(), each->id, stop_signal()) == 0)
+            ++asked;
+    is_stopped_ = true;
+    const auto until = std::chrono::steady_clock::now() + k_longest_stop;
+    for (unsigned looks = 0; all.standing.load(std::memory_order_acquire) < asked; ++looks) {
+        if (looks < 1000)
+            std::this_thread::yield();
+        else
+            ::usleep(50);
+        if (std::chrono::steady_clock::now() < until)
+            continue;
+        const std::string text = "persistence point: " + std::to_string(asked - all.standing.load()) + " of " +
+                                 std::to_string(asked) +
+                                 " threads did not stop within 10 seconds: they block all signals, or wait for a "
+                                 "device. Nothing was written.";
+        go_on();
+        throw std::runtime_error(text);
+    }
+}
+
+void stopped_world::go_on() {
+    if (!is_stopped_)
+        return;
+    is_stopped_ = false;
+    all_threads& all = threads();
+    all.round.fetch_add(1, std::memory_order_release);
+    futex(all.round, FUTEX_WAKE_PRIVATE, INT_MAX);
+    all.lock.unlock();
+    if (--self.depth == 0 && self.is_asked_to_stop.load(std::memory_order_relaxed))
+        stand();
+}
+
+stopped_world::~stopped_world() { go_on(); }
+
+} // namespace remanence::softpm
+
+// In front of the C library's, for the program and its libraries alike.
+extern "C" {
+
+[[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                                  void* (*function)(void*), void* argument) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&pthread_create)>("pthread_create");
+    if (self.is_library || (self.id == 0 && !is_main_thread()))
+        return real(thread, attributes, function, argument);
+    if (self.id == 0)
+        join_threads(); // the main thread, with the first other one
+    auto* const start = new (std::nothrow) start_of_thread{function, argument};
+    if (start == nullptr)
+        return EAGAIN;
+    const int failed = real(thread, attributes, run_thread, start);
+    if (failed != 0)
+        delete start;
+    return failed;
+}
+
+[[gnu::visibility("default")]] int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&pthread_sigmask)>("pthread_sigmask");
+    if (set == nullptr || how == SIG_UNBLOCK || self.is_library || (self.id == 0 && !is_main_thread()))
+        return real(how, set, before);
+    const sigset_t kept = without_ours(set);
+    return real(how, &kept, before);
+}
+
+[[gnu::visibility("default")]] int sigprocmask(int how, const sigset_t* set, sigset_t* before) {
+    const int failed = pthread_sigmask(how, set, before);
+    if (failed == 0)
+        return 0;
+    errno = failed;
+    return -1;
+}
+}
