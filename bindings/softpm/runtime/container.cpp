@@ -21,8 +21,9 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::uint64_t k_GiB = std::uint64_t{1} << 30U;
-constexpr std::uint64_t k_room = 64 * k_GiB; // of the arena
-constexpr std::uint64_t k_reserve = 72 * k_GiB;
+constexpr std::uint64_t k_room = 16 * k_GiB; // of the arena
+constexpr std::uint64_t k_reserve = 40 * k_GiB;
+constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // in a heap, of anything
 constexpr const char* k_application = "softpm";
 
 struct alignas(k_page_bytes) page {
@@ -78,10 +79,10 @@ void container::lay_out(std::uint64_t bytes) {
         };
         listed_->magic = magic_;
         listed_->pages_max = k_room / k_page_bytes;
-        listed_->arena = take(k_room);
         listed_->page_table = take(listed_->pages_max * sizeof(std::uint32_t));
         listed_->marks = take(listed_->pages_max * content::k_mark_words * sizeof(std::uint64_t));
         listed_->flags = take(listed_->pages_max);
+        listed_->arena = take(k_room);
         listed_->words_base = address_of(heap_->base()) + listed_->arena;
         look_up();
         void* const structure = blocks_->allocate(bytes);
@@ -110,9 +111,10 @@ void container::check_directory() const {
     if (listed_->version != k_directory_version)
         refuse(path_, "it was made by another version of softpm (" + std::to_string(listed_->version) + ", not " +
                           std::to_string(k_directory_version) + ")");
-    const std::uint64_t room = k_reserve;
-    const auto fits = [room](std::uint64_t offset, std::uint64_t bytes) {
-        return offset % k_page_bytes == 0 && offset < room && bytes <= room - offset;
+    const auto* const base = static_cast<const std::byte*>(heap_->base());
+    const auto fits = [&](std::uint64_t offset, std::uint64_t bytes) {
+        return offset % k_page_bytes == 0 && offset < k_offset_max && bytes != 0 && bytes <= k_room &&
+               heap_of(base + offset) == &*heap_ && heap_of(base + offset + bytes - 1) == &*heap_;
     };
     if (listed_->magic != magic_ || listed_->pages_max > k_room / k_page_bytes ||
         listed_->pages_used > listed_->pages_max || !fits(listed_->arena, listed_->pages_max * k_page_bytes) ||
