@@ -33,7 +33,7 @@ check: ## the inner loop: optimized build, unit tests and some crash states, in 
 	@REMANENCE_CRASH_STATES=50 ctest --preset release -R '^(layering|($(subst $() ,|,$(CHECK_PROGRAMS)))[.])' \
 		-E 'notices_every_step|[.]with_'
 
-test: ## install what is missing, build, and run all tests, with and without sanitizers; or what takes long, NAME=malloc
+test: ## install what is missing, build, and run all tests, with and without sanitizers; or what takes long, NAME=malloc or softpm
 ifdef NAME
 	@scripts/setup build tests $(NAME)
 	@$(call quiet_configure,release)

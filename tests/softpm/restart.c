@@ -22,9 +22,9 @@ struct item {
     struct item *left, *right, *next;
     long key;
     char* name;
-    const char* kind;               /* a constant of the program */
+    const char* kind;                   /* a constant of the program */
     long (*weight)(const struct item*); /* code of it */
-    uintptr_t tagged;               /* of next, with a bit */
+    uintptr_t tagged;                   /* of next, with a bit */
     char* name_end;
 };
 
@@ -33,11 +33,11 @@ struct state {
     long count, points;
     struct item** all; /* by a block that grows */
     size_t room;
-    char* inside;            /* into the middle of a block */
-    struct item* early;      /* allocated before there was a container */
-    long* stack;             /* leads to the stack: null after a restart */
-    FILE* file;              /* an object of the C library: null */
-    pthread_mutex_t lock;    /* held at each point */
+    char* inside;         /* into the middle of a block */
+    struct item* early;   /* allocated before there was a container */
+    long* stack;          /* leads to the stack: null after a restart */
+    FILE* file;           /* an object of the C library: null */
+    pthread_mutex_t lock; /* held at each point */
     int* excluded;
 };
 
@@ -123,12 +123,14 @@ static int open_state(void) {
     before_main->left->right = before_main;
     int id = pCRestoreAs(k_magic, &state);
     if (id < 0) {
-        if (strstr(pStatus(), "no container with magic 36") == NULL) { puts(pStatus()); exit(1); }
+        if (strstr(pStatus(), "no container with magic 36") == NULL) {
+            puts(pStatus());
+            exit(1);
+        }
         id = pCAlloc(k_magic, sizeof *state, (void**)&state);
         if (id < 0)
             puts(pStatus());
         CHECK(id > 0);
-        state->early = before_main;
         pthread_mutex_init(&state->lock, NULL);
     } else {
         CHECK(state->stack == NULL && state->file == NULL && state->excluded == NULL);
@@ -136,6 +138,8 @@ static int open_state(void) {
         pthread_mutex_unlock(&state->lock);
     }
     CHECK(pGlobal(id, &global, sizeof global) == 0);
+    if (state->early == NULL) /* killed between pCAlloc() and the first point, or new */
+        state->early = before_main;
     check();
     return id;
 }

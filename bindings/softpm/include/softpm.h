@@ -37,10 +37,12 @@ extern "C" {
 
 /* Zero is the default of each member. */
 struct cattr {
-    int synchronous;       /* pPoint() waits as pSync() does */
-    int durability;        /* P_... of synchronous points; asynchronous ones become durable by themselves */
-    size_t chunk_bytes;    /* new containers: unit of placement in the file, a power of two from 64 KiB to 4 MiB; 0: 256 KiB */
-    const char* directory; /* where files of containers lie; NULL: where the program runs. They are called softpm-MAGIC.rem */
+    int synchronous; /* pPoint() waits as pSync() does */
+    int durability;  /* P_... of synchronous points; asynchronous ones become durable by themselves */
+    size_t
+        chunk_bytes; /* new containers: unit of placement in the file, a power of two from 64 KiB to 4 MiB; 0: 256 KiB */
+    const char*
+        directory; /* where files of containers lie; NULL: where the program runs. They are called softpm-MAGIC.rem */
 };
 
 /*

@@ -43,7 +43,9 @@ llvm::Function& split_edges_behind_invokes(llvm::Function& function) {
 } // namespace
 
 marker::marker(const shadow_builder& build, llvm::Function& function)
-    : build_(build), function_(split_edges_behind_invokes(function)), layout_(function.getDataLayout()),
+    : build_(build),
+      function_(split_edges_behind_invokes(function)),
+      layout_(function.getDataLayout()),
       origins_(build, function) {}
 
 void marker::run() {
@@ -134,9 +136,9 @@ void marker::put_parts(llvm::IRBuilder<>& at, Value* address, Value* part, std::
         const unsigned parts =
             structure != nullptr ? structure->getNumElements() : static_cast<unsigned>(type->getArrayNumElements());
         for (unsigned i = 0; i < parts; ++i) {
-            const std::uint64_t where = structure != nullptr
-                                            ? layout_.getStructLayout(llvm::cast<llvm::StructType>(type))->getElementOffset(i)
-                                            : i * layout_.getTypeAllocSize(type->getArrayElementType());
+            const std::uint64_t where =
+                structure != nullptr ? layout_.getStructLayout(llvm::cast<llvm::StructType>(type))->getElementOffset(i)
+                                     : i * layout_.getTypeAllocSize(type->getArrayElementType());
             put_parts(at, address, at.CreateExtractValue(part, i), offset + where);
         }
         return;
@@ -217,8 +219,7 @@ void marker::on_set(llvm::MemSetInst& set) {
         return;
     auto at = behind(set);
     if (!is_whole_words(set.getRawDest(), set.getDestAlign(), set.getLength())) {
-        build_.call(at, "softpm_clear_marks",
-                    {set.getRawDest(), at.CreateZExtOrTrunc(set.getLength(), build_.word)});
+        build_.call(at, "softpm_clear_marks", {set.getRawDest(), at.CreateZExtOrTrunc(set.getLength(), build_.word)});
         return;
     }
     const std::uint64_t words = llvm::cast<llvm::ConstantInt>(set.getLength())->getZExtValue() / k_word_bytes;

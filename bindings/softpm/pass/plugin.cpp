@@ -17,8 +17,7 @@ void find_pointers(const llvm::Constant* of, std::uint64_t offset, const llvm::D
                    llvm::SmallVectorImpl<std::uint64_t>& into) {
     Type* const type = of->getType();
     const auto* expression = dyn_cast<llvm::ConstantExpr>(of);
-    if (type->isPointerTy() ? !of->isNullValue()
-                            : expression != nullptr && type->isIntegerTy(64)) {
+    if (type->isPointerTy() ? !of->isNullValue() : expression != nullptr && type->isIntegerTy(64)) {
         into.push_back(offset);
     } else if (const auto* structure = dyn_cast<llvm::ConstantStruct>(of)) {
         const auto* places = layout.getStructLayout(structure->getType());
@@ -73,9 +72,9 @@ void rename_functions(llvm::Module& module) {
         llvm::Function* const old = module.getFunction(each.from);
         if (old == nullptr || !old->isDeclaration())
             continue;
-        llvm::AttributeList attributes = old->getAttributes().removeFnAttribute(module.getContext(), llvm::Attribute::Memory);
-        old->replaceAllUsesWith(
-            module.getOrInsertFunction(each.to, old->getFunctionType(), attributes).getCallee());
+        llvm::AttributeList attributes =
+            old->getAttributes().removeFnAttribute(module.getContext(), llvm::Attribute::Memory);
+        old->replaceAllUsesWith(module.getOrInsertFunction(each.to, old->getFunctionType(), attributes).getCallee());
     }
 }
 

@@ -13,7 +13,9 @@ using llvm::Value;
 constexpr unsigned k_depth_max = 24;
 constexpr unsigned k_look_through = 12;
 
-llvm::IRBuilder<> after(Instruction* definition) { return llvm::IRBuilder<>(&**definition->getInsertionPointAfterDef()); }
+llvm::IRBuilder<> after(Instruction* definition) {
+    return llvm::IRBuilder<>(&**definition->getInsertionPointAfterDef());
+}
 
 /// Whether a block copy reads it, or a call may.
 bool is_read_elsewhere(const llvm::AllocaInst* local) {
@@ -86,7 +88,9 @@ bool provenance::has_elements_of_words(Type* vector) const {
     return layout_.getTypeStoreSize(vector->getScalarType()) == k_word_bytes;
 }
 
-Value* provenance::marks_of(Value* value) { return words_of(value->getType(), layout_) == 0 ? nullptr : find(value, 0); }
+Value* provenance::marks_of(Value* value) {
+    return words_of(value->getType(), layout_) == 0 ? nullptr : find(value, 0);
+}
 
 Value* provenance::find(Value* value, unsigned depth) {
     value = behind_local(value);
@@ -97,8 +101,8 @@ Value* provenance::find(Value* value, unsigned depth) {
     if (value->getType()->isPtrOrPtrVectorTy())
         return shadow_builder::all(marks, isa<llvm::ConstantPointerNull>(value) ? mark::data : mark::pointer);
     if (const auto* constant = dyn_cast<llvm::ConstantExpr>(value))
-        return shadow_builder::all(marks, constant->getOpcode() == Instruction::PtrToInt ? mark::from_pointer
-                                                                                         : mark::data);
+        return shadow_builder::all(marks,
+                                   constant->getOpcode() == Instruction::PtrToInt ? mark::from_pointer : mark::data);
     if (isa<llvm::Constant>(value))
         return shadow_builder::all(marks, mark::data);
     auto* const instruction = dyn_cast<Instruction>(value);
@@ -225,9 +229,8 @@ Value* provenance::of_unknown(Value* value, Type* marks) {
     if (!is_integer || value->getType()->isIntegerTy(1))
         return known_[value] = shadow_builder::all(marks, mark::data);
     Instruction* const definition = dyn_cast<Instruction>(value);
-    llvm::IRBuilder<> at = definition != nullptr
-                               ? after(definition)
-                               : llvm::IRBuilder<>(&*function_.getEntryBlock().getFirstInsertionPt());
+    llvm::IRBuilder<> at = definition != nullptr ? after(definition)
+                                                 : llvm::IRBuilder<>(&*function_.getEntryBlock().getFirstInsertionPt());
     const unsigned words = words_of(value->getType(), layout_);
     Type* const integers = words == 1 ? build_.word : llvm::FixedVectorType::get(build_.word, words);
     return known_[value] = build_.by_window(at, at.CreateBitCast(value, integers));

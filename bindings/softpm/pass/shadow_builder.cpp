@@ -3,8 +3,10 @@
 namespace remanence::softpm {
 
 shadow_builder::shadow_builder(llvm::Module& module)
-    : byte(llvm::Type::getInt8Ty(module.getContext())), word(llvm::Type::getInt64Ty(module.getContext())),
-      pointer(llvm::PointerType::get(module.getContext(), 0)), module_(module) {
+    : byte(llvm::Type::getInt8Ty(module.getContext())),
+      word(llvm::Type::getInt64Ty(module.getContext())),
+      pointer(llvm::PointerType::get(module.getContext(), 0)),
+      module_(module) {
     llvm::MDBuilder build(module.getContext());
     llvm::MDNode* const type =
         build.createTBAAScalarTypeNode("remanence mark", build.createTBAARoot("Simple C/C++ TBAA"));

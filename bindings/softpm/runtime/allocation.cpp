@@ -44,9 +44,9 @@ void* allocate(std::size_t bytes, std::size_t alignment = k_alignment) {
 
 [[noreturn, gnu::cold]] void end_for_a_wild_pointer(const char* call, const void* pointer) {
     char text[160];
-    const int bytes = std::snprintf(text, sizeof text,
-                                    "softpm: %s: no block begins at %p: it was freed before, or never allocated.\n",
-                                    call, pointer);
+    const int bytes =
+        std::snprintf(text, sizeof text,
+                      "softpm: %s: no block begins at %p: it was freed before, or never allocated.\n", call, pointer);
     (void)!::write(STDERR_FILENO, text, static_cast<std::size_t>(bytes));
     std::abort();
 }

@@ -54,8 +54,8 @@ constexpr std::uint32_t slab_pages(std::size_t block_bytes) {
 
 template <class T>
 T* map_table(std::uint64_t count) {
-    void* const got = ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const got =
+        ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got == MAP_FAILED)
         throw std::system_error(errno, std::generic_category(), "softpm: no addresses for the tables of an arena");
     return static_cast<T*>(got);
@@ -64,7 +64,9 @@ T* map_table(std::uint64_t count) {
 } // namespace
 
 arena::arena(const parts& of)
-    : parts_(of), used_bits_(map_table<std::uint64_t>(of.pages_max * k_bit_words)), slabs_(map_table<slab>(of.pages_max)) {
+    : parts_(of),
+      used_bits_(map_table<std::uint64_t>(of.pages_max * k_bit_words)),
+      slabs_(map_table<slab>(of.pages_max)) {
     static_assert(size_classes{}.count <= k_classes_max);
 }
 
@@ -146,7 +148,9 @@ void arena::enter(std::uint32_t first, std::uint32_t pages, std::uint32_t entry)
 
 std::uint32_t arena::take_pages(std::uint64_t pages, std::uint64_t alignment) noexcept {
     const std::uint64_t origin = begin_address() / k_page_bytes;
-    const auto aligned = [&](std::uint64_t page) { return (origin + page + alignment - 1) / alignment * alignment - origin; };
+    const auto aligned = [&](std::uint64_t page) {
+        return (origin + page + alignment - 1) / alignment * alignment - origin;
+    };
     for (auto run = free_pages_.begin(); run != free_pages_.end(); ++run) {
         const auto [first, count] = *run;
         const std::uint64_t begin = aligned(first);

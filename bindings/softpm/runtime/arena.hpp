@@ -50,7 +50,9 @@ public:
         return address - begin_address() < room_bytes();
     }
     [[nodiscard]] std::uint64_t room_bytes() const noexcept { return parts_.pages_max * k_page_bytes; }
-    [[nodiscard]] std::uintptr_t begin_address() const noexcept { return reinterpret_cast<std::uintptr_t>(parts_.begin); }
+    [[nodiscard]] std::uintptr_t begin_address() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(parts_.begin);
+    }
     /// To where blocks have ever been.
     [[nodiscard]] std::uint64_t used_bytes() const noexcept { return *parts_.pages_used * k_page_bytes; }
 

@@ -93,8 +93,9 @@ void sync_at_exit() {
 }
 
 std::string describe_lost(const container& of) {
-    std::string text = std::to_string(of.lost_count()) + " pointers that led to a stack, to a file, or to an object of a "
-                                                         "library are NULL now:";
+    std::string text = std::to_string(of.lost_count()) +
+                       " pointers that led to a stack, to a file, or to an object of a "
+                       "library are NULL now:";
     constexpr std::size_t k_shown = 8;
     for (std::size_t i = 0; i < std::min(k_shown, of.lost().size()); ++i) {
         char one[80];
@@ -148,9 +149,7 @@ REM_EXPORT int pCAlloc(int magic, int cSSize, void** cStruct) {
 
 REM_EXPORT int pCRestore(int magic, void** cStruct) { return restore(magic, cStruct, std::nullopt); }
 
-REM_EXPORT int softpm_restore(int magic, void** cStruct, std::size_t cSSize) {
-    return restore(magic, cStruct, cSSize);
-}
+REM_EXPORT int softpm_restore(int magic, void** cStruct, std::size_t cSSize) { return restore(magic, cStruct, cSSize); }
 
 REM_EXPORT int pCSetAttr(int cID, const cattr* attr) {
     return guarded(-1, [&](process_state& state) {

@@ -74,8 +74,9 @@ void container::lay_out(std::uint64_t bytes) {
         listed_ = &heap_->root<directory>(k_root_name);
         const auto take = [this](std::uint64_t size) {
             const std::uint64_t pages = (size + k_page_bytes - 1) / k_page_bytes;
-            return static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(heap_->get_allocator<page>().allocate(pages)) -
-                                              static_cast<std::byte*>(heap_->base()));
+            return static_cast<std::uint64_t>(
+                reinterpret_cast<std::byte*>(heap_->get_allocator<page>().allocate(pages)) -
+                static_cast<std::byte*>(heap_->base()));
         };
         listed_->magic = magic_;
         listed_->pages_max = k_room / k_page_bytes;
@@ -171,8 +172,9 @@ void* container::structure() const { return pointer_to(blocks_->begin_address() 
 
 void container::check_process() const {
     if (process_ != ::getpid())
-        refuse(path_, "a child of fork() cannot take a point of its parent's container. Let it restore the container by "
-                      "itself when its parent has ended, or use exec()");
+        refuse(path_,
+               "a child of fork() cannot take a point of its parent's container. Let it restore the container by "
+               "itself when its parent has ended, or use exec()");
 }
 
 void container::refresh_modules() {

@@ -63,9 +63,9 @@ private:
 
     content of_;
     const modules* loaded_;
-    std::unordered_map<std::uint64_t, guest> guests_; // by the address of the original
-    std::map<std::uint64_t, std::uint64_t> copies_;   // of guests: offset, bytes
-    std::vector<std::uint64_t> found_;                // guests to be copied
+    std::unordered_map<std::uint64_t, guest> guests_;        // by the address of the original
+    std::map<std::uint64_t, std::uint64_t> copies_;          // of guests: offset, bytes
+    std::vector<std::uint64_t> found_;                       // guests to be copied
     std::map<std::uint64_t, std::vector<lock_entry>> locks_; // by page
     bool is_table_changed_ = true;
     std::uint64_t round_ = 0;

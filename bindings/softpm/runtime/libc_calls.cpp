@@ -65,7 +65,8 @@ private:
             const bool is_left = left < middle && (right == end || compare_(order_[left], order_[right]) <= 0);
             merged_[i] = order_[is_left ? left++ : right++];
         }
-        std::copy(merged_.begin() + static_cast<std::ptrdiff_t>(begin), merged_.begin() + static_cast<std::ptrdiff_t>(end),
+        std::copy(merged_.begin() + static_cast<std::ptrdiff_t>(begin),
+                  merged_.begin() + static_cast<std::ptrdiff_t>(end),
                   order_.begin() + static_cast<std::ptrdiff_t>(begin));
     }
 
@@ -119,7 +120,8 @@ REM_EXPORT void* softpm_memset_chk(void* at, int byte, std::size_t bytes, std::s
     return softpm_memset(at, byte, bytes);
 }
 
-REM_EXPORT void softpm_qsort(void* begin, std::size_t count, std::size_t bytes, int (*compare)(const void*, const void*)) {
+REM_EXPORT void softpm_qsort(void* begin, std::size_t count, std::size_t bytes,
+                             int (*compare)(const void*, const void*)) {
     if (bytes % k_word_bytes != 0 || address_of(begin) % k_word_bytes != 0) {
         std::qsort(begin, count, bytes, compare);
         clear_marks(begin, count * bytes);

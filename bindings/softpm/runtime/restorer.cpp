@@ -36,7 +36,9 @@ void open_read_write_lock(pthread_rwlock_t& lock) {
 } // namespace
 
 restorer::restorer(const content& of, const modules& loaded)
-    : of_(of), loaded_(loaded), old_modules_({of.listed.modules.begin(), of.listed.modules.end()}),
+    : of_(of),
+      loaded_(loaded),
+      old_modules_({of.listed.modules.begin(), of.listed.modules.end()}),
       guests_(of.listed.guests.begin(), of.listed.guests.end()),
       excluded_(of.listed.excluded.begin(), of.listed.excluded.end()),
       shift_(of.blocks.begin_address() - of.listed.words_base) {}
@@ -59,7 +61,9 @@ void restorer::run() {
 
 void restorer::check_tables() const {
     const std::uint64_t bytes = of_.blocks.used_bytes();
-    const auto is_place = [&](std::uint64_t offset, std::uint64_t size) { return offset < bytes && size <= bytes - offset; };
+    const auto is_place = [&](std::uint64_t offset, std::uint64_t size) {
+        return offset < bytes && size <= bytes - offset;
+    };
     bool is_sound = of_.listed.pages_used <= of_.listed.pages_max && of_.blocks.is_sound() &&
                     is_place(of_.listed.structure, of_.listed.structure_bytes) &&
                     std::ranges::is_sorted(guests_, {}, &guest_entry::address);
@@ -141,10 +145,10 @@ void restorer::refuse_missing_modules() const {
     std::string text;
     for (const std::string& each : names)
         text += (text.empty() ? "" : ", ") + each;
-    throw std::runtime_error(std::to_string(missing_.size()) +
-                             " pointers lead to functions, constants or variables of " + text +
-                             ", which is not loaded here, or was built anew since. Restore the container with the program "
-                             "that made it");
+    throw std::runtime_error(
+        std::to_string(missing_.size()) + " pointers lead to functions, constants or variables of " + text +
+        ", which is not loaded here, or was built anew since. Restore the container with the program "
+        "that made it");
 }
 
 void restorer::open_locks() const {

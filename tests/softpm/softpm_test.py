@@ -1,0 +1,194 @@
+"""Programs in C whose memory is kept: softpm_test.py REMCC REM SOURCES FOLDER [unittest options].
+
+Takes minutes, since it compiles SQLite; `make test NAME=softpm` installs what it needs. SOURCES has the sources of sqlite3 (scripts/get_sources),
+FOLDER keeps what is compiled of them.
+"""
+
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).parent
+REMCC = REM = SOURCES = FOLDER = ""
+SEED = int(os.environ.get("SOFTPM_SEED", time.time_ns() % 1_000_000))
+
+
+def run(*command, **options):
+    return subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=300, **options)
+
+
+def compiled(into, *arguments):
+    result = run(REMCC, *arguments, "-o", into)
+    assert result.returncode == 0, result.stderr
+    return into
+
+
+class Programs(unittest.TestCase):
+    """Of a folder of their own, in which their containers lie, too."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.files = self.folder / "files"
+        self.files.mkdir()
+
+    def succeeds(self, *command, **options):
+        result = run(*command, **options)
+        self.assertEqual(result.returncode, 0, f"{command}\n{result.stdout}{result.stderr}")
+        return result.stdout
+
+    def fails(self, sentence, *command, **options):
+        result = run(*command, **options)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertIn(sentence, result.stdout + result.stderr)
+
+    def occupying(self, address):
+        """An environment in which the addresses at a place are taken before the program starts."""
+        library = self.folder / "occupy.so"
+        if not library.exists():
+            self.succeeds("clang-19", "-shared", "-fPIC", "-O1", HERE / "occupy.c", "-o", library)
+        return {**os.environ, "OCCUPY": address, "LD_PRELOAD": str(library)}
+
+    def is_whole(self):
+        for file in self.files.glob("*.rem"):
+            self.succeeds(REM, "verify", file)
+
+    def killed(self, kills, *command):
+        """Starts the program again and again, kills it at any moment, and checks that nothing acknowledged is lost."""
+        choose = random.Random(SEED)
+        acknowledged = 0
+        for _ in range(kills):
+            with subprocess.Popen([str(each) for each in command], stdout=subprocess.PIPE, text=True) as program:
+                first = program.stdout.readline()
+                found = re.search(r", (\d+) (points|transfers)", first)
+                self.assertTrue(found, first + program.stdout.read(1000))
+                self.assertGreaterEqual(int(found[1]), acknowledged, f"seed {SEED}")
+                time.sleep(choose.uniform(0.01, 0.4))
+                program.send_signal(signal.SIGKILL)
+                numbers = [line for line in program.stdout.read().split("\n")[:-1] if line]
+            for line in numbers:
+                self.assertRegex(line, r"^\d+$")
+            acknowledged = max([acknowledged, *map(int, numbers)])
+        return acknowledged
+
+
+class Marks(Programs):
+    def test_each_way_to_store_a_pointer_marks_its_word(self):
+        for options in ("-O0", "-O1", "-O2", "-O3", "-Os", "-O3 -mavx2", "-O2 -flto", "-O2 -D_FORTIFY_SOURCE=2", "-O2 -fPIE -pie"):
+            with self.subTest(options):
+                program = compiled(self.folder / "marks", *options.split(), "-D__unused=", HERE / "marks.c")
+                self.succeeds(program)
+
+    def test_the_plain_compiler_has_no_marks_to_show(self):
+        # What marks.c looks at is there only with the pass.
+        self.succeeds("clang-19", "-w", "-D__unused=", HERE / "marks.c", "-o", self.folder / "plain")
+        self.assertEqual(run(self.folder / "plain").returncode, -signal.SIGSEGV)
+
+
+class Restarts(Programs):
+    def program(self, *options):
+        return compiled(self.folder / "restart", *(options or ("-O2",)), HERE / "restart.c")
+
+    def test_all_that_is_reached_is_there_in_the_next_process(self):
+        for options in ("-O0", "-O2", "-O3 -flto"):
+            with self.subTest(options):
+                program = self.program(*options.split())
+                for count in (0, 5, 8):
+                    self.assertIn(f" {count} points", self.succeeds(program, self.files, "rounds", 5 if count == 0 else 3))
+                self.succeeds(program, self.files, "check")
+                self.is_whole()
+                for file in self.files.iterdir():
+                    file.unlink()
+
+    def test_it_moves_where_its_addresses_are_taken_and_back(self):
+        program = self.program()
+        self.succeeds(program, self.files, "rounds", 5)
+        place = re.search(r"root (0x\w+)", self.succeeds(program, self.files, "check"))[1]
+        moved = self.succeeds(program, self.files, "taken", place, 4)
+        self.assertNotIn(place, moved)
+        again = self.succeeds(program, self.files, "rounds", 2)
+        self.assertIn(place, again)
+        self.assertIn(" 9 points", again)
+        self.succeeds(program, self.files, "check")
+        self.is_whole()
+
+    def test_kills_at_any_moment_lose_no_point(self):
+        program = self.program()
+        self.assertGreater(self.killed(20, program, self.files, "rounds", 1_000_000), 0)
+        self.succeeds(program, self.files, "check")
+        self.is_whole()
+
+    def test_misuse_is_an_error_with_a_sentence(self):
+        program = self.program()
+        self.succeeds(program, self.files, "misuse")
+        self.succeeds(program, self.files, "rounds", 3)
+        self.succeeds(program, self.files, "misuse")
+
+    def test_a_program_that_was_built_anew_is_refused(self):
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3)
+        self.fails("was built anew since", self.program("-O1"), self.files, "check")
+
+    def test_a_second_program_is_refused_while_the_first_runs(self):
+        program = self.program()
+        with subprocess.Popen([program, self.files, "rounds", "1000000"], stdout=subprocess.PIPE, text=True) as first:
+            for _ in range(3):
+                first.stdout.readline()
+            self.fails("is open elsewhere", program, self.files, "check")
+            first.kill()
+
+    def test_too_few_addresses_end_the_program_with_a_sentence(self):
+        program = self.program()
+        self.fails("ulimit -v", "/bin/sh", "-c", f"ulimit -v 4000000 && exec {program} {self.files} check")
+
+
+class Sqlite(Programs):
+    ROWS = 20_000
+
+    @classmethod
+    def setUpClass(cls):
+        source = next(pathlib.Path(SOURCES).glob("sqlite3-[0-9]*/"))
+        if not (source / "sqlite3.c").exists():
+            for command in (["./configure", "--disable-tcl", "--disable-readline"], ["make", "sqlite3.c"]):
+                result = run(*command, cwd=source)
+                assert result.returncode == 0, result.stdout + result.stderr
+        pathlib.Path(FOLDER).mkdir(parents=True, exist_ok=True)
+        cls.object = pathlib.Path(FOLDER) / "sqlite3.o"
+        newest = max(path.stat().st_mtime for path in (pathlib.Path(REMCC).parents[1] / "lib").glob("*.so"))
+        if not cls.object.exists() or cls.object.stat().st_mtime < newest:
+            compiled(cls.object, "-O2", "-w", "-c", source / "sqlite3.c")
+        cls.source = source
+
+    def setUp(self):
+        super().setUp()
+        self.bank = compiled(self.folder / "bank", "-O2", f"-I{self.source}", HERE / "bank.c", self.object, "-ldl")
+
+    def test_a_bank_in_memory_survives_kills_with_its_prepared_statements(self):
+        self.assertGreater(self.killed(20, self.bank, self.files, self.ROWS, "transfer"), 0)
+        self.assertIn("consistent", self.succeeds(self.bank, self.files, self.ROWS, "check"))
+        self.is_whole()
+
+    def test_it_moves_where_its_addresses_are_taken(self):
+        place = re.search(r"root (0x\w+)", self.succeeds(self.bank, self.files, self.ROWS, "transfer", 50))[1]
+        moved = self.succeeds(self.bank, self.files, self.ROWS, "transfer", 50, env=self.occupying(place))
+        self.assertNotIn(place, moved)
+        self.assertIn("50 transfers: consistent", moved)
+        self.assertIn("100 transfers: consistent", self.succeeds(self.bank, self.files, self.ROWS, "check"))
+        self.is_whole()
+
+    def test_points_that_nobody_waits_for_are_there_at_the_end(self):
+        self.succeeds(self.bank, self.files, self.ROWS, "churn", 500)
+        self.assertIn(" 500 transfers: consistent", self.succeeds(self.bank, self.files, self.ROWS, "check"))
+
+
+if __name__ == "__main__":
+    REMCC, REM, SOURCES, FOLDER = sys.argv[1:5]
+    print(f"SOFTPM_SEED={SEED}")
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
