@@ -81,11 +81,11 @@ struct memory_use {
     std::uint64_t free_runs = 0;       // of whole pages
     std::uint64_t free_run_bytes = 0;
     std::uint64_t longest_free_run_bytes = 0;
-    std::uint64_t metadata_bytes = 0;
+    std::uint64_t metadata_bytes = 0; // pages of the allocator's own that were written
     /// How well the heap can serve requests from memory that it has, as a share of how well it could if all free pieces were one:
     /// of the holes between small blocks and the runs of pages, as volatile_heap_stats::availability says. 1: nothing is free.
     double availability = 1;
-    /// allocated_bytes as a share of the pages that are not free: those with blocks, and the metadata.
+    /// allocated_bytes as a share of the pages that blocks lie on, and metadata_bytes.
     double page_efficiency = 1;
 };
 

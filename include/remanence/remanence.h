@@ -176,6 +176,26 @@ rem_status rem_open(const char* path, const rem_options* options, rem_heap** hea
 rem_status rem_create(const char* path, const rem_options* options, rem_heap** heap);
 rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap);
 
+/* The blocks that a volatile heap still had when it was closed. All that pointers lead to lives for the call. */
+typedef struct rem_leak_class {
+    size_t block_bytes; /* usable; of more than 64 KiB: up to this power of two */
+    size_t blocks;
+} rem_leak_class;
+typedef struct rem_leak_place {
+    const char* const* calls; /* that led to the allocation, the innermost first, as the C library writes them */
+    size_t call_count;
+    size_t blocks;
+    size_t requested_bytes;
+} rem_leak_place;
+typedef struct rem_leaks {
+    size_t blocks;
+    size_t bytes;                  /* usable */
+    const rem_leak_class* classes; /* by size */
+    size_t class_count;
+    const rem_leak_place* places; /* with leak_frames: the most bytes first */
+    size_t place_count;
+} rem_leaks;
+
 /*
  * A volatile heap has no file: memory for the time that the process runs, apart from malloc()'s, which ends all at once. Set `size`
  * to sizeof(rem_volatile_options); zero is the default of each member.
@@ -189,8 +209,11 @@ typedef struct rem_volatile_options {
     bool has_numa_node;
     unsigned numa_node; /* all memory is of this node */
     /* Called by rem_close() when there are blocks left. It must not use the heap. May be NULL. */
-    void (*on_leaks)(void* context, size_t blocks, size_t bytes);
+    void (*on_leaks)(void* context, const rem_leaks* left);
     void* context; /* for on_leaks */
+    /* For debugging: each block notes so many of the calls that led to its allocation, up to 32, for on_leaks. An allocation then
+       takes microseconds, and blocks have guard bytes, at least 8. */
+    unsigned leak_frames;
 } rem_volatile_options;
 
 /*
@@ -217,6 +240,7 @@ typedef enum rem_address_end REM_AS_INT { REM_LOW = 0, REM_HIGH = 1 } rem_addres
  */
 rem_status rem_find_address_space(size_t bytes, rem_address_end from, uintptr_t* base);
 
+/* False, too, in a child of fork(), of a heap with a file. */
 bool rem_is_open(const rem_heap* heap);
 /* The name it was opened with, until it is closed. NULL on failure. */
 const char* rem_path(const rem_heap* heap);

@@ -173,11 +173,8 @@ std::uint64_t block_allocator::make_planes_zero(const arena_header& of, std::uin
 // Pages that are zero, as most are, stay untouched.
 void block_allocator::make_zero(std::uint64_t offset, std::uint64_t bytes) const {
     for (std::uint64_t at = offset; at < offset + bytes; at += k_page_bytes) {
-        const auto* const words = reinterpret_cast<const std::uint64_t*>(pages_.base() + at);
-        const std::uint64_t* const end = words + k_page_bytes / sizeof *words;
-        if (std::all_of(words, end, [](std::uint64_t each) { return each == 0; }))
-            continue;
-        std::memset(pages_.changing(words, k_page_bytes / sizeof *words), 0, k_page_bytes);
+        if (!pages_.is_zero(at))
+            std::memset(pages_.changing(pages_.base() + at, k_page_bytes), 0, k_page_bytes);
     }
 }
 

@@ -35,6 +35,11 @@ const format::page_descriptor* heap_pages::used_descriptor(std::uint32_t page) c
     return &descriptor(page);
 }
 
+bool heap_pages::is_zero(std::uint64_t offset) const {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(base_ + offset);
+    return std::all_of(words, words + k_page_bytes / sizeof *words, [](std::uint64_t each) { return each == 0; });
+}
+
 bool heap_pages::reach(std::uint64_t end_page) {
     if (end_page <= accessible_pages_)
         return true;

@@ -76,6 +76,9 @@ public:
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
     }
 
+    /// Whether all bytes of an accessible page are.
+    [[nodiscard]] bool is_zero(std::uint64_t offset) const;
+
     /// The same place, to be written (A3). `count` objects from there on.
     template <class T>
     [[nodiscard]] T* changing(const T* where, std::uint64_t count = 1) const {

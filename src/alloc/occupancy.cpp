@@ -25,13 +25,13 @@ occupancy block_allocator::survey() const {
         found.metadata_bytes += in.metadata_bytes;
         found.block_page_bytes += in.block_page_bytes;
     });
-    found.metadata_bytes = k_page_bytes;
+    found.metadata_bytes += k_page_bytes;
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
         const section& home = section_at(index);
         const std::uint64_t end = pages_.used_end(home);
-        const std::uint64_t plane = home.first_data_page - home.first_page - (index == 0 ? 1 : 0);
-        if (end > home.first_data_page)
-            found.metadata_bytes += plane * k_page_bytes;
+        for (std::uint64_t page = home.first_page + (index == 0 ? 1 : 0);
+             end > home.first_data_page && page != home.first_data_page; ++page)
+            found.metadata_bytes += pages_.is_zero(page * k_page_bytes) ? 0 : k_page_bytes;
         for (std::uint64_t at = home.first_data_page; at < end;) {
             const auto page = static_cast<std::uint32_t>(at);
             const format::page_descriptor& d = pages_.descriptor(page);

@@ -28,13 +28,13 @@ struct occupancy {
     std::uint64_t free_runs = 0;       // of whole pages
     std::uint64_t free_run_bytes = 0;
     std::uint64_t longest_free_run_bytes = 0;
-    std::uint64_t metadata_bytes = 0;   // header page, and planes of the sections in use
+    std::uint64_t metadata_bytes = 0;   // header pages, and pages of planes that are not all zero
     std::uint64_t block_page_bytes = 0; // pages that any block lies on
     double availability = 1;            // of holes in slabs and free runs: availability.hpp
 
     /// Allocated or free, in pages that were taken before.
     [[nodiscard]] std::uint64_t taken_bytes() const { return allocated_bytes + slab_free_bytes + free_run_bytes; }
-    /// Bytes of blocks as a share of the pages that are not free; 1 when there are none.
+    /// Bytes of blocks as a share of the pages that blocks or the allocator's structures are on; 1 when there are none.
     [[nodiscard]] double page_efficiency() const {
         const std::uint64_t pages = block_page_bytes + metadata_bytes;
         return pages == 0 ? 1 : static_cast<double>(allocated_bytes) / static_cast<double>(pages);

@@ -140,7 +140,14 @@ rem_status rem_close(rem_heap* heap) {
 
 bool rem_is_open(const rem_heap* heap) {
     const capi::open_heap* const found = capi::find_opened(heap);
-    return found != nullptr ? found->of.is_open() : capi::find_volatile(heap) != nullptr;
+    if (found == nullptr)
+        return capi::find_volatile(heap) != nullptr;
+    try {
+        (void)found->impl();
+        return true;
+    } catch (const error&) {
+        return false;
+    }
 }
 
 const char* rem_path(const rem_heap* heap) {

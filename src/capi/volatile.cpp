@@ -7,14 +7,32 @@
 #include <remanence/volatile_heap.hpp>
 
 #include <memory>
+#include <string>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 using namespace remanence;
 
 namespace remanence::capi {
 
 namespace {
+
+void show_leaks(const volatile_leak_report& left, const rem_volatile_options& to) {
+    std::vector<rem_leak_class> classes;
+    for (const volatile_size_class& each : left.classes)
+        classes.push_back({each.block_bytes, each.blocks});
+    std::vector<std::vector<const char*>> calls;
+    std::vector<rem_leak_place> places;
+    for (const volatile_leak_report::place& each : left.places) {
+        std::vector<const char*>& texts = calls.emplace_back();
+        for (const std::string& call : each.calls)
+            texts.push_back(call.c_str());
+        places.push_back({texts.data(), texts.size(), each.blocks, each.requested_bytes});
+    }
+    const rem_leaks shown{left.blocks, left.bytes, classes.data(), classes.size(), places.data(), places.size()};
+    to.on_leaks(to.context, &shown);
+}
 
 volatile_heap_options options_of(const rem_volatile_options& given) {
     volatile_heap_options options;
@@ -23,11 +41,9 @@ volatile_heap_options options_of(const rem_volatile_options& given) {
     options.guard_bytes = given.guard_bytes;
     if (given.has_numa_node)
         options.numa_node = given.numa_node;
-    if (given.on_leaks != nullptr) {
-        options.on_leaks = [call = given.on_leaks, context = given.context](const volatile_leak_report& left) {
-            call(context, left.blocks, left.bytes);
-        };
-    }
+    options.leak_frames = given.leak_frames;
+    if (given.on_leaks != nullptr)
+        options.on_leaks = [given](const volatile_leak_report& left) { show_leaks(left, given); };
     return options;
 }
 

@@ -27,7 +27,7 @@ result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std
     return {};
 }
 
-unexpected log_in_use(const std::string& path) {
+[[gnu::cold]] unexpected log_in_use(const std::string& path) {
     return fail(
         errc::in_use,
         "the redo log " + path +
@@ -37,7 +37,7 @@ unexpected log_in_use(const std::string& path) {
 }
 
 /// A file that is there already came after the heap was opened, which would else have looked at it.
-result<void> check_is_empty(os::file& file) {
+[[gnu::cold]] result<void> check_is_empty(os::file& file) {
     auto size = file.size();
     if (!size)
         return size.error();
@@ -52,7 +52,8 @@ result<void> check_is_empty(os::file& file) {
 }
 
 /// The file for a log, nobody else's: whoever has a log open holds its lock.
-result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::string& path, unsigned mode) {
+[[gnu::cold]] result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::string& path,
+                                                          unsigned mode) {
     auto file = files.open_or_create(path, mode);
     if (!file)
         return file.error();
@@ -75,10 +76,12 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     return *locked ? result<void>() : log_in_use(log.path());
 }
 
-result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
-                                                   const uuid& heap, const store::session_identity& session,
-                                                   std::uint64_t superblock_sequence, unsigned mode,
-                                                   std::uint64_t version) {
+// Cold, as is join(): once in a session.
+[[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
+                                                                 const uuid& heap,
+                                                                 const store::session_identity& session,
+                                                                 std::uint64_t superblock_sequence, unsigned mode,
+                                                                 std::uint64_t version) {
     const std::string path = store::log_path(heap_path);
     auto file = take_file(files, path, mode);
     if (!file)
@@ -107,7 +110,8 @@ result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));
 }
 
-result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path, os::access how) {
+[[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path,
+                                                               os::access how) {
     const std::string path = store::log_path(heap_path);
     auto file = files.open(path, how);
     if (!file && file.why().code == errc::not_found) {

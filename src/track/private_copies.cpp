@@ -33,7 +33,7 @@ bool is_private_copy(std::uint64_t entry) {
 
 } // namespace
 
-unexpected tracker_failure(const char* operation) {
+[[gnu::cold]] unexpected tracker_failure(const char* operation) {
     int code = errno;
     return fail(errc::io,
                 std::string("page tracking: ") + operation + ": " + std::strerror(code) +
@@ -41,7 +41,7 @@ unexpected tracker_failure(const char* operation) {
                 {}, code);
 }
 
-result<shared_descriptor> process_descriptor::get(result<os::descriptor> (*open)()) {
+[[gnu::cold]] result<shared_descriptor> process_descriptor::get(result<os::descriptor> (*open)()) {
     const std::lock_guard guard(opening);
     auto last = last_.lock();
     if (!last || !last->process.same_process()) {

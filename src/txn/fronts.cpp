@@ -29,7 +29,7 @@ std::size_t fronts::number_of_thread() {
     return number - 1;
 }
 
-// The fronts of who holds the allocator's lock do not change their slabs meanwhile (FR1).
+// The fronts of who holds the allocator's lock do not change their slabs meanwhile (FN1).
 fronts::front* fronts::owner_of(const void* address) {
     const auto found = std::ranges::find_if(all_, [&](const front& each) { return each.slab.contains(address); });
     return found == all_.end() ? nullptr : &*found;
@@ -91,7 +91,7 @@ bool fronts::deallocate(void* address, std::size_t bytes) {
 
 void fronts::free_returned() { (void)free_returned(mine()); }
 
-// They are copied: to free them may take another front's mutex (FR1).
+// They are copied: to free them may take another front's mutex (FN1).
 [[gnu::cold]] bool fronts::free_returned(front& of) {
     alloc::returned_blocks freed;
     {

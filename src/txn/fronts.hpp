@@ -4,14 +4,14 @@
 // A thread always uses the same front, which it may share with others: there are 16, each with a mutex of its own. So a thread that ends
 // leaves nothing that somebody would have to find.
 //
-//  FR1  The allocator's lock comes before a front's mutex, and a front's before no other. Which slab is lent to a front changes only with
+//  FN1  The allocator's lock comes before a front's mutex, and a front's before no other. Which slab is lent to a front changes only with
 //       both locked.
-//  FR2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab: lend() frees them, and
+//  FN2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab: lend() frees them, and
 //       what lies in a lent slab is freed by its front.
-//  FR3  After settle() all is in the allocator, which is as if there were no fronts. It comes before whatever looks at the allocator as a
+//  FN3  After settle() all is in the allocator, which is as if there were no fronts. It comes before whatever looks at the allocator as a
 //       whole, a commit first of all (M2).
-//  FR4  What is given back is freed, and so found to be a block, before anybody gets it (G1).
-//  FR5  Until turn_on(), nothing is in any front, and none of the functions is called that are weak symbols.
+//  FN4  What is given back is freed, and so found to be a block, before anybody gets it (G1).
+//  FN5  Until turn_on(), nothing is in any front, and none of the functions is called that are weak symbols.
 //
 // A program that opens its heaps in C has no fronts, and is smaller by 5 kB: link_fronts(), docs/decisions/footprint.md.
 #pragma once
@@ -100,7 +100,7 @@ private:
 
     struct alignas(128) front { // two cache lines: processors fetch pairs
         os::quick_mutex mutex;
-        alloc::lent_slab slab; // FR1
+        alloc::lent_slab slab; // FN1
         alloc::returned_blocks returned;
         std::uint64_t blocks = 0;
     };

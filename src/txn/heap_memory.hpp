@@ -169,7 +169,7 @@ private:
         constexpr std::uint64_t k_more = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
     }
-    /// By this thread's front; null: as all others do. Both are in fronts.cpp (FR5).
+    /// By this thread's front; null: as all others do. Both are in fronts.cpp (FN5).
     [[nodiscard, gnu::weak]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard, gnu::weak]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
     /// Takes the lock. If somebody else has it, threads borrow slabs from then on.

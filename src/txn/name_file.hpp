@@ -4,14 +4,9 @@
 #include "base/result.hpp"
 
 #include <string>
-#include <utility>
 
 namespace remanence::txn {
 
-inline unexpected name_file(const std::string& before, const std::string& path, failure why) {
-    why.message = before + path + ": " + why.message;
-    why.path = path;
-    return unexpected(std::move(why));
-}
+[[gnu::cold]] unexpected name_file(const char* before, const std::string& path, failure why);
 
 } // namespace remanence::txn

@@ -298,6 +298,8 @@ void heap::free_of_others(slab& of, std::uint32_t index) noexcept {
     slab::word& word = of.words[index / slab::k_word_bits];
     const std::uint64_t bit = std::uint64_t{1} << index % slab::k_word_bits;
     const std::uint64_t free = word.free.load(std::memory_order_relaxed);
+    if (!has_tellers_.load(std::memory_order_relaxed)) [[unlikely]]
+        has_tellers_.store(true, std::memory_order_relaxed); // before the owner can know that the slab is idle
     // Releases what this thread, and those before it, did to the block.
     const std::uint64_t returned = word.returned.fetch_or(bit, std::memory_order_seq_cst);
     if (((free | returned) & bit) != 0) [[unlikely]]
@@ -363,8 +365,21 @@ void heap::trim() noexcept {
 
 void heap::trim_locked() noexcept {
     free_used_bytes_ = 0;
-    core_->for_each_free_stretch(k_unit_bytes, untouched_,
-                                 [this](heap_range free) { os::give_memory_back(base_ + free.offset, free.bytes); });
+    core_->for_each_free_stretch(k_unit_bytes, untouched_, [this](heap_range free) {
+        os::give_memory_back(base_ + free.offset, free.bytes);
+        give_headers_back(free);
+    });
+}
+
+// A thread that has freed a block may tell of its slab long after the slab is gone (SL5): then its header has to stay.
+void heap::give_headers_back(heap_range of_free) noexcept {
+    if (has_tellers_.load(std::memory_order_relaxed))
+        return;
+    auto* const headers = reinterpret_cast<std::byte*>(slabs_);
+    const std::uint64_t begin = align_up(units(of_free.offset) * sizeof(slab), k_page_bytes);
+    const std::uint64_t end = align_down(of_free.end() / k_unit_bytes * sizeof(slab), k_page_bytes);
+    if (begin < end)
+        os::give_memory_back(headers + begin, end - begin);
 }
 
 std::optional<alloc::block> heap::large_block_of(const void* address) const noexcept {

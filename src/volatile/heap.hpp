@@ -206,13 +206,14 @@ private:
     static constexpr const char* k_twice = "free() or realloc() of a block that was freed already";
     [[gnu::noinline]] static void word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept;
     [[gnu::noinline]] void word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept;
-    [[gnu::noinline]] static void free_of_others(slab& of, std::uint32_t index) noexcept;
+    [[gnu::noinline]] void free_of_others(slab& of, std::uint32_t index) noexcept;
     [[gnu::noinline]] void free_large(void* address) noexcept;
     void give_back(slab& of) noexcept;
     void note_given_back(std::uint64_t bytes) noexcept;
     [[nodiscard]] bool move_pages(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
     [[nodiscard]] bool renew(std::byte* where, std::uint64_t bytes) noexcept;
     void trim_locked() noexcept;
+    void give_headers_back(heap_range of_free) noexcept;
     [[noreturn, gnu::cold]] static void refuse(const void* address, const char* what) noexcept;
 
     [[nodiscard]] void* reallocate_large(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
@@ -230,6 +231,7 @@ private:
     std::uint64_t number_ = 0;
     std::atomic<slab*>* slab_of_unit_ = nullptr;
     std::atomic<std::uint64_t> accessible_bytes_ = 0;
+    std::atomic<bool> has_tellers_ = false; // some thread has freed a block of another's slab
 
     slab* slabs_ = nullptr;
     front* fronts_ = nullptr;

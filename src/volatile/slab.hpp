@@ -73,9 +73,11 @@ struct slab {
         const auto index = static_cast<std::uint32_t>(offset * reciprocal >> 32U);
         return std::uint64_t{index} * block_bytes == offset ? index : block_count;
     }
-    /// The block that an address of the slab lies in; block_count or more behind the last.
+    /// The block that an address of the slab lies in; block_count or more behind the last, and when the slab has just been given back.
     [[nodiscard]] std::uint32_t block_around(const void* address) const {
-        return static_cast<std::uint32_t>(static_cast<const std::byte*>(address) - start) / block_bytes;
+        const std::uint32_t bytes = block_bytes; // 0 once the header was given back, too
+        return bytes == 0 ? block_count
+                          : static_cast<std::uint32_t>(static_cast<const std::byte*>(address) - start) / bytes;
     }
     [[nodiscard]] std::byte* block(std::uint32_t index) const { return start + std::uint64_t{index} * block_bytes; }
 

@@ -49,5 +49,17 @@ TEST(occupancy, tells_what_free_memory_can_serve_and_how_full_pages_are) {
     EXPECT_EQ(heap->survey().block_page_bytes, 0U);
 }
 
+TEST(occupancy, counts_no_room_of_an_arena_and_no_structures_that_were_never_written) {
+    test_heap heap;
+    std::byte* const base = heap->make_arena("a", 256 * MiB, 0);
+    ASSERT_NE(base, nullptr);
+    for (int i = 0; i != 100; ++i)
+        ASSERT_NE(heap->arena_at(base)->allocate(k_page_bytes), nullptr);
+    const occupancy found = heap->survey();
+    EXPECT_EQ(found.block_page_bytes, 100 * k_page_bytes);
+    EXPECT_GE(found.metadata_bytes, 4 * k_page_bytes) << "two header pages, and descriptors of both";
+    EXPECT_LE(found.metadata_bytes, 32 * k_page_bytes);
+}
+
 } // namespace
 } // namespace remanence::alloc

@@ -120,6 +120,7 @@ TEST_F(c_bad_input, the_child_of_a_fork_has_closed_handles) {
     account* const a = add_account("a", 1);
     const pid_t child = ::fork();
     if (child == 0) {
+        EXPECT_FALSE(rem_is_open(heap));
         EXPECT_STATUS(rem_free(a), REM_CLOSED);
         for (const auto& [name, call] : all_calls())
             EXPECT_STATUS(call(heap), REM_CLOSED) << name;
@@ -128,6 +129,7 @@ TEST_F(c_bad_input, the_child_of_a_fork_has_closed_handles) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+    EXPECT_TRUE(rem_is_open(heap));
     EXPECT_EQ(account_at("a"), a);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,26 +125,69 @@ TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
     EXPECT_EQ(last_status(), REM_NOT_SUPPORTED);
 }
 
+/// What on_leaks told.
+struct told_leaks {
+    std::size_t blocks = 0;
+    std::size_t bytes = 0;
+    std::map<std::size_t, std::size_t> blocks_of_size;
+    std::vector<std::string> calls;  // of the place with the most bytes
+    std::size_t requested_bytes = 0; // there
+
+    static void note(void* into, const rem_leaks* left) {
+        auto& told = *static_cast<told_leaks*>(into);
+        told.blocks = left->blocks;
+        told.bytes = left->bytes;
+        for (std::size_t i = 0; i != left->class_count; ++i)
+            told.blocks_of_size[left->classes[i].block_bytes] = left->classes[i].blocks;
+        if (left->place_count == 0)
+            return;
+        told.calls.assign(left->places[0].calls, left->places[0].calls + left->places[0].call_count);
+        told.requested_bytes = left->places[0].requested_bytes;
+    }
+    rem_volatile_options options() {
+        rem_volatile_options telling{};
+        telling.size = sizeof telling;
+        telling.on_leaks = note;
+        telling.context = this;
+        return telling;
+    }
+};
+
 TEST_F(c_volatile, a_heap_ends_with_all_that_is_in_it) {
     rem_heap* second = nullptr;
-    std::pair<std::size_t, std::size_t> left;
-    rem_volatile_options options{};
-    options.size = sizeof options;
-    options.on_leaks = [](void* into, std::size_t blocks, std::size_t bytes) {
-        *static_cast<std::pair<std::size_t, std::size_t>*>(into) = {blocks, bytes};
-    };
-    options.context = &left;
+    told_leaks left;
+    const rem_volatile_options options = left.options();
     ASSERT_OK(rem_open_volatile(&options, &second));
-    void* const block = rem_alloc(second, 100);
-    EXPECT_NE(rem_alloc(second, 100), nullptr);
+    void* const block = rem_alloc(second, 128);
+    EXPECT_NE(rem_alloc(second, 128), nullptr);
+    EXPECT_NE(rem_alloc(second, 100'000), nullptr);
     ASSERT_OK(rem_close(second));
-    EXPECT_EQ(left.first, 2U);
-    EXPECT_GE(left.second, 200U);
+    EXPECT_EQ(left.blocks, 3U);
+    EXPECT_GE(left.bytes, 100'256U);
+    EXPECT_EQ(left.blocks_of_size, (std::map<std::size_t, std::size_t>{{128, 2}, {131'072, 1}}));
+    EXPECT_TRUE(left.calls.empty());
     EXPECT_EQ(rem_heap_of(block), nullptr);
     EXPECT_STATUS(rem_free(block), REM_INVALID_ARGUMENT);
     EXPECT_EQ(rem_alloc(second, 100), nullptr);
     EXPECT_EQ(last_status(), REM_CLOSED);
     EXPECT_STATUS(rem_close(second), REM_CLOSED);
+}
+
+TEST_F(c_volatile, leaks_have_the_calls_that_led_there_if_asked_for) {
+    rem_heap* second = nullptr;
+    told_leaks left;
+    rem_volatile_options options = left.options();
+    options.leak_frames = 33;
+    EXPECT_STATUS(rem_open_volatile(&options, &second), REM_INVALID_ARGUMENT);
+    options.leak_frames = 8;
+    ASSERT_OK(rem_open_volatile(&options, &second));
+    for (int i = 0; i != 3; ++i)
+        EXPECT_NE(rem_alloc(second, 1000), nullptr);
+    EXPECT_NE(rem_alloc(second, 10), nullptr);
+    ASSERT_OK(rem_close(second));
+    EXPECT_EQ(left.blocks, 4U);
+    EXPECT_EQ(left.requested_bytes, 3000U);
+    EXPECT_FALSE(left.calls.empty());
 }
 
 TEST_F(c_volatile, options_out_of_range_open_nothing) {

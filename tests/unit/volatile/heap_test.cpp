@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace remanence::transient {
@@ -298,6 +300,31 @@ TEST(volatile_heap_core, what_was_freed_goes_back_to_the_system) {
     tested.trim();
     EXPECT_LT(tested.usage().resident_bytes, 4'000'000U);
     EXPECT_EQ(tested.usage().usable_bytes, 0U);
+}
+
+TEST(volatile_heap_core, headers_of_slabs_go_back_unless_other_threads_may_know_them) {
+    constexpr std::uint64_t k_headers = 64 * MiB / k_unit_bytes * sizeof(slab);
+    const auto resident_after = [](bool has_another_thread) {
+        heap tested;
+        EXPECT_EQ(tested.open(k_small_reserve), 0);
+        std::vector<void*> blocks;
+        while (tested.usage().peak_bytes < 64 * MiB) {
+            for (int i = 0; i != 10'000; ++i)
+                blocks.push_back(tested.allocate(64));
+        }
+        if (has_another_thread) {
+            std::thread([&] { tested.free(blocks.back()); }).join();
+            blocks.pop_back();
+        }
+        std::ranges::for_each(blocks, [&](void* each) { tested.free(each); });
+        tested.trim();
+        EXPECT_EQ(problems_of(tested), 0U);
+        const std::uint64_t resident = tested.usage().resident_bytes;
+        EXPECT_NE(tested.allocate(64), nullptr);
+        return resident;
+    };
+    EXPECT_LT(resident_after(false), k_headers / 2);
+    EXPECT_GT(resident_after(true), k_headers / 2);
 }
 
 TEST(volatile_heap_core, usage_counts_blocks_by_size) {
