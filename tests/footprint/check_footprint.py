@@ -13,7 +13,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 # Bytes. Beyond these, see docs/decisions/footprint.md: which file has grown, and should it be compiled for size?
 STATIC_MAX = 300_000
-TEXT_MAX = {"README.md": 575_000, "program.c": 515_000}
+TEXT_MAX = {"README.md": 575_000, "program.c": 512_000}
 SECTIONS = {"text": {".text"}, "static memory": {".data", ".bss", ".tdata", ".tbss"}}
 
 
