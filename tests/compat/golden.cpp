@@ -2,7 +2,9 @@
 
 #include <zlib.h>
 
+#include <cstring>
 #include <memory>
+#include <span>
 #include <stdexcept>
 
 namespace remanence::compat {
@@ -42,6 +44,28 @@ std::vector<std::byte> read_compressed(const std::string& path) {
         if (got == 0)
             return bytes;
     }
+}
+
+void write_compressed(const std::string& path, const file_pages& pages) {
+    std::vector<std::byte> bytes;
+    for (const auto& [offset, page] : pages) {
+        const auto word = std::as_bytes(std::span(&offset, 1));
+        bytes.insert(bytes.end(), word.begin(), word.end());
+        bytes.insert(bytes.end(), page.begin(), page.end());
+    }
+    write_compressed(path, bytes);
+}
+
+file_pages read_compressed_pages(const std::string& path) {
+    const std::vector<std::byte> bytes = read_compressed(path);
+    file_pages pages;
+    for (auto at = bytes.begin(); at != bytes.end(); at += k_page_bytes) {
+        std::uint64_t offset = 0;
+        std::memcpy(&offset, &*at, sizeof offset);
+        at += sizeof offset;
+        pages[offset].assign(at, at + k_page_bytes);
+    }
+    return pages;
 }
 
 } // namespace remanence::compat

@@ -13,6 +13,8 @@
 #include "support/temp_dir.hpp"
 #include "types/root_directory.hpp"
 
+#include <remanence/arena.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,6 +46,16 @@ protected:
         const std::string path = (directory_.path() / name).string();
         std::ofstream file(path, std::ios::binary);
         file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        return path;
+    }
+    std::string unpack_pages(const std::string& name) {
+        const std::string path = (directory_.path() / name).string();
+        std::ofstream file(path, std::ios::binary);
+        for (const auto& [offset, page] :
+             read_compressed_pages((fs::path(GOLDEN_FILES) / GetParam() / (name + ".pages.gz")).string())) {
+            file.seekp(static_cast<std::streamoff>(offset));
+            file.write(reinterpret_cast<const char*>(page.data()), static_cast<std::streamsize>(page.size()));
+        }
         return path;
     }
     static bool is_older() { return GetParam() != "format-" + std::to_string(format::k_format_version); }
@@ -154,6 +166,31 @@ TEST_P(golden_files, of_a_program_killed_while_it_gave_chunks_back_hold_every_co
     }
     EXPECT_LT(fs::file_size(path), bytes);
     expect_it_works_on(path);
+}
+
+TEST_P(golden_files, of_a_heap_with_an_arena_hold_what_lies_in_it_and_take_more) {
+    if (is_older())
+        GTEST_SKIP() << "no heap of an older format has arenas";
+    const std::string path = unpack_pages("arena.rem");
+    {
+        heap opened = heap::open_existing(path);
+        auto& numbers = *opened.find_root<sample::numbers>("numbers");
+        ASSERT_EQ(numbers.size(), sample::k_numbers_in_arena);
+        for (std::uint64_t i = 0; i != numbers.size(); ++i)
+            ASSERT_EQ(numbers[i], i + 1);
+        EXPECT_TRUE(opened.verify().clean());
+        const auto before = arena::all(opened);
+        ASSERT_EQ(before.size(), 1U);
+        EXPECT_EQ(before[0].name, "numbers");
+        opened.write([&] { numbers.resize(20'000, 7); });
+        EXPECT_GT(arena::all(opened)[0].allocated_bytes, before[0].allocated_bytes);
+        opened.close();
+    }
+    heap opened = heap::open_existing(path);
+    EXPECT_EQ(opened.find_root<sample::numbers>("numbers")->back(), 7U);
+    EXPECT_TRUE(arena::destroy(opened, "numbers"));
+    EXPECT_TRUE(opened.roots().empty());
+    EXPECT_TRUE(opened.verify().clean());
 }
 
 // Earlier builds knew neither names nor places of members. Which roots are of which type, the program says by finding them.

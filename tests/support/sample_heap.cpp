@@ -3,6 +3,8 @@
 #include "api/heap_impl.hpp"
 #include "base/units.hpp"
 
+#include <remanence/arena.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -192,6 +194,15 @@ std::optional<std::string> difference(heap& opened) {
             return "word " + std::to_string(i) + " of the field is " + std::to_string(land->words[i]);
     }
     return {};
+}
+
+void make_with_arena(simulation::simulated_disk& disk) {
+    heap opened = detail::open(disk, k_path, small(), detail::opening::create);
+    auto& counts = arena::open(opened, "numbers", {.room_bytes = MiB}).root<numbers>("numbers");
+    while (counts.size() != k_numbers_in_arena)
+        counts.push_back(counts.size() + 1);
+    opened.commit();
+    opened.close();
 }
 
 } // namespace remanence::sample

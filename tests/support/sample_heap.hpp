@@ -40,4 +40,8 @@ void make(simulation::simulated_disk& disk, ending how, const std::function<void
 /// How the roots differ from what make() has put there; nothing when they do not.
 std::optional<std::string> difference(heap& opened);
 
+/// Makes a closed heap with the root "numbers" in an arena of that name: from 1 to k_numbers_in_arena.
+inline constexpr std::uint64_t k_numbers_in_arena = 1000;
+void make_with_arena(simulation::simulated_disk& disk);
+
 } // namespace remanence::sample
