@@ -2,6 +2,7 @@
 // callers may free or grow what instrumented code allocated. Depends on memory, world and the C library's own names (__libc_...).
 //
 // The volatile arena adds a byte to each block, so that a pointer to the end of one leads into it.
+#include "audit.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
 #include "world.hpp"
@@ -32,13 +33,16 @@ using namespace remanence::softpm;
 
 constexpr std::size_t k_alignment = 16;
 
-void* allocate(std::size_t bytes, std::size_t alignment = k_alignment) {
+/// Inline, so that who called the function that calls it is known.
+[[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment) {
     const critical_section here;
     arena& in = current_arena();
     const std::size_t room = &in == &volatile_arena() ? bytes + 1 : bytes;
     void* const got = room < bytes ? nullptr : in.allocate(room, alignment);
     if (got == nullptr) [[unlikely]]
         errno = ENOMEM;
+    else if (is_audit_on()) [[unlikely]]
+        note_allocation(got, __builtin_return_address(0));
     return got;
 }
 
@@ -64,7 +68,7 @@ bool free_in_arena(void* pointer) {
     return true;
 }
 
-void* move(void* pointer, std::size_t old_bytes, std::size_t bytes) {
+[[gnu::always_inline]] inline void* move(void* pointer, std::size_t old_bytes, std::size_t bytes) {
     void* const got = allocate(bytes);
     if (got == nullptr)
         return nullptr;
@@ -76,7 +80,7 @@ void* move(void* pointer, std::size_t old_bytes, std::size_t bytes) {
 }
 
 /// Of a block in an arena.
-void* reallocate(arena& of, void* pointer, std::size_t bytes) {
+[[gnu::always_inline]] inline void* reallocate(arena& of, void* pointer, std::size_t bytes) {
     const block old = of.find(address_of(pointer));
     if (old.begin != pointer)
         end_for_a_wild_pointer("realloc()", pointer);
@@ -95,7 +99,7 @@ bool overflows(std::size_t count, std::size_t bytes) {
 
 bool is_power_of_two(std::size_t number) { return number != 0 && (number & (number - 1)) == 0; }
 
-char* copy_text(const char* text, std::size_t bytes) {
+[[gnu::always_inline]] inline char* copy_text(const char* text, std::size_t bytes) {
     auto* const got = static_cast<char*>(allocate(bytes + 1));
     if (got == nullptr)
         return nullptr;
@@ -105,7 +109,7 @@ char* copy_text(const char* text, std::size_t bytes) {
 }
 
 /// What the C library has allocated for the caller goes to the current arena.
-char* adopt(char* text) {
+[[gnu::always_inline]] inline char* adopt(char* text) {
     if (text == nullptr)
         return nullptr;
     char* const got = copy_text(text, std::strlen(text));

@@ -1,5 +1,6 @@
 #include "container.hpp"
 
+#include "audit.hpp"
 #include "memory.hpp"
 #include "restorer.hpp"
 #include "world.hpp"
@@ -199,6 +200,8 @@ void container::look_at_written_pages() {
              at += k_page_bytes)
             look_->on_written_page((at - begin) / k_page_bytes);
     look_->finish();
+    if (is_audit_on())
+        audit(parts(), *loaded_);
 }
 
 void container::point() {

@@ -7,7 +7,6 @@
 #include <new>
 
 #include <emmintrin.h>
-#include <sys/mman.h>
 
 namespace remanence::softpm {
 
@@ -24,12 +23,6 @@ std::uint64_t pack(const std::uint8_t* marks) {
         bits |= (~static_cast<std::uint64_t>(clear) & 0xffffU) << (i * 16);
     }
     return bits;
-}
-
-bool is_mapped(std::uint64_t address) {
-    if (address - k_shadow_offset < k_shadow_bytes)
-        return false;
-    return ::msync(pointer_to(address & -k_page_bytes), 1, MS_ASYNC) == 0; // which does nothing but look
 }
 
 template <class T>

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uintptr_t k_page = 4096;
 constexpr std::size_t k_given_back_from = 64 * 1024; // bytes of marks
 
-bool is_mapped = false; // before there are threads
+bool is_there = false; // before there are threads
 
 std::size_t words_touched(std::uintptr_t begin, std::size_t bytes) {
     return ((begin + bytes + k_word_bytes - 1) >> k_word_shift) - (begin >> k_word_shift);
@@ -23,9 +23,9 @@ std::size_t words_touched(std::uintptr_t begin, std::size_t bytes) {
 } // namespace
 
 void map_shadow() {
-    if (is_mapped)
+    if (is_there)
         return;
-    is_mapped = true;
+    is_there = true;
     void* const wanted = pointer_to(k_shadow_offset);
     void* const got = ::mmap(wanted, k_shadow_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -40,6 +40,12 @@ void map_shadow() {
     }
     ::madvise(got, k_shadow_bytes, MADV_DONTDUMP);
     ::madvise(got, k_shadow_bytes, MADV_NOHUGEPAGE);
+}
+
+bool is_mapped(std::uintptr_t address) {
+    if (address - k_shadow_offset < k_shadow_bytes)
+        return false;
+    return ::msync(pointer_to(address & -k_page), 1, MS_ASYNC) == 0; // which does nothing but look
 }
 
 void copy_marks(void* to, const void* from, std::size_t bytes) {
