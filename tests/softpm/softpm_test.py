@@ -149,6 +149,49 @@ class Restarts(Programs):
         self.fails("ulimit -v", "/bin/sh", "-c", f"ulimit -v 4000000 && exec {program} {self.files} check")
 
 
+class Threads(Programs):
+    def test_threads_that_allocate_come_and_go_stand_for_points(self):
+        program = compiled(self.folder / "threads", "-O2", HERE / "threads.c")
+        choose = random.Random(SEED)
+        points = 0
+        for _ in range(8):
+            with subprocess.Popen([program, self.files, "100"], stdout=subprocess.PIPE, text=True) as running:
+                line = running.stdout.readline()
+                found = re.fullmatch(r"consistent after (\d+) points\n", line)
+                self.assertTrue(found, f"seed {SEED}: {line}")
+                self.assertGreaterEqual(int(found[1]), points)
+                points = int(found[1])
+                time.sleep(choose.uniform(0.1, 0.6))
+                running.kill()
+        self.assertGreater(points, 0)
+        self.succeeds(program, self.files, "0.2")
+        self.is_whole()
+
+
+class Audit(Programs):
+    def table(self, program, *arguments, environment):
+        result = run(program, self.files, *arguments, env={**os.environ, **environment})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stderr
+
+    def test_it_names_what_a_library_stored_that_was_compiled_otherwise(self):
+        stranger = self.folder / "stranger.o"
+        self.succeeds("clang-19", "-O1", "-c", HERE / "stranger.c", "-o", stranger)
+        program = compiled(self.folder / "audited", "-O2", HERE / "audited.c", stranger)
+        table = self.table(program, environment={"SOFTPM_AUDIT": "1"})
+        self.assertRegex(table, r"\n +1  lead to blocks and are not marked +16 +80  audited\+0x")
+        self.assertEqual(table.count("not marked"), 1)
+
+    def test_it_finds_nothing_where_all_is_compiled_with_remcc(self):
+        program = compiled(self.folder / "restart", "--audit", "-O2", HERE / "restart.c")
+        table = self.table(program, "rounds", "5", environment={})
+        self.assertIn("Every word that leads to a block is marked, and no other is.", table)
+
+    def test_nobody_who_has_not_asked_gets_a_table(self):
+        program = compiled(self.folder / "restart", "-O2", HERE / "restart.c")
+        self.assertEqual(self.table(program, "rounds", "2", environment={}), "")
+
+
 class Sqlite(Programs):
     ROWS = 20_000
 

@@ -42,7 +42,7 @@ constexpr std::size_t k_alignment = 16;
     if (got == nullptr) [[unlikely]]
         errno = ENOMEM;
     else if (is_audit_on()) [[unlikely]]
-        note_allocation(got, __builtin_return_address(0));
+        note_allocation(got, bytes, __builtin_return_address(0));
     return got;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -96,7 +97,8 @@ bool is_audit_on() {
     return is_on;
 }
 
-void note_allocation(const void* block, const void* by) {
+void note_allocation(void* block, std::size_t bytes, const void* by) {
+    std::memset(block, 0, bytes);
     const critical_section here;
     const std::scoped_lock lock(all().lock);
     all().allocated_by[address_of(block)] = address_of(by);

@@ -9,8 +9,8 @@
 namespace remanence::softpm {
 
 [[nodiscard]] bool is_audit_on();
-/// Who allocated a block: the address behind the call.
-void note_allocation(const void* block, const void* by);
+/// Who allocated a block: the address behind the call. Zeroes it: what an earlier block has left there may look like pointers.
+void note_allocation(void* block, std::size_t bytes, const void* by);
 /// Everything stands. O(memory in use). What it finds is printed as a table when the program ends.
 void audit(const content& of, const modules& loaded);
 
