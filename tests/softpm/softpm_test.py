@@ -149,6 +149,22 @@ class Restarts(Programs):
         self.fails("ulimit -v", "/bin/sh", "-c", f"ulimit -v 4000000 && exec {program} {self.files} check")
 
 
+class Classes(Programs):
+    def test_classes_and_containers_of_cxx_are_kept(self):
+        for options in ("-O0", "-O2"):
+            with self.subTest(options):
+                program = self.folder / "classes"
+                compiler = REMCC.replace("remcc", "remc++")
+                self.succeeds(compiler, "-std=c++20", options, HERE / "classes.cpp", "-o", program)
+                for count in (0, 100, 200):
+                    self.assertEqual(self.succeeds(program, self.files), f"{count} shapes\n")
+                environment = {**os.environ, "SOFTPM_AUDIT": "1"}
+                self.assertIn("and no other is", run(program, self.files, env=environment).stderr)
+                self.is_whole()
+                for file in self.files.iterdir():
+                    file.unlink()
+
+
 class Threads(Programs):
     def test_threads_that_allocate_come_and_go_stand_for_points(self):
         program = compiled(self.folder / "threads", "-O2", HERE / "threads.c")

@@ -40,6 +40,10 @@ inline constexpr renamed_function k_renamed_functions[] = {
     {"_ZnamRKSt9nothrow_t", "softpm_new_nothrow"},
     {"_ZnwmSt11align_val_t", "softpm_new_aligned"},
     {"_ZnamSt11align_val_t", "softpm_new_aligned"},
+    // Links of the C++ library's containers (runtime/cxx_calls.cpp).
+    {"_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_", "softpm_tree_insert"},
+    {"_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_", "softpm_tree_erase"},
+    {"_ZNSt8__detail15_List_node_base7_M_hookEPS0_", "softpm_list_hook"},
     // Move or clear.
     {"memcpy", "softpm_memcpy"},
     {"__memcpy_chk", "softpm_memcpy_chk"},
