@@ -46,7 +46,8 @@ enum class durability {
           ///< device after heap_options::lazy_interval, if not with a durable commit before
     none, ///< for nothing: lost with the process. Goes along with the next commit that is not like this, and at once
     ///< when 1 MiB has gathered. With all three, what is waited for: that new memory which a commit brings (chunks
-    ///< committed for the first time) is on the device, and, when a commit begins a checkpoint, all before it, too
+    ///< committed for the first time) is on the device, and, when a commit begins a checkpoint, all before it, too:
+    ///< with `none` not before the log, or memory, has reached twice its limit. With `none`, much is copied, as by commit_async()
 };
 
 /// How a commit finds what changed. The environment variable REMANENCE_TRACKING, if set to one of these names, forces it
@@ -444,7 +445,11 @@ public:
     /// What becomes durable, by itself, is memory as it is now; it may be changed again as soon as this returns. Errors that
     /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
     /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
-    /// New memory that the commit brings is written here if it is more than 256 KiB, and a checkpoint that is due begins here
+    /// Where 1 MiB of pages or more were written, they are only copied here, and a thread finds what has changed in them; then the
+    /// ticket alone hears of errc::no_space, if the changes need more of the log than usual, of errc::corrupt and of
+    /// std::bad_alloc. Such a point is not committed: the heap works on, its changes are in the next commit, and rollback() restores
+    /// memory with them. The next commit, rollback(), sync() and close() wait for the thread, or do its work.
+    /// Bulk data that is written whole, and new memory if it is much, are written here, and a checkpoint that is due begins here
     /// (see durability::none); the rest is done by a thread that the heap starts with the first one, or here, too, where none
     /// can be started.
     [[nodiscard]] commit_ticket commit_async();

@@ -399,7 +399,8 @@ rem_status rem_commit(rem_heap* heap, rem_durability durability);
 /*
  * The same, but does not wait for the device. *point, which may be left out (NULL), is a number for rem_point_wait(), which
  * waits until the commit is durable, and rem_point_ready(), which does not: REM_WOULD_WAIT when it is not durable yet. Either
- * says REM_IO or REM_POISONED when it never will be. Points need not be waited for.
+ * says REM_IO or REM_POISONED when it never will be; REM_NO_SPACE, REM_CORRUPT or REM_NO_MEMORY when this point alone was
+ * not committed, and its changes are left for the next commit. Points need not be waited for.
  */
 rem_status rem_commit_async(rem_heap* heap, uint64_t* point);
 rem_status rem_point_wait(rem_heap* heap, uint64_t point);

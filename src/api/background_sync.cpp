@@ -2,6 +2,9 @@
 
 #include "os/blocked_signals.hpp"
 
+#include <new>
+#include <utility>
+
 namespace remanence::detail {
 
 background_sync::background_sync(txn::engine& engine, commit_progress& progress,
@@ -37,17 +40,39 @@ void background_sync::sync_now() {
     woken_.notify_one();
 }
 
+void background_sync::finish_point() {
+    {
+        const std::lock_guard guard(mutex_);
+        point_ = true;
+    }
+    woken_.notify_one();
+}
+
 void background_sync::run() {
+    const auto is_urgent = [this] { return now_ || point_ || ends_; };
     std::unique_lock lock(mutex_);
     for (;;) {
-        woken_.wait(lock, [this] { return soon_ || now_ || ends_; });
-        woken_.wait_for(lock, lazy_interval_, [this] { return now_ || ends_; });
+        woken_.wait(lock, [&] { return soon_ || is_urgent(); });
+        woken_.wait_for(lock, lazy_interval_, is_urgent);
         if (ends_)
             return;
+        if (std::exchange(point_, false)) {
+            lock.unlock();
+            make_record();
+            lock.lock();
+            continue;
+        }
         soon_ = now_ = false; // what is wanted from here on may come too late for this sync
         lock.unlock();
         progress_.bring(engine_); // a failure poisons, so the next commit reports it
         lock.lock();
+    }
+}
+
+void background_sync::make_record() {
+    try {
+        (void)engine_.finish_point(); // a failure poisons, so the next commit reports it
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): likewise
     }
 }
 

@@ -11,7 +11,7 @@
 
 namespace remanence::detail {
 
-/// Makes durable what is wanted of an engine. A failure poisons it.
+/// Makes the records of commits that were only copied, and makes durable what is wanted of an engine. A failure poisons it.
 class background_sync {
 public:
     /// Starts the thread; std::system_error when there can be no more. The engine must outlive it.
@@ -26,9 +26,12 @@ public:
     /// Within the interval from now.
     void sync_soon();
     void sync_now();
+    /// The record of a commit is to be made, whenever it is synced.
+    void finish_point();
 
 private:
     void run();
+    void make_record();
 
     txn::engine& engine_;
     commit_progress& progress_;
@@ -37,6 +40,7 @@ private:
     std::mutex mutex_;
     std::condition_variable woken_;
     bool now_ = false;   // guarded by mutex_
+    bool point_ = false; // likewise
     bool ends_ = false;  // likewise
     std::thread thread_; // last, since it uses the others
 };

@@ -40,6 +40,28 @@ void commit_progress::bring(txn::engine& engine) noexcept {
     turn_.notify_all();
 }
 
+void commit_progress::note_failed(std::uint64_t version, const std::optional<failure>& why) {
+    {
+        const std::lock_guard lock(mutex_);
+        why_alone_.emplace(version, why);
+        some_failed_ = true;
+    }
+    ++turn_;
+    turn_.notify_all();
+}
+
+void commit_progress::check_alone(std::uint64_t version) const {
+    if (!some_failed_)
+        return;
+    const std::lock_guard lock(mutex_);
+    const auto found = why_alone_.find(version);
+    if (found == why_alone_.end())
+        return;
+    if (!found->second)
+        throw std::bad_alloc();
+    detail::raise(*found->second);
+}
+
 bool commit_progress::is_durable(std::uint64_t version) const {
     if (!origin_.same_process()) {
         detail::raise(errc::closed,
@@ -47,8 +69,10 @@ bool commit_progress::is_durable(std::uint64_t version) const {
                           " was made before fork(): only the parent process can tell what becomes of it.",
                       origin_.path.string());
     }
-    const bool failed = failed_; // before durable_: see bring()
-    if (durable_ >= version)
+    const bool failed = failed_;                 // before durable_: see bring()
+    const bool is_reached = durable_ >= version; // before some_failed_: see note_failed()
+    check_alone(version);
+    if (is_reached)
         return true;
     if (!failed)
         return false;

@@ -25,7 +25,17 @@ struct landing {
 
 } // namespace
 
-heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how, txn::fresh_contents fresh) {
+// Who waits for nothing may be given a commit that is only copied: the thread that syncs makes its record soon.
+heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how) {
+    const in_flight commit = make(scope, how, txn::fresh_contents::at_home, internal(how));
+    if (how == durability::none && of_.engine.is_point_in_flight(commit.version) &&
+        of_.threads.start_syncer(*progress_))
+        of_.threads.finish_point();
+    return commit;
+}
+
+heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how, txn::fresh_contents fresh,
+                                           log::durability awaited) {
     if (of_.sections.is_doomed()) {
         raise(errc::rolled_back,
               "a nested write section of " + origin_.path.string() +
@@ -38,7 +48,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     of_.outdated.renew(of_.engine.memory());
-    auto version = of_.engine.make_commit(scope, fresh);
+    auto version = of_.engine.make_commit(scope, fresh, awaited);
     if (!version)
         raise(version.why());
     if (of_.engine.is_shared()) // else another process may have the turn before it is in the file
@@ -73,8 +83,10 @@ latency_histogram heap_commits::times() const {
 }
 
 heap_commits::in_flight heap_commits::make_async(txn::commit_scope scope) {
-    const in_flight commit = make(scope, of_.threads.start_syncer(*progress_) ? durability::lazy : durability::durable,
-                                  txn::fresh_contents::in_log_if_few);
+    const bool is_synced = of_.threads.start_syncer(*progress_);
+    const in_flight commit =
+        make(scope, is_synced ? durability::lazy : durability::durable, txn::fresh_contents::in_log_if_few,
+             is_synced ? log::durability::none : log::durability::durable);
     progress_->want(commit.version);
     if (commit.how == durability::lazy)
         of_.threads.sync_now();

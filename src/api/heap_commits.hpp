@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace remanence::detail {
 
@@ -34,7 +35,12 @@ public:
     };
     /// All of it must outlive this; the engine until settle().
     heap_commits(const heap_origin& origin, const context& of)
-        : origin_(origin), of_(of), progress_(std::make_shared<commit_progress>(origin)) {}
+        : origin_(origin), of_(of), progress_(std::make_shared<commit_progress>(origin)) {
+        of_.engine.let_points_be_told_of(
+            [progress = progress_](std::uint64_t version, const std::optional<failure>& why) {
+                progress->note_failed(version, why);
+            });
+    }
 
     /// A commit that is made, and not yet known to be as durable as it is to be.
     struct in_flight {
@@ -45,8 +51,7 @@ public:
     };
     /// With the write lock held. await() must follow. Throws when nothing is committed: errc::rolled_back after a nested section
     /// that failed, and what engine::make_commit() says.
-    [[nodiscard]] in_flight make(txn::commit_scope scope, durability how,
-                                 txn::fresh_contents fresh = txn::fresh_contents::at_home);
+    [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);
 
@@ -66,6 +71,8 @@ public:
     void settle() noexcept { progress_->bring(of_.engine); }
 
 private:
+    [[nodiscard]] in_flight make(txn::commit_scope scope, durability how, txn::fresh_contents fresh,
+                                 log::durability awaited);
     void land(const in_flight& commit) noexcept;
     void note_time(const in_flight& commit);
 

@@ -64,6 +64,7 @@ void heap_impl::roll_back() {
 
 std::uint64_t heap_impl::make_savepoint() {
     sections.end_declared();
+    check(engine_->finish_point()); // so that what it has copied is committed content, or counts as written
     auto made = engine_->points().make(sections.write_depth());
     if (!made)
         raise(made.why());

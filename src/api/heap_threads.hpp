@@ -26,6 +26,8 @@ public:
     // Something is wanted. From any thread, once start_syncer() has said that there is one.
     void sync_soon() { syncer_->sync_soon(); }
     void sync_now() { syncer_->sync_now(); }
+    /// A commit was only copied, and its record is to be made.
+    void finish_point() { syncer_->finish_point(); }
 
     /// Has a thread carry out the checkpoint that a commit has begun; false when there is none. With the write lock held.
     bool carry_out_checkpoint();

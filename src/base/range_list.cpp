@@ -38,6 +38,13 @@ std::vector<heap_range> without(const std::vector<heap_range>& all, const std::v
     return rest;
 }
 
+std::uint64_t bytes_of(std::span<const heap_range> ranges) {
+    std::uint64_t bytes = 0;
+    for (const heap_range& range : ranges)
+        bytes += range.bytes;
+    return bytes;
+}
+
 std::vector<heap_range> split_at_chunks(std::span<const heap_range> ranges, std::uint64_t chunk_bytes) {
     std::vector<heap_range> split;
     for (const heap_range& range : ranges) {

@@ -180,6 +180,17 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     return {};
 }
 
+// A file system may count what is written there later, since no zeros are written here. Where the window is in two parts, the next
+// record lies in room that there is.
+result<void> redo_log::reserve_early(std::uint64_t bytes) {
+    const std::uint64_t end = end_ + bytes;
+    if (end <= size_)
+        return {};
+    const std::uint64_t grown =
+        format::k_log_header_bytes + format::log_segments_around(end - format::k_log_header_bytes);
+    return file_->reserve("log: reserve segments early", size_, grown - size_);
+}
+
 page_aligned_bytes redo_log::take_memory() {
     const std::lock_guard guard(mutex_);
     return std::exchange(unused_, {});

@@ -81,6 +81,9 @@ public:
     /// Room for a record of this size behind the last one. errc::no_space; nothing visible has changed then.
     /// Precondition: has_room().
     result<void> reserve(std::uint64_t record_bytes);
+    /// Takes room on the disk for about so many bytes of a record whose size is not known yet: reserve() is to follow, and finds room
+    /// for that many, or fewer. errc::no_space; nothing visible has changed then.
+    result<void> reserve_early(std::uint64_t bytes);
     /// Memory of a record that was written, for the next one; or none.
     [[nodiscard]] page_aligned_bytes take_memory();
     /// Takes a finished record, of the next version; nothing is written yet. Precondition: reserved. std::bad_alloc: it is

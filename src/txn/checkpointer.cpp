@@ -55,7 +55,8 @@ bool checkpointer::is_ahead() const {
 }
 
 // Twice as many pages as are changed, so that nothing is left when the next checkpoint begins; all, where memory is short.
-result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uint64_t pages_changed) {
+result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uint64_t pages_changed,
+                                        log::durability awaited) {
     const std::uint64_t pages =
         budget_.is_memory_short() ? budget_.memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
     if (auto settled = view_.settler().settle_some(committed, pages); !settled) {
@@ -78,6 +79,11 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
         ++held_up_;
         (void)step(); // a failure poisons; this commit is in the log, and the next one will hear
         return {};
+    }
+    if (begun_ && awaited == log::durability::none && session_.durable_through() < session_.version()) {
+        if (reached < k_limits_helped_at)
+            return {};
+        ++held_up_;
     }
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // a failure is this commit's
     if (auto made = make_or_begin(committed); !made && made.why().code != errc::readers_behind)

@@ -67,9 +67,11 @@ public:
     /// From now on one that is due is begun and not made at once; `begun` is called then: step() is to be called until it says
     /// that nothing is left. If `begun` says that nobody can, it is carried out at once.
     void let_be_carried_out(std::function<bool()> begun) { begun_ = std::move(begun); }
+    [[nodiscard]] bool are_carried_out_beside() const { return begun_ != nullptr; }
     /// After a commit: settles some pages, and begins a checkpoint that is due, or makes it. Fails only if the commit does not
-    /// become durable; all else that fails poisons, and the next commit will hear.
-    result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed);
+    /// become durable; all else that fails poisons, and the next commit will hear. If the caller waits for no device, it is begun
+    /// by a later commit, which finds all records durable, unless it is far too late for that.
+    result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed, log::durability awaited);
     /// Before a commit: carries out what is under way if it has fallen behind, and makes room for twins. errc::readers_behind when
     /// other processes have kept the log from being reused until it was as long as it may be.
     result<void> make_room_for_twins();

@@ -30,7 +30,7 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
         return changes.error();
     pending_commit commit{scope, std::move(*changes)};
     if (commit.changes.empty()) {
-        accept(commit.changes, scope); // what was written is what is committed
+        accept(commit); // what was written is what is committed
         return commit;
     }
     if (memory_.has_guards())
@@ -38,11 +38,15 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
     if (options_.inspect)
         REM_TRY(options_.inspect(memory_, commit.changes, memory_.allocator()));
     REM_TRY(names_.find());
+    take_record(commit);
+    return commit;
+}
+
+void committer::take_record(pending_commit& commit) {
     commit.record.emplace(session_.has_begun() ? session_.log().take_memory() : page_aligned_bytes());
     commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
                                                  static_cast<std::size_t>(store_.image().chunk_pages()),
                                                  commit.changes.pages.size(), commit.changes.ranges);
-    return commit;
 }
 
 bool committer::knows_all_changes() const {
@@ -73,20 +77,30 @@ result<change::change_set> committer::collect_everything(fresh_contents fresh) {
     if (options_.is_shared) // its checkpoints may have to wait for others
         return view_.collector().collect(is_unused, ~std::uint64_t{0}, fresh);
     for (;;) {
-        const std::uint64_t held_back_max =
-            std::max(checkpoints_.bytes_of_one(), budget_.log_limit_bytes() / k_part_written_twice);
-        auto changes = view_.collector().collect(is_unused, held_back_max, fresh);
-        if (!changes || changes->held_back_bytes <= held_back_max)
+        const std::uint64_t most = held_back_max();
+        auto changes = view_.collector().collect(is_unused, most, fresh);
+        if (!changes || changes->held_back_bytes <= most)
             return changes;
         REM_TRY(checkpoints_.make_one());
     }
+}
+
+std::uint64_t committer::held_back_max() const {
+    return std::max(checkpoints_.bytes_of_one(), budget_.log_limit_bytes() / k_part_written_twice);
 }
 
 // I5: nothing of the commit is written before, so no failure of a reservation poisons.
 result<void> committer::reserve(const pending_commit& commit) {
     if (!session_.has_begun())
         REM_TRY(session_.prepare()); // here, since a failure has touched no file
-    auto reserved = reserve_all(commit.changes, commit.record_bytes);
+    return heard(reserve_all(commit.changes, commit.record_bytes, room::now));
+}
+
+result<void> committer::reserve_early(const change::change_set& fresh, std::uint64_t record_bytes) {
+    return heard(reserve_all(fresh, record_bytes, room::early));
+}
+
+result<void> committer::heard(result<void> reserved) {
     if (reserved)
         return {};
     const errc code = reserved.why().code;
@@ -97,7 +111,7 @@ result<void> committer::reserve(const pending_commit& commit) {
     return reserved.error();
 }
 
-result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes) {
+result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when) {
     REM_TRY(store_.room().reserve_places());
     REM_TRY(space_.discard_before_fresh());
     const std::uint64_t heap_bytes =
@@ -106,7 +120,7 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
     for (const change::whole_chunk& each : changes.moved)
         moved.push_back(each.chunk);
     // Room in the log is made by the end of the checkpoint; and a superblock of another kind would come between.
-    if (session_.has_begun() && !session_.log().has_room(record_bytes))
+    if (when == room::now && session_.has_begun() && !session_.log().has_room(record_bytes))
         REM_TRY(checkpoints_.make_room_in_log(record_bytes));
     if (store_.room().needs_regions(heap_bytes) || store_.room().needs_second_homes(moved)) {
         REM_TRY(checkpoints_.write_superblock([&]() -> result<void> {
@@ -122,7 +136,7 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
     REM_TRY(reserve_pages(changes));
     if (!session_.has_begun())
         REM_TRY(session_.begin());
-    return session_.log().reserve(record_bytes);
+    return when == room::now ? session_.log().reserve(record_bytes) : session_.log().reserve_early(record_bytes);
 }
 
 // Of fresh chunks for the commit, of changed pages for the fold.
@@ -150,7 +164,7 @@ result<void> committer::write(pending_commit& commit) {
     REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
     if (commit.scope == commit_scope::declared)
         view_.renew_announced(changes);
-    fill(*commit.record, changes);
+    fill(commit);
     std::uint64_t image_bytes = store_.image().bytes();
     if (!changes.fresh.empty())
         image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_.image().chunk_bytes());
@@ -169,8 +183,17 @@ result<void> committer::write(pending_commit& commit) {
                                            view_.memory().maps_home(moved.chunk));
     for (change::whole_chunk& fresh : changes.fresh)
         store_.whole_chunks().accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
-    accept(changes, commit.scope);
+    accept(commit);
     return options_.is_shared ? health_.poison_if_failed(map_moved(changes)) : result<void>();
+}
+
+result<void> committer::write_nothing(log::record_builder& record) {
+    const std::uint64_t bytes = record.record_bytes();
+    if (!session_.log().has_room(bytes))
+        REM_TRY(checkpoints_.make_room_in_log(bytes));
+    REM_TRY(health_.poison_if_failed(session_.log().reserve(bytes)));
+    totals_.logged_bytes += session_.append(record, store_.image().bytes(), {});
+    return {};
 }
 
 // Unchanged pages are still mapped from the homes that these chunks left. Once a checkpoint covers the commit, another process may
@@ -208,7 +231,10 @@ result<void> committer::write_whole_chunks(change::change_set& changes) {
     return {};
 }
 
-void committer::fill(log::record_builder& record, const change::change_set& changes) const {
+void committer::fill(pending_commit& commit) const {
+    log::record_builder& record = *commit.record;
+    const change::change_set& changes = commit.changes;
+    const auto from = commit.copies != nullptr ? view::page_source(*commit.copies) : view::page_source(view_.base());
     for (const change::whole_chunk& each : changes.fresh)
         record.add_chunk(each.chunk, false, each.checksums);
     for (const change::whole_chunk& moved : changes.moved) {
@@ -216,15 +242,21 @@ void committer::fill(log::record_builder& record, const change::change_set& chan
         record.add_chunk(moved.chunk, to_second_home, moved.checksums);
     }
     for (const change::changed_page& page : changes.pages)
-        record.add_page(page.page, page.checksum, changes.ranges_of(page), view_.base() + page.page * k_page_bytes);
+        record.add_page(page.page, page.checksum, changes.ranges_of(page), from.of(page.page));
 }
 
-void committer::accept(const change::change_set& changes, commit_scope scope) {
-    if (scope == commit_scope::declared) {
-        view_.accept_announced(changes);
-        return;
+void committer::accept(const pending_commit& commit) {
+    if (commit.copies != nullptr) {
+        view_.accept_copies(commit.changes, *commit.copies);
+    } else if (commit.scope == commit_scope::declared) {
+        view_.accept_announced(commit.changes);
+    } else {
+        view_.accept(commit.changes);
+        all_is_committed();
     }
-    view_.accept(changes);
+}
+
+void committer::all_is_committed() {
     memory_.declared().note_no_other_changes();
     spiller_.all_is_committed();
 }

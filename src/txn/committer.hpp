@@ -32,6 +32,7 @@ using change::fresh_contents;
 struct pending_commit {
     commit_scope scope; // may be more than was asked for
     change::change_set changes;
+    const view::page_copies* copies = nullptr;   // of the changed pages; null: memory has them
     std::optional<log::record_builder> record{}; // has its memory; none: nothing has changed
     std::uint64_t record_bytes = 0;
 };
@@ -72,21 +73,37 @@ public:
     /// Writes whole chunks, hands the record to the log, and takes the changes for committed content. A failure poisons.
     result<void> write(pending_commit& commit);
 
+    // Of a commit whose changes are copied, to be found later; the allocator was flushed.
+
+    /// Whether a commit of announced changes need not look for others.
+    [[nodiscard]] bool knows_all_changes() const;
+    /// So many bytes may be written twice before a checkpoint comes first.
+    [[nodiscard]] std::uint64_t held_back_max() const;
+    /// Takes the record's memory.
+    void take_record(pending_commit& commit);
+    /// Makes room for new memory, which `fresh` has alone, and for about so many bytes of a record. Fails as reserve() does.
+    result<void> reserve_early(const change::change_set& fresh, std::uint64_t record_bytes);
+    /// Hands the log a record of no changes, which has its memory. A failure poisons.
+    result<void> write_nothing(log::record_builder& record);
+    /// Everything that was written is committed, or equals what is.
+    void all_is_committed();
+
     [[nodiscard]] const commit_totals& totals() const { return totals_; }
 
 private:
-    [[nodiscard]] bool knows_all_changes() const;
+    enum class room { now, early };
     result<change::change_set> collect(commit_scope scope, fresh_contents fresh);
     result<change::change_set> collect_everything(fresh_contents fresh);
     result<change::change_set> collect_announced(fresh_contents fresh);
-    result<void> reserve_all(const change::change_set& changes, std::uint64_t record_bytes);
+    result<void> reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when);
+    result<void> heard(result<void> reserved);
     result<void> reserve_pages(const change::change_set& changes);
     /// And makes their checksums.
     result<void> write_whole_chunks(change::change_set& changes);
     /// Takes no memory: there is room.
-    void fill(log::record_builder& record, const change::change_set& changes) const;
+    void fill(pending_commit& commit) const;
     result<void> map_moved(const change::change_set& changes);
-    void accept(const change::change_set& changes, commit_scope scope);
+    void accept(const pending_commit& commit);
 
     store::heap_file& store_;
     view::memory_view& view_;

@@ -9,7 +9,7 @@
 
 namespace remanence::txn {
 
-/// Guarded by the allocation lock, but for is_open().
+/// Guarded by the allocation lock, but for is_open() and note_other_changes().
 class declared_section {
 public:
     /// From any thread.
@@ -18,20 +18,26 @@ public:
     /// `announced`: something is, and is in no commit.
     void end(bool announced) {
         is_open_ = false;
-        has_other_changes_ = has_other_changes_ || announced;
+        if (announced)
+            note_other_changes();
     }
 
     /// Memory was allocated or freed.
-    void note_allocation() { has_other_changes_ = has_other_changes_ || !is_open(); }
-    /// There are changes in no announcement, until everything is committed.
-    void note_other_changes() { has_other_changes_ = true; }
-    void note_no_other_changes() { has_other_changes_ = false; }
+    void note_allocation() {
+        if (!is_open())
+            note_other_changes();
+    }
+    /// There are changes in no announcement, until everything is committed. From any thread.
+    void note_other_changes() { has_other_changes_.store(true, std::memory_order_relaxed); }
+    void note_no_other_changes() { has_other_changes_.store(false, std::memory_order_relaxed); }
     /// Whether announcements tell of every change, as far as can be noticed here.
-    [[nodiscard]] bool tells_of_all_changes() const { return is_open() && !has_other_changes_; }
+    [[nodiscard]] bool tells_of_all_changes() const {
+        return is_open() && !has_other_changes_.load(std::memory_order_relaxed);
+    }
 
 private:
     std::atomic<bool> is_open_ = false;
-    bool has_other_changes_ = false;
+    std::atomic<bool> has_other_changes_ = false;
 };
 
 } // namespace remanence::txn

@@ -27,7 +27,8 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       memory_(locks_, *heap_.store, *heap_.view, spiller_, options_),
       savepoints_(locks_, *heap_.view, memory_, spiller_, health_),
       committer_(*heap_.store, *heap_.view, session_, names_, budget_, checkpoints_, space_, spiller_, memory_, health_,
-                 options_) {}
+                 options_),
+      point_(*heap_.view, session_, names_, budget_, checkpoints_, space_, memory_, committer_, health_, options_) {}
 
 result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::string& path, open_mode mode,
                                              const engine_options& options, std::string_view abi) {
@@ -48,29 +49,37 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
 }
 
 result<void> engine::commit(log::durability how, commit_scope scope) {
-    auto version = make_commit(scope);
+    auto version = make_commit(scope, fresh_contents::at_home, how);
     if (!version)
         return version.error();
     return is_shared() ? publish(how) : await(*version, how);
 }
 
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
-result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh) {
+result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
     const std::lock_guard alone(locks_.at_store);
-    auto made = try_to_commit(scope, fresh);
+    auto made = try_to_commit(scope, fresh, awaited);
     if (made || made.why().code != errc::no_space || !checkpoints_.is_under_way())
         return made;
     REM_TRY(checkpoints_.finish());
     REM_TRY(checkpoints_.make_one());
     space_.discard_former_homes();
-    return try_to_commit(scope, fresh);
+    return try_to_commit(scope, fresh, awaited);
 }
 
-result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents fresh) {
+result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
     REM_TRY(health_.usable());
     checkpoints_.adopt_if_done();
+    REM_TRY(point_.finish());
     const std::lock_guard allocation(locks_.allocation);
     REM_TRY(checkpoints_.make_room_for_twins());
+    if (awaited == log::durability::none) {
+        auto copied = try_to_copy(scope);
+        if (!copied)
+            return copied.error();
+        if (*copied)
+            return **copied;
+    }
     const std::uint64_t before = session_.version();
     if (is_shared())
         scope =
@@ -80,6 +89,8 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         return commit.error();
     if (!commit->record) {
         savepoints_.end_all();
+        if (commit->scope == commit_scope::everything)
+            point_.forget_failed();
         return before;
     }
     // Up to here a lack of memory changed nothing.
@@ -89,10 +100,12 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
         savepoints_.end_all();
+        if (commit->scope == commit_scope::everything)
+            point_.forget_failed();
         last_scope_ = commit->scope;
         last_pages_ = commit->changes.pages.size();
         if (!is_shared()) // else it is not visible yet
-            REM_TRY(checkpoints_.begin_if_due(last_scope_, last_pages_));
+            REM_TRY(checkpoints_.begin_if_due(last_scope_, last_pages_, awaited));
     } catch (const std::bad_alloc&) {
         health_.lack_memory();
         if (session_.version() == before)
@@ -100,6 +113,36 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         // This commit is in the log, and await() will tell what becomes of it; the next one will hear.
     }
     return session_.version();
+}
+
+// The checkpoint that it may begin covers the commits before it.
+result<std::optional<std::uint64_t>> engine::try_to_copy(commit_scope scope) {
+    const std::uint64_t before = session_.version();
+    auto version = point_.begin(scope);
+    if (version && *version)
+        savepoints_.end_all();
+    if (!version || !*version || **version == before)
+        return version;
+    try {
+        REM_TRY(checkpoints_.begin_if_due(commit_scope::everything, point_.pages_changed(), log::durability::none));
+    } catch (const std::bad_alloc&) {
+        health_.lack_memory(); // await() will tell
+    }
+    return version;
+}
+
+result<void> engine::await(std::uint64_t version, log::durability how) {
+    if (is_point_in_flight(version)) {
+        if (how == log::durability::none)
+            return {};
+        REM_TRY(finish_point());
+    }
+    return session_.await(version, how);
+}
+
+result<void> engine::finish_point() {
+    const std::lock_guard alone(locks_.at_store);
+    return point_.finish();
 }
 
 result<void> engine::sync() {
@@ -110,14 +153,15 @@ result<void> engine::sync() {
         return {};
     {
         const std::lock_guard alone(locks_.at_store);
+        REM_TRY(point_.finish());
         REM_TRY(names_.find());
     }
     return await(session_.appended_through(), log::durability::durable);
 }
 
 std::uint64_t engine::version() const {
-    return session_.has_begun() && is_poisoned() ? std::min(session_.version(), session_.durable_through())
-                                                 : session_.version();
+    return session_.has_begun() && is_poisoned() ? std::min(session_.promised(), session_.durable_through())
+                                                 : session_.promised();
 }
 
 void engine::tell(const change_listener& listener, const change::change_set& changes) {
@@ -129,6 +173,7 @@ void engine::tell(const change_listener& listener, const change::change_set& cha
 result<void> engine::look_at_changes(const change_listener& seen) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
+    REM_TRY(point_.finish());
     const std::lock_guard allocation(locks_.allocation);
     memory_.allocator().flush();
     auto changes = heap_.view->collector().uncommitted(memory_.unused_pages());
@@ -142,6 +187,7 @@ result<std::vector<heap_range>> engine::written_pages() {
     if (options_.read_only)
         return std::vector<heap_range>();
     const std::lock_guard alone(locks_.at_store);
+    REM_TRY(point_.finish());
     const std::lock_guard allocation(locks_.allocation);
     auto pages = heap_.view->collector().written();
     if (!pages)
@@ -157,6 +203,7 @@ result<void> engine::rollback(const change_listener& lost) {
     REM_TRY(health_.usable());
     savepoints_.end_all();
     checkpoints_.adopt_if_done();
+    REM_TRY(point_.finish());
     const std::lock_guard allocation(locks_.allocation);
     return health_.poisoning_without_memory([&]() -> result<void> {
         view::memory_view::change_listener told;
@@ -167,7 +214,9 @@ result<void> engine::rollback(const change_listener& lost) {
         auto restored = heap_.view->rollback(memory_.unused_pages(), told);
         space_.note_left_homes();
         REM_TRY(health_.poison_if_failed(std::move(restored)));
-        return memory_.restored();
+        point_.restore_failed();
+        REM_TRY(memory_.restored());
+        return point_.has_failed() ? (memory_.declared().note_other_changes(), result<void>()) : result<void>();
     });
 }
 
@@ -176,6 +225,7 @@ result<void> engine::checkpoint() {
     REM_TRY(health_.usable());
     if (!session_.has_begun())
         return {};
+    REM_TRY(point_.finish());
     REM_TRY(names_.find());
     return health_.poisoning_without_memory([&]() -> result<void> {
         REM_TRY(checkpoints_.finish());
@@ -199,6 +249,16 @@ result<void> engine::close() {
 result<void> engine::close_alone() {
     if (is_poisoned())
         return health_.usable();
+    REM_TRY(point_.finish());
+    auto closed = close_finished();
+    if (!closed || !point_.has_failed())
+        return closed;
+    if (!point_.why())
+        throw std::bad_alloc();
+    return unexpected(*point_.why());
+}
+
+result<void> engine::close_finished() {
     if (!heap_.view->spiller().spilled().is_empty())
         REM_TRY(rollback());
     return session_.has_begun() ? health_.poisoning_without_memory([&] { return close_session(); })
@@ -286,6 +346,7 @@ result<verification> engine::verify() {
                     path() + " is open read-only beside others that write to it. Verify it by rem verify, or by "
                              "remanence::inspect::verify().",
                     path());
+    REM_TRY(point_.finish());
     REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
     if (is_shared()) {
         std::optional<result<verification>> found;
@@ -337,7 +398,7 @@ result<void> engine::begin_to_share() {
     REM_TRY(session_.begin());
     REM_TRY(session_.share());
     if (heap_.store->image().bytes() == 0) {
-        auto made = try_to_commit(commit_scope::everything, fresh_contents::at_home);
+        auto made = try_to_commit(commit_scope::everything, fresh_contents::at_home, log::durability::durable);
         if (!made)
             return made.error();
         REM_TRY(session_.await(*made, log::durability::durable));
@@ -412,7 +473,7 @@ result<void> engine::publish(log::durability how) {
         return {};
     others()->publish(follower_->state());
     const std::lock_guard allocation(locks_.allocation);
-    return checkpoints_.begin_if_due(last_scope_, last_pages_);
+    return checkpoints_.begin_if_due(last_scope_, last_pages_, how);
 }
 
 bool engine::begin_read(std::uint64_t at_least) {

@@ -4,6 +4,7 @@
 //   opening        how the parts come to be           health         whether the heap takes commits still (I5)
 //   session        the last commit, and the log       heap_names     where the files are now
 //   committer      a commit, step by step             checkpointer   folds, and checkpoints beside commits
+//   snapshot_point a commit whose record comes later
 //   spiller        what is written early              reclaimer      what goes back to the file system
 //   heap_memory    allocations and announcements      memory_budget  how much memory may be kept
 //
@@ -34,6 +35,7 @@
 #include "txn/reclaimer.hpp"
 #include "txn/savepoints.hpp"
 #include "txn/session.hpp"
+#include "txn/snapshot_point.hpp"
 #include "txn/spiller.hpp"
 #include "txn/verification.hpp"
 
@@ -96,11 +98,16 @@ public:
     /// New memory is written here, unless `fresh` says that the log may have it.
     /// errc::unlinked when heap or log has lost its name, errc::log_foreign when another file is where its log belongs:
     /// nothing written, memory keeps its changes, may be repeated.
+    /// `awaited`: what await() is going to be asked for at once. If that is nothing, and much was written, it is only copied, and
+    /// the record is made by finish_point(), by await(), or by whoever comes first and needs it. When that fails and does not
+    /// poison, who gave let_points_be_told_of() hears of it: for lack of space or memory, or since a page of the file cannot be
+    /// read. The version is that of a commit without changes then, and the next one takes them.
     result<std::uint64_t> make_commit(commit_scope scope = commit_scope::everything,
-                                      fresh_contents fresh = fresh_contents::at_home);
+                                      fresh_contents fresh = fresh_contents::at_home,
+                                      log::durability awaited = log::durability::durable);
     /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
     /// without the section lock (R5). A failure poisons.
-    result<void> await(std::uint64_t version, log::durability how) { return session_.await(version, how); }
+    result<void> await(std::uint64_t version, log::durability how);
     /// Both halves.
     result<void> commit(log::durability how = log::durability::durable, commit_scope scope = commit_scope::everything);
     /// Makes everything durable that was committed before the call. From any thread. errc::unlinked, errc::log_foreign: as
@@ -112,6 +119,17 @@ public:
     [[nodiscard]] std::uint64_t durable_through() const { return session_.durable_through(); }
     /// I5. From any thread.
     [[nodiscard]] bool is_poisoned() const { return health_.is_poisoned(); }
+
+    /// Whether the record of this commit is not made yet. From any thread.
+    [[nodiscard]] bool is_point_in_flight(std::uint64_t version) const {
+        return session_.has_begun() && session_.appended_through() < version;
+    }
+    /// Makes it, if there is one. From any thread. A failure poisons.
+    result<void> finish_point();
+    /// Points are copied from so many written bytes on, instead of 1 MiB: for tests, before the first commit.
+    void copy_points_from(std::uint64_t bytes) { point_.copy_from(bytes); }
+    /// From now on `failed` hears of points that were not committed. Comes before the first commit.
+    void let_points_be_told_of(point_listener failed) { point_.tell_of_failures(std::move(failed)); }
 
     /// Memory becomes what the last commit left, allocator included. `lost` is told before, unless there is nothing.
     result<void> rollback(const change_listener& lost = {});
@@ -204,7 +222,8 @@ public:
 
 private:
     engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap);
-    result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh);
+    result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited);
+    result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
     result<void> begin_to_share();
@@ -219,6 +238,7 @@ private:
     result<void> refuse_stray_changes();
     result<void> close_shared();
     result<void> close_alone();
+    result<void> close_finished();
     result<void> close_without_log();
     result<void> close_session();
 
@@ -237,6 +257,7 @@ private:
     heap_memory memory_;
     savepoints savepoints_;
     committer committer_;
+    snapshot_point point_;
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:
     bool is_sharing_ = false; // others may have it open

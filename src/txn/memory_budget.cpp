@@ -54,6 +54,12 @@ std::uint64_t memory_budget::twin_limit_bytes() const {
     return std::min(asked_for, std::max(memory_limit() / k_part_for_twins, k_small_bytes));
 }
 
+std::uint64_t memory_budget::copies_limit_bytes() const {
+    if (view_.memory().accessible_bytes() < k_part_for_twins * k_small_bytes)
+        return ~std::uint64_t{0};
+    return memory_limit() / k_part_for_twins; // of which they may make as many
+}
+
 std::uint64_t memory_budget::retired_limit_bytes() const {
     if (homes_.retired_bytes() < k_small_bytes)
         return k_retired_bytes_max;

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] std::uint64_t twin_limit_bytes() const;
     /// Of homes that chunks moved out of, likewise.
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
+    /// Of copies that a commit makes of what is written later.
+    [[nodiscard]] std::uint64_t copies_limit_bytes() const;
     /// Whether memory, not the options, sets that limit.
     [[nodiscard]] bool is_memory_short() const;
     [[nodiscard]] bool holds_too_many_unsettled() const;

@@ -46,7 +46,7 @@ result<void> session::join(os::access how) {
 
 result<void> session::follow(std::uint64_t log_begin, const log::log_tail& tail, std::uint64_t chain) {
     REM_TRY(log_->follow(log_begin, tail));
-    version_ = tail.version;
+    promised_ = version_ = tail.version;
     chain_ = chain;
     return {};
 }
@@ -57,7 +57,7 @@ std::uint64_t session::append(log::record_builder& record, std::uint64_t image_b
     const std::uint64_t bytes =
         record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
     log_->append(record.take(), std::move(first));
-    ++version_;
+    promised_ = ++version_;
     chain_ = record.checksum();
     return bytes;
 }

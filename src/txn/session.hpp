@@ -31,7 +31,8 @@ public:
           names_(names),
           health_(state),
           version_(store.super().checkpoint_version),
-          chain_(store.super().chain) {}
+          chain_(store.super().chain),
+          promised_(version_) {}
 
     /// Whether there is a log. From any thread.
     [[nodiscard]] bool has_begun() const { return shared_log_ != nullptr; }
@@ -56,6 +57,11 @@ public:
     /// Of the last commit, durable or not.
     [[nodiscard]] std::uint64_t version() const { return version_; }
     [[nodiscard]] std::uint64_t chain() const { return chain_; }
+    /// The next record's version is given away before the record is made: once this was called, append() has to come before
+    /// another promise().
+    void promise() { promised_ = version_ + 1; }
+    /// Of the last commit, with its record in the log or promised. From any thread.
+    [[nodiscard]] std::uint64_t promised() const { return promised_; }
     /// What a superblock is to say that covers all commits.
     [[nodiscard]] store::published_state state(bool is_clean, std::uint64_t log_begin) const {
         return {version_, chain_, store_.session(), is_clean, log_begin};
@@ -81,7 +87,8 @@ private:
     std::unique_ptr<log::redo_log> log_;
     std::atomic<log::redo_log*> shared_log_ = nullptr; // the same, for any thread
     std::uint64_t version_;
-    std::uint64_t chain_; // checksum of the last record
+    std::uint64_t chain_;                 // checksum of the last record
+    std::atomic<std::uint64_t> promised_; // version_, or the next
 };
 
 } // namespace remanence::txn

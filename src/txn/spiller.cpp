@@ -65,6 +65,8 @@ bool spiller::try_to_spill(heap_range handed_out, spilled_by whom) noexcept {
         return false;
     if (never_spills_ || is_held_ || health_.is_poisoned())
         return true;
+    if (view_.committed().has_copies())
+        return false; // likewise: what they hold is about to be written
     const os::no_cancellation whole;
     try {
         auto spilled = health_.poisoning_without_memory([&] { return spill(handed_out, whom); });

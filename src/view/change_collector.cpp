@@ -21,6 +21,7 @@ namespace {
 
 // By one commit: more is written twice and copied in less time than it takes to write it home and to sync that before the record.
 constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
+constexpr std::uint64_t k_part_fresh_in_copies = 8; // new memory beside so much that is copied is copied with it
 
 } // namespace
 
@@ -35,6 +36,89 @@ result<change_set> change_collector::collect(const page_predicate& is_unused, st
     return changes;
 }
 
+result<std::optional<page_copies>> change_collector::copy_written(const page_predicate& is_unused,
+                                                                  const copying_limits& limits) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    const auto is_outside = [&](std::uint64_t bytes) { return bytes < limits.bytes_min || bytes > limits.bytes_max; };
+    if (!spilled_.is_empty() || is_outside(bytes_of(written_.ranges())))
+        return std::optional<page_copies>();
+    auto used = set_unused_aside(written_.ranges(), is_unused);
+    if (!used)
+        return used.error();
+    auto moves = mover_.would_find(*used, limits.held_back_max);
+    if (!moves)
+        return moves.error();
+    if (*moves)
+        return std::optional<page_copies>();
+    std::vector<heap_range> pages;
+    std::uint64_t fresh_bytes = 0;
+    for (const heap_range& range : *used) {
+        if (image_.is_stored(range.offset / image_.chunk_bytes())) {
+            pages.push_back(range);
+            continue;
+        }
+        std::vector<heap_range> contents;
+        append_contents(range, contents);
+        if (!contents.empty())
+            memory_.reserve_place_of(range.offset / image_.chunk_bytes()); // accept() must not lack memory
+        pages.insert(pages.end(), contents.begin(), contents.end());
+        fresh_bytes += bytes_of(contents);
+    }
+    if (fresh_bytes > std::max(k_fresh_bytes_in_log, bytes_of(pages) / k_part_fresh_in_copies))
+        return std::optional<page_copies>();
+    return copy_from_first_change(pages);
+}
+
+// What comes before need not be copied; and if there is none, that is no commit.
+result<std::optional<page_copies>> change_collector::copy_from_first_change(const std::vector<heap_range>& pages) {
+    page_copies copies = committed_.new_copies();
+    for (const heap_range& range : pages) {
+        std::uint64_t at = range.offset;
+        while (copies.is_empty() && at < range.end()) {
+            auto differs = comparer_.differs(at / k_page_bytes, memory_.base() + at);
+            if (!differs)
+                return differs.error();
+            if (*differs)
+                break;
+            at += k_page_bytes;
+        }
+        if (at < range.end())
+            copies.add({at, range.end() - at}, memory_.base());
+    }
+    return std::optional(std::move(copies));
+}
+
+change_set change_collector::fresh_in_copies(const page_copies& copies) const {
+    change_set changes;
+    for (const page_copies::piece& piece : copies.pieces()) {
+        for (const heap_range& range : split_at_chunks({&piece.pages, 1}, image_.chunk_bytes())) {
+            const std::uint64_t chunk = range.offset / image_.chunk_bytes();
+            if (image_.is_stored(chunk))
+                continue;
+            if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
+                changes.fresh.push_back(spilled_.as_at_home(chunk));
+            for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)
+                changes.pages.push_back({at / k_page_bytes, 0, 0, 0});
+        }
+    }
+    return changes;
+}
+
+result<change_set> change_collector::changes_in_copies(const page_copies& copies) {
+    change_set changes;
+    committed_.expect_twins(copies.bytes() / k_page_bytes);
+    for (const page_copies::piece& piece : copies.pieces()) {
+        for (const heap_range& range : split_at_chunks({&piece.pages, 1}, image_.chunk_bytes())) {
+            const std::uint64_t chunk = range.offset / image_.chunk_bytes();
+            if (!image_.is_stored(chunk) && (changes.fresh.empty() || changes.fresh.back().chunk != chunk))
+                changes.fresh.push_back(spilled_.as_at_home(chunk));
+            REM_TRY(comparer_.compare(range, piece.bytes + (range.offset - piece.pages.offset), kept_bytes::not_usable,
+                                      changes));
+        }
+    }
+    return changes;
+}
+
 result<std::vector<heap_range>> change_collector::written() {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     if (written_.tracker().tells_rounds_apart())
@@ -43,7 +127,7 @@ result<std::vector<heap_range>> change_collector::written() {
     std::vector<heap_range> pages;
     for (const heap_range& range : split_at_chunks(written_.ranges(), image_.chunk_bytes())) {
         if (image_.is_stored(range.offset / image_.chunk_bytes()))
-            REM_TRY(comparer_.compare(range, kept_bytes::usable, changes));
+            REM_TRY(comparer_.compare(range, memory_.base() + range.offset, kept_bytes::usable, changes));
         else
             append_contents(range, pages);
     }
@@ -158,7 +242,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
         if (spilled_.contains(chunk)) {
             add_spilled_before(range, changes);
         } else if (image_.is_stored(chunk)) {
-            REM_TRY(comparer_.compare(range, kept, changes));
+            REM_TRY(comparer_.compare(range, memory_.base() + range.offset, kept, changes));
         } else {
             append_contents(range, fresh_pages);
         }
@@ -246,17 +330,14 @@ void change_collector::add_spilled_before(heap_range pages, change_set& changes)
 // Pages of chunks that are neither stored nor spilled.
 result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, fresh_contents where,
                                          change_set& changes) {
-    std::uint64_t bytes = 0;
-    for (const heap_range& range : pages)
-        bytes += range.bytes;
-    const bool in_log = where == fresh_contents::in_log_if_few && bytes <= k_fresh_bytes_in_log;
+    const bool in_log = where == fresh_contents::in_log_if_few && bytes_of(pages) <= k_fresh_bytes_in_log;
     const std::size_t spilled = changes.fresh.size();
     for (const heap_range& range : split_at_chunks(pages, image_.chunk_bytes())) {
         const std::uint64_t chunk = range.offset / image_.chunk_bytes();
         if (changes.fresh.size() == spilled || changes.fresh.back().chunk != chunk)
             changes.fresh.push_back(spilled_.as_at_home(chunk));
         if (in_log) { // zeros are what is committed
-            REM_TRY(comparer_.compare(range, kept_bytes::not_usable, changes));
+            REM_TRY(comparer_.compare(range, memory_.base() + range.offset, kept_bytes::not_usable, changes));
             continue;
         }
         for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)

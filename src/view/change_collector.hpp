@@ -16,16 +16,25 @@
 #include "view/committed_content.hpp"
 #include "view/mapped_memory.hpp"
 #include "view/page_comparer.hpp"
+#include "view/page_copies.hpp"
 #include "view/page_predicate.hpp"
 #include "view/spilled_chunks.hpp"
 #include "view/word_comparer.hpp"
 #include "view/written_pages.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace remanence::view {
+
+/// Which changes are worth copying, for who writes them later.
+struct copying_limits {
+    std::uint64_t bytes_min; // of written pages
+    std::uint64_t bytes_max;
+    std::uint64_t held_back_max; // as of change_collector::collect()
+};
 
 class change_collector {
 public:
@@ -40,7 +49,7 @@ public:
           spiller_(spiller),
           mover_(mover),
           announced_(announced),
-          comparer_(committed, written, memory.base()),
+          comparer_(committed, written),
           words_(committed, memory.base()) {}
 
     /// Returns everything that differs from the committed content. Chunks that hold nothing, as `is_unused` says of all their
@@ -54,6 +63,14 @@ public:
                                                  change::fresh_contents fresh = change::fresh_contents::at_home);
     /// As collect(), of everything else: what is in no announcement although it was to be.
     result<change::change_set> collect_unannounced(const page_predicate& is_unused);
+    /// Copies what collect() would compare, for changes_in_copies(): when that is between the limits, and nothing is to be written
+    /// whole but little new memory. Copies none when nothing differs; returns none when collect() is to be called.
+    result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
+    /// Returns what of that is new memory; the rest is for changes_in_copies() to find.
+    [[nodiscard]] change::change_set fresh_in_copies(const page_copies& copies) const;
+    /// As collect(), of pages that copy_written() copied. Reads no memory of the program's. errc::corrupt, errc::io: it may be
+    /// repeated.
+    result<change::change_set> changes_in_copies(const page_copies& copies);
     /// Returns the pages that may differ from the committed content: those that were written; where the tracker does not tell
     /// these from pages that are committed, those that do differ, as collect() finds them. Spilled chunks are for the caller
     /// to add.
@@ -86,6 +103,7 @@ private:
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
+    result<std::optional<page_copies>> copy_from_first_change(const std::vector<heap_range>& pages);
     void add_spilled_before(heap_range pages, change::change_set& changes) const;
     result<void> add_fresh(const std::vector<heap_range>& pages, change::fresh_contents where,
                            change::change_set& changes);

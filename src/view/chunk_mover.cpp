@@ -50,6 +50,14 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
     return {};
 }
 
+result<bool> chunk_mover::would_find(std::span<const heap_range> written, std::uint64_t held_back_max) {
+    change_set changes;
+    auto to_move = chunks_to_move(written, changes);
+    if (!to_move)
+        return to_move.error();
+    return !to_move->empty() || changes.held_back_bytes > held_back_max;
+}
+
 // Returns them sorted. One alone is not worth the sync that it takes.
 result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const heap_range> written,
                                                                change_set& changes) {

@@ -30,6 +30,8 @@ public:
     /// Sets changes.moved, sorted, and changes.held_back_bytes: of those that may move after a checkpoint only. If these are more
     /// than `held_back_max`, it finds none. `written` is sorted, and split at chunks.
     result<void> find(std::span<const heap_range> written, std::uint64_t held_back_max, change::change_set& changes);
+    /// Whether find() would find any, or hold back more than that.
+    result<bool> would_find(std::span<const heap_range> written, std::uint64_t held_back_max);
 
 private:
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const heap_range> written, change::change_set& changes);

@@ -29,13 +29,6 @@ unexpected cannot_map(failure why) {
     return unexpected(std::move(why));
 }
 
-std::uint64_t bytes_of(const std::vector<heap_range>& ranges) {
-    std::uint64_t bytes = 0;
-    for (const heap_range& range : ranges)
-        bytes += range.bytes;
-    return bytes;
-}
-
 } // namespace
 
 result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed_out) {

@@ -38,15 +38,16 @@ void committed_content::add_twin_of_frozen(std::uint64_t page) {
     twins_.insert(page, twin);
 }
 
-void committed_content::renew(const change::change_set& changes, const std::byte* base) {
+void committed_content::renew(const change::change_set& changes, const page_source& from) {
     for (const change::whole_chunk& fresh : changes.fresh) {
         if (fresh.has_contents())
             twins_.forget(fresh.chunk); // zeros, of a commit that failed and would have put them into the log
     }
     for (const change::changed_page& changed : changes.pages) {
         std::byte* const twin = twins_.find(changed.page);
+        const std::byte* const now = from.of(changed.page);
         for (const format::change_range& range : changes.ranges_of(changed))
-            std::memcpy(twin + range.offset, base + changed.page * k_page_bytes + range.offset, range.bytes);
+            std::memcpy(twin + range.offset, now + range.offset, range.bytes);
         twins_.set_checksum(changed.page, changed.checksum);
     }
 }
@@ -60,7 +61,7 @@ void committed_content::renew_announced(change::change_set& changes, const std::
             std::memcpy(twin + range.offset, base + changed.page * k_page_bytes + range.offset, range.bytes);
         changed.checksum = page_checksum({twin, k_page_bytes});
     }
-    renew(changes, base);
+    renew(changes, page_source(base));
 }
 
 void committed_content::take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum) {

@@ -14,6 +14,7 @@
 #include "change/change_set.hpp"
 #include "store/image.hpp"
 #include "store/image_writer.hpp"
+#include "view/page_copies.hpp"
 #include "view/twin_memory.hpp"
 #include "view/twins.hpp"
 
@@ -45,7 +46,7 @@ public:
     }
     /// Whether the image lacks that of a page of the chunk.
     [[nodiscard]] bool has_newer_in(std::uint64_t chunk) const {
-        return twins_.has_any_in(chunk) || is_being_written(chunk);
+        return twins_.has_any_in(chunk) || is_being_written(chunk) || (copies_ != nullptr && is_copied(chunk));
     }
     /// Whether a checkpoint is writing pages of the chunk to where it is.
     [[nodiscard]] bool is_being_written(std::uint64_t chunk) const {
@@ -70,9 +71,10 @@ public:
     void add_twin(std::uint64_t page, std::byte* bytes) { twins_.insert(page, bytes); }
     /// A frozen twin stays as it is: what is committed next becomes another one.
     void add_twin_of_frozen(std::uint64_t page);
-    /// `changes`, as they are in the memory at `base`, are committed.
-    void renew(const change::change_set& changes, const std::byte* base);
-    /// The same, and makes the checksums that are to be made: of pages of which other bytes may have changed, and are not committed.
+    /// `changes`, whose bytes are there, are committed.
+    void renew(const change::change_set& changes, const page_source& from);
+    /// The same, of memory at `base`, and makes the checksums that are to be made: of pages of which other bytes may have changed, and
+    /// are not committed.
     void renew_announced(change::change_set& changes, const std::byte* base);
     /// The page in this memory was committed elsewhere.
     void take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum);
@@ -81,6 +83,14 @@ public:
         twins_.forget(chunk);
         frozen_.forget(chunk);
     }
+
+    // Copies of pages that are committed already, but in no record yet. What differs in them becomes twins; until then nobody asks
+    // for the committed content but who compares them, who freezes, and who maps chunks.
+
+    [[nodiscard]] page_copies new_copies() { return page_copies(twin_memory_); }
+    /// These are such copies, or none are (null). They stay where they are.
+    void note_copies(const page_copies* copies) { copies_ = copies; }
+    [[nodiscard]] bool has_copies() const { return copies_ != nullptr; }
 
     // Checkpoints.
 
@@ -108,8 +118,13 @@ public:
     [[nodiscard]] std::uint64_t unsettled_bytes() const { return frozen_is_in_image_ ? frozen_.bytes() : 0; }
 
 private:
+    [[nodiscard]] bool is_copied(std::uint64_t chunk) const {
+        return copies_->has_any_in({chunk * image_.chunk_bytes(), image_.chunk_bytes()});
+    }
+
     store::image& image_;
     twin_memory twin_memory_;
+    const page_copies* copies_ = nullptr;
     twins twins_;
     twins frozen_;                                 // until they are settled, though the image has them since thaw()
     bool frozen_is_in_image_ = false;              // since thaw()

@@ -49,7 +49,7 @@ void memory_view::accept(const change_set& changes) {
         committed_.forget(moved.chunk);
         memory_.note_moved(moved.chunk);
     }
-    committed_.renew(changes, base());
+    committed_.renew(changes, page_source(base()));
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
     spiller_.accept();
@@ -63,6 +63,33 @@ void memory_view::accept_announced(const change_set& changes) {
         memory_.note_committed(fresh.chunk);
     announced_.clear();
     spiller_.forget_promises();
+}
+
+void memory_view::begin_with_copies(const page_copies& copies) {
+    committed_.note_copies(&copies);
+    spiller_.accept();
+    announced_.clear();
+    written_.begin_round();
+}
+
+void memory_view::accept_copies(const change_set& changes, const page_copies& copies) {
+    committed_.note_copies(nullptr);
+    committed_.renew(changes, page_source(copies));
+    for (const whole_chunk& fresh : changes.fresh)
+        memory_.note_committed(fresh.chunk);
+}
+
+void memory_view::give_up_copies(const page_copies& copies) {
+    std::vector<heap_range> pages;
+    for (const page_copies::piece& piece : copies.pieces())
+        pages.push_back(piece.pages);
+    written_.gather_again(pages);
+    committed_.note_copies(nullptr);
+}
+
+void memory_view::restore_copies(const page_copies& copies) {
+    for (const page_copies::piece& piece : copies.pieces())
+        std::memcpy(base() + piece.pages.offset, piece.bytes, static_cast<std::size_t>(piece.pages.bytes));
 }
 
 result<void> memory_view::rollback(const page_predicate& is_unused, const change_listener& lost) {

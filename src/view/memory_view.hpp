@@ -101,6 +101,18 @@ public:
     void renew_announced(change::change_set& changes) { committed_.renew_announced(changes, base()); }
     void accept_announced(const change::change_set& changes);
 
+    // A commit of which only copies are made, to be written later.
+
+    /// What was copied is committed content now, and memory holds just that. The copies stay where they are until accept_copies()
+    /// or give_up_copies().
+    void begin_with_copies(const page_copies& copies);
+    /// These changes, which changes_in_copies() found, are in a record. Precondition: as for accept().
+    void accept_copies(const change::change_set& changes, const page_copies& copies);
+    /// What was copied is not committed, and the next collect() finds it, as far as it is there still.
+    void give_up_copies(const page_copies& copies);
+    /// Puts them back into memory, where they count as written.
+    void restore_copies(const page_copies& copies);
+
     using change_listener = std::function<void(const change::change_set&)>;
     /// Memory becomes the committed content again. `lost`, if there is one, is told of uncommitted() before.
     result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});

@@ -22,19 +22,21 @@ void add_if_changed(std::uint64_t page, const std::byte* committed, const std::b
 /// Makes twins of what it finds changed. Used under the same lock as the committed content.
 class page_comparer {
 public:
-    page_comparer(committed_content& committed, written_pages& written, const std::byte* base)
-        : committed_(committed), written_(written), base_(base) {}
+    page_comparer(committed_content& committed, written_pages& written) : committed_(committed), written_(written) {}
 
-    /// Compares pages whose committed content is a twin or in the image, zeros where nothing is stored.
-    result<void> compare(heap_range pages, kept_bytes kept, change::change_set& changes);
+    /// Compares pages, whose bytes are at `now`, with their committed content: a twin, or in the image, zeros where nothing is
+    /// stored.
+    result<void> compare(heap_range pages, const std::byte* now, kept_bytes kept, change::change_set& changes);
+    /// Whether the page differs. Makes no twin.
+    result<bool> differs(std::uint64_t page, const std::byte* now);
 
 private:
-    void compare_with_copy(std::uint64_t page, change::change_set& changes);
-    result<void> compare_with_image(heap_range pages, const std::byte* kept, change::change_set& changes);
+    void compare_with_copy(std::uint64_t page, const std::byte* now, change::change_set& changes);
+    result<void> compare_with_image(heap_range pages, const std::byte* now, const std::byte* kept,
+                                    change::change_set& changes);
 
     committed_content& committed_;
     written_pages& written_;
-    const std::byte* base_;
     std::vector<std::byte*> unchanged_; // scratch
 };
 

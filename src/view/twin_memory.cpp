@@ -32,9 +32,13 @@ twin_memory::block twin_memory::take(std::uint64_t pages, std::uint64_t more, bo
     return fresh;
 }
 
-void twin_memory::give_back(block unused) {
-    if (unused.pages == k_pages_max)
+void twin_memory::give_back(block unused) noexcept {
+    if (unused.pages != k_pages_max)
+        return;
+    try {
         unused_.push_back(std::move(unused));
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): it goes to the process
+    }
 }
 
 } // namespace remanence::view

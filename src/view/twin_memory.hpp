@@ -24,7 +24,7 @@ public:
     /// A block of at least `pages`, up to k_pages_max; so many `more` are likely to be needed next, of this block or
     /// others. A small one if it suffices and `is_small`, unless there is one to be used again.
     block take(std::uint64_t pages, std::uint64_t more, bool is_small);
-    void give_back(block unused);
+    void give_back(block unused) noexcept;
     /// What is to be used again goes to the process.
     void trim() { unused_.clear(); }
 

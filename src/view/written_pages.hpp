@@ -33,6 +33,11 @@ public:
     [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }
     /// What was written there is seen to.
     void forget(heap_range range) { ranges_ = without(ranges_, {range}); }
+    /// These pages, of which nothing is known any more, are to be seen to again. Sorted.
+    void gather_again(const std::vector<heap_range>& ranges) {
+        ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
+        sort_and_merge(ranges_);
+    }
     /// All that was gathered is seen to, and memory holds committed content.
     void begin_round() {
         ranges_.clear();

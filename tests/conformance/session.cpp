@@ -90,7 +90,11 @@ private:
         book_->checkpoint(); // verify() reads the log, which would have all sequences' commits in the end
     }
 
-    void open() { book_.emplace(detail::open(*files_, place_->directory / "book.rem")); }
+    void open() {
+        book_.emplace(detail::open(*files_, place_->directory / "book.rem"));
+        detail::impl_of(*book_).engine().copy_points_from(1);
+        last_.reset();
+    }
     void step(const operation& o) {
         switch (o.what) {
         case operation::kind::change:
@@ -123,8 +127,13 @@ private:
         compare();
     }
 
+    // Every other one is asynchronous, and may be in flight while the next operations are carried out; a kill waits for it.
     void commit() {
-        book_->commit();
+        is_asynchronous_ = !is_asynchronous_;
+        if (is_asynchronous_)
+            last_ = book_->commit_async();
+        else
+            book_->commit();
         of_.commit_model();
     }
     void rollback() {
@@ -197,6 +206,8 @@ private:
             of_.find(*book_);
             for (; from != to; ++from)
                 step(*from);
+            if (last_)
+                last_->wait();
             child.say({of_.committed_contents(), of_.contents_of_model(), tally_.failures});
             if (to->what == operation::kind::kill_in_commit) {
                 child.die_after(to->position % 12);
@@ -255,6 +266,8 @@ private:
     os::file_system* files_ = &os::posix_file_system(); // observed ones, in a child
     std::optional<place> place_;
     std::optional<heap> book_;
+    bool is_asynchronous_ = false;
+    std::optional<commit_ticket> last_;
     std::uint64_t allocated_bytes_empty_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -37,6 +38,7 @@ public:
     [[nodiscard]] os::file_system& files() { return scheduler_; }
 
     void begin(txn::engine& engine) {
+        engine.copy_points_from(1);
         scheduler_.begin(schedule_seed() << 32 ^ engine.version());
         const std::size_t carrying_out = scheduler_.add([this] { return is_checkpoint_left_; },
                                                         [this, &engine] {
@@ -56,10 +58,16 @@ public:
                            is_sync_wanted_ = false; // what is wanted from here on may come too late
                            static_cast<void>(engine.sync());
                        });
+        scheduler_.add([this] { return is_point_left_; },
+                       [this, &engine] {
+                           is_point_left_ = false;
+                           static_cast<void>(engine.finish_point()); // a failure poisons
+                       });
         if (spills_)
             scheduler_.add([] { return true; }, [&engine] { static_cast<void>(engine.spill_excess()); });
     }
     void want_sync() { is_sync_wanted_ = true; }
+    void want_record() { is_point_left_ = true; }
     void come_by() { scheduler_.come_by(); }
     void end() { scheduler_.end(); }
 
@@ -69,6 +77,7 @@ private:
     std::uint64_t step_bytes_ = k_page_bytes;
     bool is_checkpoint_left_ = false;
     bool is_sync_wanted_ = false; // of lazy commits and asynchronous ones
+    bool is_point_left_ = false;  // of commits that wait for nothing
 };
 
 /// Half of them as our containers do it, in words.
@@ -136,16 +145,30 @@ public:
         auto done = end(engine_->commit(how, txn::commit_scope::declared));
         if (beside_ && how == log::durability::lazy)
             beside_->want_sync();
+        if (beside_ && how == log::durability::none)
+            beside_->want_record();
         return how == log::durability::durable ? acknowledged(std::move(done)) : stepping(std::move(done));
     }
     result<std::uint64_t> commit_async() override {
-        auto version = engine_->make_commit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few);
+        auto version = engine_->make_commit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few,
+                                            log::durability::none);
         if (beside_)
             beside_->want_sync();
         auto ended = stepping(end(version ? result<void>() : version.error()));
         return ended ? std::move(version) : ended.error();
     }
-    result<void> await(std::uint64_t version) override { return engine_->await(version, log::durability::durable); }
+    result<void> await(std::uint64_t version) override {
+        REM_TRY(engine_->await(version, log::durability::durable));
+        const auto failed = failed_.find(version);
+        return failed == failed_.end() ? result<void>() : unexpected(failed->second);
+    }
+    void tell_of_failures(std::function<void(std::uint64_t version)> failed) override {
+        engine_->let_points_be_told_of(
+            [this, failed = std::move(failed)](std::uint64_t version, const std::optional<failure>& why) {
+                failed_.emplace(version, why.value());
+                failed(version);
+            });
+    }
     result<void> sync() override { return acknowledged(engine_->sync()); }
     result<void> rollback() override { return stepping(end(engine_->rollback())); }
     void announce(const std::byte* first, std::uint64_t bytes) override {
@@ -238,6 +261,7 @@ private:
     sections kind_;
     bool has_other_blocks_ = false;
     helpers helpers_;
+    std::map<std::uint64_t, failure> failed_;
 };
 
 } // namespace

@@ -143,6 +143,16 @@ TEST(short_memory, brings_checkpoints_about) {
     schedule_seed() = seed;
 }
 
+// Likewise.
+TEST(points_on_full_disk, are_refused_and_come_to_nothing) {
+    simulation::simulated_disk disk;
+    std::map<std::string, int> markers;
+    for (const auto& each : trace_of(named("points_on_full_disk"), disk))
+        ++markers[std::string(std::string_view(each.where))];
+    EXPECT_GT(markers["asynchronous commit refused"], 3);
+    EXPECT_GT(markers["asynchronous commit comes to nothing"], 3);
+}
+
 /// The names of call sites in the sources of store, log and txn, and how many calls have each. A name begins with the
 /// layer that it belongs to; so no call that is given its site by a caller is missed either.
 std::map<std::string, int> sites_in_sources() {
@@ -202,6 +212,7 @@ std::vector<workload> telling_workloads() {
                              "background",
                              "background_growth",
                              "background_failing_xfs",
+                             "points",
                              "moves"})
         found.push_back(named(name));
     return found;

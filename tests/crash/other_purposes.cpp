@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,41 @@ private:
 void fill_parts(std::byte* block, std::uint64_t bytes, int value) {
     for (std::uint64_t at = 0; at + k_page_bytes <= bytes; at += k_page_bytes)
         std::fill_n(block + at, 1600, static_cast<std::byte>(value));
+}
+
+// What a commit that is only copied was promised when it was made.
+
+/// Little of each page changes, so often that the log grows.
+void finish_points_on_full_disk(const std::string& dropped) {
+    simulation::simulated_disk disk;
+    disk.drop_at(dropped);
+    disk.limit_space(GiB);
+    auto opened = txn::engine::open(disk, k_heap, txn::open_mode::open_or_create, without_checkpoints(), "crash tests");
+    if (!opened)
+        throw violation("open failed: " + opened.why().message);
+    txn::engine& heap = **opened;
+    std::optional<failure> told;
+    heap.copy_points_from(1);
+    heap.let_checkpoints_be_carried_out([] { return true; });
+    heap.let_points_be_told_of([&](std::uint64_t, const std::optional<failure>& why) { told = why; });
+    constexpr std::uint64_t k_pages = 75;
+    std::optional<unexpected> why;
+    auto* const block = static_cast<std::byte*>(heap.memory().allocate(k_pages * k_page_bytes, 16, why));
+    std::fill_n(block, k_pages * k_page_bytes, std::byte{7});
+    require(heap.commit(), "commit");
+    for (int value = 0; value < 1000; ++value) {
+        for (std::uint64_t page = 0; page < k_pages; ++page)
+            block[page * k_page_bytes] = static_cast<std::byte>(value);
+        auto made =
+            heap.make_commit(txn::commit_scope::everything, txn::fresh_contents::in_log_if_few, log::durability::none);
+        if (!made)
+            throw violation("a point failed: " + made.why().message);
+        disk.limit_space(std::max(disk.space_used(), k_page_bytes));
+        require(heap.finish_point(), "a point that is finished on a full disk");
+        if (told)
+            throw violation("a point that is finished on a full disk came to nothing: " + told->message);
+        disk.limit_space(GiB);
+    }
 }
 
 // Room is reserved before a commit writes anything (I5).
@@ -364,6 +400,8 @@ std::string broken_without(const std::string& site) {
 const std::map<std::string, purpose>& other_purposes() {
     static const purpose room{"a commit that has begun to write finds room, and so does the checkpoint after it",
                               broken_without<work_on_full_disk>};
+    static const purpose promised_room{"a commit that is only copied finds room for a record of the usual size",
+                                       broken_without<finish_points_on_full_disk>};
     static const purpose nothing_left{"a call that failed, or a heap that is closed, leaves no other files behind",
                                       broken_without<leave_nothing_behind>};
     static const purpose written_ahead{"a commit overwrites what was written before, and changes no metadata",
@@ -381,6 +419,7 @@ const std::map<std::string, purpose>& other_purposes() {
         {"store: reserve moved chunks", room},
         {"store: punch former homes", space},
         {"log: reserve segments", room},
+        {"log: reserve segments early", promised_room},
         {"store: remove file not emptied", nothing_left},
         {"store: remove failed heap", nothing_left},
         {"store: remove failed copy", nothing_left},

@@ -36,6 +36,16 @@ promise promise::with(const std::shared_ptr<const content>& next) const {
     return more;
 }
 
+promise promise::without_changes_of(std::uint64_t version) const {
+    promise other = *this;
+    const auto& holds = content_of(version - 1);
+    if (version == in_flight)
+        other.in_flight_content = holds;
+    else
+        other.between[version - acknowledged - 1] = holds;
+    return other;
+}
+
 promise promise::up_to(std::uint64_t version) const {
     promise less = *this;
     less.in_flight = version;
@@ -91,6 +101,7 @@ void session::open() {
 
 void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     store_ = std::move(opened);
+    store_->tell_of_failures([this](std::uint64_t failed) { came_to_nothing(failed); });
     const std::uint64_t version = store_->version();
     promise& allowed = past_.back();
     if (allowed.acknowledged_content == nullptr)
@@ -159,8 +170,37 @@ result<void> session::all_is_durable(result<void> done, os::site what) {
         return done;
     outlives_process_ = store_->version();
     if (past_.back().in_flight != past_.back().acknowledged)
-        promised(promise::of(store_->version(), committed_), what);
+        promised(promise::of(store_->version(), past_.back().content_of(store_->version())), what);
     return {};
+}
+
+void session::came_to_nothing(std::uint64_t version) {
+    promised(past_.back().without_changes_of(version), "asynchronous commit comes to nothing");
+}
+
+bool session::commit_async_on_full_disk(std::uint64_t n, const std::function<void()>& change) {
+    REM_CHECK(disk_ != nullptr);
+    disk_->fail_at(n, errc::no_space);
+    const auto commit = [&] {
+        auto made = do_commit_async();
+        if (!made && store_->health()) // refused: the next commit has its version
+            promised(past_.back().up_to(store_->version()), "asynchronous commit refused");
+    };
+    commit();
+    const std::uint64_t first = store_->version();
+    if (store_->health()) {
+        change();
+        commit();
+    }
+    if (store_->health())
+        (void)do_wait(first); // which may have come to nothing
+    const bool done = disk_->failure_is_ahead();
+    disk_->work_again();
+    if (!store_->health()) {
+        outlives_process_ = 0;
+        die();
+    }
+    return done;
 }
 
 void session::commit(log::durability how) { require(do_commit(how), "commit"); }

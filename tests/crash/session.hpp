@@ -39,6 +39,8 @@ struct promise {
 
     /// Of a version that may be found.
     [[nodiscard]] const std::shared_ptr<const content>& content_of(std::uint64_t version) const;
+    /// This version, which may be found, holds what the one before it does.
+    [[nodiscard]] promise without_changes_of(std::uint64_t version) const;
     /// One more version was begun.
     [[nodiscard]] promise with(const std::shared_ptr<const content>& next) const;
     /// Nothing later than this version, which may be found, is there.
@@ -84,6 +86,10 @@ public:
     std::uint64_t commit_async();
     /// Until that one is durable.
     void wait(std::uint64_t version);
+    /// An asynchronous commit, and, after a change, another, while the disk is full for a moment, at the nth operation from now
+    /// (0: the next). One that is refused, or comes to nothing later, is left for the next commit. True when all was done before that
+    /// operation was reached; else the process is dead afterwards if it had been promised room.
+    bool commit_async_on_full_disk(std::uint64_t n, const std::function<void()>& change);
     /// Everything committed becomes durable.
     void sync();
     void rollback();
@@ -152,6 +158,7 @@ private:
     /// Of the first block; 0 when there is none.
     [[nodiscard]] std::uint64_t first_offset() const;
     void promised(promise made, os::site what);
+    void came_to_nothing(std::uint64_t version);
     template <class F>
     result<void> begin_commit(const F& commit);
     result<void> do_commit(log::durability how);

@@ -28,6 +28,9 @@ public:
     /// The commit is durable when await() of its version returns, if not before.
     virtual result<std::uint64_t> commit_async() = 0;
     virtual result<void> await(std::uint64_t version) = 0;
+    /// From now on `failed` hears of asynchronous commits whose version is that of a commit without changes, since there was no room
+    /// for theirs. await() says so, too.
+    virtual void tell_of_failures(std::function<void(std::uint64_t version)> /*failed*/) {}
     /// Everything committed becomes durable.
     virtual result<void> sync() = 0;
     virtual result<void> rollback() = 0;

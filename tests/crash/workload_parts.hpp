@@ -59,6 +59,8 @@ std::vector<workload> space_workloads();
 std::vector<workload> move_workloads();
 /// Checkpoints beside commits.
 std::vector<workload> background_workloads();
+/// Commits that are copied, and made while others do something.
+std::vector<workload> point_workloads();
 /// Checkpoints that a machine with little memory needs.
 std::vector<workload> short_memory_workloads();
 /// Heaps of which only stretches were written, with gaps mapped from holes of the file.

@@ -18,8 +18,9 @@
 namespace remanence::test {
 namespace {
 
-/// A heap on a simulated disk, whose durable writes wait while the gate is shut.
-class persistence_points_threads : public testing::Test {
+/// A heap on a simulated disk, whose durable writes wait while the gate is shut. Its points are made at once, or copied and made by
+/// its thread.
+class persistence_points_threads : public testing::TestWithParam<const char*> {
 protected:
     void SetUp() override {
         files_.before_each([this](std::string_view call) {
@@ -32,7 +33,10 @@ protected:
     heap open(os::file_system& files, std::uint64_t log_limit_bytes = 0) {
         heap_options options = small_heap();
         options.log_limit_bytes = log_limit_bytes;
-        return detail::open(files, "/disk/h", options);
+        heap opened = detail::open(files, "/disk/h", options);
+        if (GetParam() == std::string_view("copied"))
+            detail::impl_of(opened).engine().copy_points_from(1);
+        return opened;
     }
     /// Changes all values, and makes a point of it.
     commit_ticket point(std::uint64_t value) {
@@ -58,6 +62,9 @@ protected:
     numbers* values_ = nullptr;
 };
 
+INSTANTIATE_TEST_SUITE_P(made, persistence_points_threads, testing::Values("at_once", "copied"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
 /// Goes through the moments of the trace at which a marker says what was promised; a power loss then leaves what is durable
 /// and nothing else.
 void after_power_losses(
@@ -80,7 +87,7 @@ void after_power_losses(
     }
 }
 
-TEST_F(persistence_points_threads, a_ready_ticket_is_the_state_at_the_call_whatever_came_later) {
+TEST_P(persistence_points_threads, a_ready_ticket_is_the_state_at_the_call_whatever_came_later) {
     gate_.shut();
     const commit_ticket first = point(1);
     change(2); // while the device is at work
@@ -106,7 +113,7 @@ TEST_F(persistence_points_threads, a_ready_ticket_is_the_state_at_the_call_whate
     EXPECT_EQ(seen, 2);
 }
 
-TEST_F(persistence_points_threads, a_dropped_ticket_leaves_its_commit_to_become_durable) {
+TEST_P(persistence_points_threads, a_dropped_ticket_leaves_its_commit_to_become_durable) {
     gate_.shut();
     (void)point(1);
     gate_.await_visitor(); // it is written, though nobody asked
@@ -115,7 +122,7 @@ TEST_F(persistence_points_threads, a_dropped_ticket_leaves_its_commit_to_become_
     expect_values(1);
 }
 
-TEST_F(persistence_points_threads, all_tickets_hear_of_a_failed_write_and_so_does_the_next_commit) {
+TEST_P(persistence_points_threads, all_tickets_hear_of_a_failed_write_and_so_does_the_next_commit) {
     gate_.shut();
     const commit_ticket first = point(1);
     gate_.await_visitor();
@@ -137,7 +144,7 @@ TEST_F(persistence_points_threads, all_tickets_hear_of_a_failed_write_and_so_doe
     expect_values(1);
 }
 
-TEST_F(persistence_points_threads, a_failure_that_no_ticket_hears_is_heard_by_the_next_commit_or_close) {
+TEST_P(persistence_points_threads, a_failure_that_no_ticket_hears_is_heard_by_the_next_commit_or_close) {
     for (const bool closes : {true, false}) {
         gate_.shut();
         (void)point(1);
@@ -160,7 +167,7 @@ TEST_F(persistence_points_threads, a_failure_that_no_ticket_hears_is_heard_by_th
     }
 }
 
-TEST_F(persistence_points_threads, close_and_destructor_wait_for_those_in_flight) {
+TEST_P(persistence_points_threads, close_and_destructor_wait_for_those_in_flight) {
     for (const bool closes : {true, false}) {
         gate_.shut();
         const commit_ticket ticket = point(closes ? 1 : 2);
@@ -185,7 +192,7 @@ TEST_F(persistence_points_threads, close_and_destructor_wait_for_those_in_flight
     }
 }
 
-TEST_F(persistence_points_threads, a_close_that_fails_says_why_and_its_tickets_too) {
+TEST_P(persistence_points_threads, a_close_that_fails_says_why_and_its_tickets_too) {
     gate_.shut();
     const commit_ticket ticket = point(1);
     gate_.await_visitor();
@@ -198,7 +205,7 @@ TEST_F(persistence_points_threads, a_close_that_fails_says_why_and_its_tickets_t
     expect_values(0);
 }
 
-TEST_F(persistence_points_threads, several_threads_wait_for_one_and_for_different_ones) {
+TEST_P(persistence_points_threads, several_threads_wait_for_one_and_for_different_ones) {
     gate_.shut();
     const commit_ticket first = point(1);
     gate_.await_visitor();
@@ -223,7 +230,7 @@ TEST_F(persistence_points_threads, several_threads_wait_for_one_and_for_differen
 
 // Each thread counts in a place of its own, by commits of every kind, beside checkpoints; whenever it knows its count to be
 // durable, it says so in the trace.
-TEST_F(persistence_points_threads, a_power_loss_leaves_all_that_was_known_to_be_durable) {
+TEST_P(persistence_points_threads, a_power_loss_leaves_all_that_was_known_to_be_durable) {
     constexpr std::size_t k_threads = 3;
     constexpr int k_commits = 60;
     const auto seed = std::random_device{}();

@@ -48,6 +48,23 @@ protected:
     temp_dir dir_;
 };
 
+TEST_P(savepoints, come_after_a_point_that_is_in_flight) {
+    heap h = open();
+    detail::impl_of(h).engine().copy_points_from(1);
+    auto& list = h.root<numbers>("numbers", 20'000, 1U);
+    h.commit();
+    for (unsigned value = 2; value < 20; ++value) {
+        std::fill(list.begin(), list.end(), value);
+        (void)h.commit_async();
+        h.write([&] {
+            savepoint here = h.savepoint();
+            std::fill(list.begin(), list.end(), 0U);
+            here.rollback();
+            EXPECT_EQ(static_cast<std::size_t>(std::count(list.begin(), list.end(), value)), list.size());
+        });
+    }
+}
+
 TEST_P(savepoints, bring_back_objects_roots_and_allocator) {
     heap h = open();
     put_contents(h);

@@ -147,6 +147,46 @@ const scenario k_scenarios[] = {
          return {};
      },
      2},
+    {"commit_copies", sample::ending::closed,
+     [](os::file_system& files, std::uint64_t& version) -> result<void> {
+         auto opened = open(files);
+         if (!opened)
+             return opened.error();
+         engine& heap = **opened;
+         heap.copy_points_from(1);
+         heap.let_checkpoints_be_carried_out([] { return true; });
+         std::optional<failure> told;
+         heap.let_points_be_told_of([&](std::uint64_t, const std::optional<failure>& why) { told = why; });
+         const auto copy = [&]() -> result<std::uint64_t> {
+             REM_TRY(change(heap));
+             return heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few, log::durability::none);
+         };
+         const auto await = [&](std::uint64_t made) -> result<void> {
+             REM_TRY(heap.await(made, log::durability::durable));
+             if (told)
+                 return unexpected(*told);
+             version = made;
+             return {};
+         };
+         REM_TRY(change_and_commit(heap, version)); // there is a log now
+         for (int i = 0; i < 2; ++i) {
+             auto first = copy();
+             if (!first)
+                 return first.error();
+             auto second = copy();
+             if (!second)
+                 return second.error();
+             REM_TRY(change(heap)); // never committed, or with the next
+             REM_TRY(await(*first));
+             REM_TRY(await(*second));
+         }
+         auto last = copy();
+         if (!last)
+             return last.error();
+         REM_TRY(heap.close());
+         return await(*last);
+     },
+     3},
     {"recover", sample::ending::unfolded,
      [](os::file_system& files, std::uint64_t&) -> result<void> {
          auto opened = open(files);

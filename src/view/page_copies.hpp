@@ -1,0 +1,61 @@
+// Copies of pages as a commit found them, for who writes it while the program goes on.
+//
+// Knows where the copies are and nothing of what is committed. Not thread-safe: called by who may use store and view.
+#pragma once
+
+#include "base/range.hpp"
+#include "view/twin_memory.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace remanence::view {
+
+class page_copies {
+public:
+    /// Takes memory that is used again, and so is warm. It must outlive the copies.
+    explicit page_copies(twin_memory& memory) : memory_(&memory) {}
+
+    /// Copies pages, which come after all that were copied before, from the memory at `base`.
+    void add(heap_range pages, const std::byte* base);
+    /// Gives the memory back. The destructor gives it to the process.
+    void clear() noexcept;
+
+    struct piece {
+        heap_range pages;
+        std::byte* bytes;
+    };
+    /// Returns all copies in the order of their addresses; pages that follow each other may be in several pieces.
+    [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
+    [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    /// Returns the copy of a page that was copied.
+    [[nodiscard]] const std::byte* of(std::uint64_t page) const;
+    [[nodiscard]] bool has_any_in(heap_range range) const;
+
+private:
+    twin_memory* memory_;
+    std::vector<twin_memory::block> blocks_;
+    std::uint64_t pages_left_ = 0; // at the end of the last block
+    std::vector<piece> pieces_;
+    std::uint64_t bytes_ = 0;
+};
+
+/// Where the bytes are that a commit writes: in memory, or copies of it.
+class page_source {
+public:
+    explicit page_source(const std::byte* base) : base_(base) {}
+    explicit page_source(const page_copies& copies) : copies_(&copies) {}
+
+    [[nodiscard]] const std::byte* of(std::uint64_t page) const {
+        return copies_ != nullptr ? copies_->of(page) : base_ + page * k_page_bytes;
+    }
+
+private:
+    const std::byte* base_ = nullptr;
+    const page_copies* copies_ = nullptr;
+};
+
+} // namespace remanence::view

@@ -1,0 +1,278 @@
+// Commits that are only copied in their call: what they hold, who finishes them, and what becomes of one that finds no room.
+
+#include "txn/engine.hpp"
+
+#include "support/failing_files.hpp"
+#include "testing/simulated_disk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remanence::txn {
+namespace copied { // the tests of a folder are compiled as one
+namespace {
+
+constexpr const char* k_path = "dir/heap";
+constexpr std::uint64_t k_pages = 100;
+
+class snapshot_points : public testing::Test {
+protected:
+    void SetUp() override {
+        open();
+        block_ = allocate(k_pages * k_page_bytes);
+        put_all(1);
+        ASSERT_TRUE(engine_->commit());
+    }
+    void open() {
+        engine_.reset();
+        engine_options options;
+        options.reserve_bytes = 256 * MiB;
+        options.chunk_bytes = 64 * KiB;
+        options.log_limit_bytes = log_limit_bytes_;
+        auto opened = engine::open(files_, k_path, open_mode::open_or_create, options, "abi");
+        ASSERT_TRUE(opened) << opened.why().message;
+        engine_ = std::move(*opened);
+        engine_->copy_points_from(2 * k_page_bytes);
+        engine_->let_checkpoints_be_carried_out([] { return true; });
+        engine_->let_points_be_told_of([this](std::uint64_t version, const std::optional<failure>& why) {
+            failed_.emplace_back(version, why ? why->code : errc::exhausted);
+        });
+    }
+    void reopen() {
+        open();
+        auto report = engine_->verify();
+        ASSERT_TRUE(report) << report.why().message;
+        EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
+    }
+    /// Opens again, and begins the session's log: only then points are copied.
+    void begin_anew(int value) {
+        reopen();
+        put_all(value);
+        ASSERT_TRUE(engine_->commit());
+    }
+    std::uint64_t allocate(std::uint64_t bytes) {
+        std::optional<unexpected> why;
+        auto* got = static_cast<std::byte*>(engine_->memory().allocate(bytes, 16, why));
+        EXPECT_NE(got, nullptr);
+        return static_cast<std::uint64_t>(got - engine_->memory().base());
+    }
+    std::byte& at(std::uint64_t page) { return engine_->memory().base()[block_ + page * k_page_bytes]; }
+    void put_all(int value) { // little of each page, so that none is written whole
+        for (std::uint64_t page = 0; page < k_pages; ++page)
+            at(page) = std::byte(value);
+    }
+    void expect_all(int value) {
+        for (std::uint64_t page = 0; page < k_pages; ++page)
+            ASSERT_EQ(at(page), std::byte(value)) << page;
+    }
+    result<std::uint64_t> make() {
+        return engine_->make_commit(commit_scope::everything, fresh_contents::in_log_if_few, log::durability::none);
+    }
+    /// A point that is in flight.
+    std::uint64_t copy() {
+        auto version = make();
+        EXPECT_TRUE(version) << version.why().message;
+        EXPECT_EQ(engine_->version(), *version);
+        EXPECT_TRUE(engine_->is_point_in_flight(*version));
+        return *version;
+    }
+
+    simulation::simulated_disk disk_;
+    test::failing_files files_{disk_};
+    std::uint64_t log_limit_bytes_ = 1 * MiB;
+    std::unique_ptr<engine> engine_;
+    std::uint64_t block_ = 0;
+    std::vector<std::pair<std::uint64_t, errc>> failed_;
+};
+
+TEST_F(snapshot_points, hold_what_memory_was_at_the_call) {
+    put_all(2);
+    const std::uint64_t version = copy();
+    put_all(3);
+    ASSERT_TRUE(engine_->await(version, log::durability::durable));
+    EXPECT_FALSE(engine_->is_point_in_flight(version));
+    expect_all(3);
+    reopen();
+    EXPECT_EQ(engine_->version(), version);
+    expect_all(2);
+}
+
+TEST_F(snapshot_points, are_finished_by_whoever_comes_first) {
+    const std::vector<std::function<result<void>()>> comers{
+        [&] { return engine_->sync(); },
+        [&] { return engine_->finish_point(); },
+        [&] { return engine_->commit(); },
+        [&] { return engine_->rollback(); },
+        [&] { return engine_->checkpoint(); },
+        [&] { return engine_->look_at_changes([](auto&, auto&, auto&) {}); },
+        [&] { return engine_->commit(log::durability::none); },
+        [&] { return engine_->verify() ? result<void>() : fail(errc::io, "verify", k_path); },
+        [&] { return engine_->written_pages() ? result<void>() : fail(errc::io, "written_pages", k_path); },
+        [&] { return engine_->close(); },
+    };
+    int value = 2;
+    for (const auto& come : comers) {
+        put_all(value);
+        const std::uint64_t version = copy();
+        ASSERT_TRUE(come());
+        EXPECT_FALSE(engine_->is_point_in_flight(version));
+        ASSERT_TRUE(engine_->await(version, log::durability::durable));
+        expect_all(value);
+        reopen();
+        expect_all(value++);
+        put_all(value++);
+        ASSERT_TRUE(engine_->commit());
+    }
+    EXPECT_TRUE(failed_.empty());
+}
+
+TEST_F(snapshot_points, are_what_rollback_restores) {
+    put_all(2);
+    (void)copy();
+    put_all(3);
+    (void)allocate(300 * KiB);
+    ASSERT_TRUE(engine_->rollback());
+    expect_all(2);
+    at(5) = std::byte{9};
+    ASSERT_TRUE(engine_->rollback());
+    expect_all(2);
+}
+
+TEST_F(snapshot_points, follow_each_other) {
+    std::vector<std::uint64_t> versions;
+    for (int value = 2; value < 20; ++value) {
+        put_all(value);
+        versions.push_back(copy());
+    }
+    for (std::size_t i = 1; i < versions.size(); ++i)
+        EXPECT_EQ(versions[i], versions[i - 1] + 1);
+    ASSERT_TRUE(engine_->await(versions.back(), log::durability::durable));
+    reopen();
+    expect_all(19);
+}
+
+TEST_F(snapshot_points, take_no_version_when_nothing_differs) {
+    const std::uint64_t version = engine_->version();
+    put_all(1);
+    auto made = make();
+    ASSERT_TRUE(made);
+    EXPECT_EQ(*made, version);
+    EXPECT_EQ(engine_->version(), version);
+}
+
+TEST_F(snapshot_points, have_some_new_memory_and_leave_more_to_the_call) {
+    put_all(2);
+    const std::uint64_t few = allocate(100 * KiB);
+    std::memset(engine_->memory().base() + few, 4, 100 * KiB);
+    const std::uint64_t version = copy();
+    ASSERT_TRUE(engine_->await(version, log::durability::durable));
+    const std::uint64_t many = allocate(3 * MiB);
+    std::memset(engine_->memory().base() + many, 5, 3 * MiB);
+    auto made = make();
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(engine_->is_point_in_flight(*made));
+    ASSERT_TRUE(engine_->await(*made, log::durability::durable));
+    reopen();
+    for (std::uint64_t i = 0; i < 100 * KiB; ++i)
+        ASSERT_EQ(engine_->memory().base()[few + i], std::byte{4});
+    for (std::uint64_t i = 0; i < 3 * MiB; ++i)
+        ASSERT_EQ(engine_->memory().base()[many + i], std::byte{5});
+}
+
+TEST_F(snapshot_points, go_on_beside_a_checkpoint) {
+    log_limit_bytes_ = 32 * KiB;
+    begin_anew(2);
+    for (int value = 3; value < 60; ++value) {
+        put_all(value);
+        const std::uint64_t version = copy();
+        at(7) = std::byte{1};
+        (void)engine_->step_checkpoint(3 * k_page_bytes);
+        if (value % 3 != 0) {
+            ASSERT_TRUE(engine_->await(version, log::durability::durable));
+        }
+        if (value % 5 == 0) {
+            ASSERT_TRUE(engine_->rollback());
+            expect_all(value);
+        }
+    }
+    EXPECT_GT(engine_->stats().checkpoints, 2U);
+    ASSERT_TRUE(engine_->sync());
+    reopen();
+    EXPECT_EQ(at(8), std::byte{59});
+    EXPECT_EQ(at(7), std::byte{59});
+}
+
+// Whatever is done next, memory is what it was at the point.
+TEST_F(snapshot_points, that_find_no_room_are_told_of_and_in_the_next_commit) {
+    const std::vector<std::function<result<void>()>> nexts{
+        [&] { return engine_->commit(); },
+        [&]() -> result<void> {
+            REM_TRY(engine_->rollback());
+            return engine_->commit();
+        },
+        [&]() -> result<void> {
+            auto next = make();
+            if (!next)
+                return next.error();
+            EXPECT_FALSE(engine_->is_point_in_flight(*next)); // so that the call tells what fails
+            return engine_->await(*next, log::durability::durable);
+        },
+    };
+    int failed = 0;
+    int value = 2;
+    bool is_done = false;
+    for (std::uint64_t n = 0; !is_done; ++n) {
+        for (const auto& next : nexts) {
+            ++value;
+            for (std::uint64_t page = 0; page < k_pages; ++page) // so much that the log grows
+                std::memset(&at(page), value, 1500);
+            const std::uint64_t version = copy();
+            at(0) = std::byte{0};
+            files_.fail_at(n, errc::no_space);
+            ASSERT_TRUE(engine_->finish_point());
+            is_done = files_.failed().empty();
+            files_.work_again();
+            if (failed_.empty())
+                continue; // that call may fail
+            ++failed;
+            EXPECT_EQ(failed_.back(), std::pair(version, errc::no_space));
+            failed_.clear();
+            EXPECT_FALSE(engine_->is_poisoned());
+            ASSERT_TRUE(engine_->await(version, log::durability::durable)); // of no changes
+            ASSERT_TRUE(next());
+            EXPECT_GT(engine_->version(), version);
+            reopen();
+            EXPECT_EQ(at(0), &next == &nexts[1] ? std::byte(value) : std::byte{0});
+            at(0) = std::byte(value);
+            expect_all(value);
+            begin_anew(++value);
+        }
+    }
+    EXPECT_GT(failed, 3);
+}
+
+TEST_F(snapshot_points, that_find_no_room_are_told_of_by_close) {
+    put_all(2);
+    for (std::uint64_t page = 0; page < k_pages; ++page)
+        std::memset(&at(page), 2, 1500);
+    const std::uint64_t version = copy();
+    files_.fail_at(0, errc::no_space);
+    auto closed = engine_->close();
+    ASSERT_FALSE(closed);
+    EXPECT_EQ(closed.why().code, errc::no_space);
+    ASSERT_EQ(failed_.size(), 1U);
+    EXPECT_EQ(failed_.back().first, version);
+    reopen();
+    expect_all(1);
+}
+
+} // namespace
+} // namespace copied
+} // namespace remanence::txn
