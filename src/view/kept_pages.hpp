@@ -1,4 +1,5 @@
-// The content of some pages at one moment, apart from the heap's memory.
+// The content of some pages at one moment, apart from the heap's memory. One allocation of just their size, since a section may
+// have thousands; page_copies, of which there is one at a time, takes blocks of 2 MiB that are warm.
 #pragma once
 
 #include "base/range.hpp"
