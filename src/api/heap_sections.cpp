@@ -1,6 +1,8 @@
 #include "api/heap_sections.hpp"
 
+#include "api/heap_impl.hpp"
 #include "api/raise.hpp"
+#include "api/registry.hpp"
 
 #include <remanence/detail/announcer.hpp>
 
@@ -94,7 +96,15 @@ bool heap_sections::take_turn(share::deadline until) {
     if (!taken)
         raise(taken.why());
     has_turn_ = *taken;
+    note_growth();
     return has_turn_;
+}
+
+// Another process may have made more of the reservation: an arena lies at a multiple of 1 GiB.
+void heap_sections::note_growth() {
+    heap_impl* const of = registry::find(memory_.base());
+    if (of != nullptr && of->registered_bytes != memory_.reserved_bytes())
+        registry::extend(*of);
 }
 
 void heap_sections::leave_write() noexcept {
@@ -142,6 +152,7 @@ void heap_sections::catch_up() {
         ~alone() { lock.leave_write(); }
     } meanwhile{lock_};
     check(engine_.catch_up());
+    note_growth();
 }
 
 bool heap_sections::try_enter_read() {

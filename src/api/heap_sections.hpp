@@ -68,6 +68,7 @@ private:
     bool take_turn(share::deadline until);
     void see_newest();
     void catch_up();
+    void note_growth();
     [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }
     void begin_declared();
 

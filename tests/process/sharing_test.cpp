@@ -7,6 +7,8 @@
 #include "support/failing_files.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <remanence/arena.hpp>
+
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -59,6 +61,50 @@ TEST_F(sharing_heaps, what_one_process_commits_the_other_sees) {
     ASSERT_EQ(found->size(), 200U);
     for (std::uint64_t i = 0; i < 200; ++i)
         EXPECT_EQ((*found)[i], i);
+}
+
+TEST_F(sharing_heaps, an_arena_that_one_process_makes_the_other_uses_and_ends) {
+    heap h = heap::open(path_, shared_heap());
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        told_.set(0);
+        told_.wait(1);
+        auto& same = *mine.read([&] { return mine.find_root<numbers>("numbers"); });
+        mine.write([&] {
+            while (same.size() != 20'000) // the vector moves
+                same.push_back(same.size());
+        });
+        const auto all = mine.read([&] { return arena::all(mine); });
+        if (all.size() != 1 || all[0].allocated_bytes < 20'000 * sizeof(std::uint64_t) || !mine.verify().clean())
+            throw std::runtime_error("the arena is not as it was made");
+        told_.set(2);
+        told_.wait(3);
+        mine.write([&] { (void)arena::destroy(mine, "a"); });
+        mine.close();
+    });
+    told_.wait(0);
+    auto& list = arena::open(h, "a", {.room_bytes = MiB}).root<numbers>("numbers");
+    h.write([&] {
+        while (list.size() != 100)
+            list.push_back(list.size());
+    });
+    told_.set(1);
+    told_.wait(2);
+    h.read([&] {
+        ASSERT_EQ(list.size(), 20'000U);
+        for (std::uint64_t i = 0; i != list.size(); ++i)
+            ASSERT_EQ(list[i], i);
+        EXPECT_GE(arena::all(h).at(0).allocated_bytes, list.size() * sizeof(std::uint64_t));
+    });
+    told_.set(3);
+    EXPECT_EQ(other.wait(), 0);
+    h.read([&] {
+        EXPECT_TRUE(arena::all(h).empty());
+        EXPECT_EQ(h.find_root<numbers>("numbers"), nullptr);
+    });
+    auto another = arena::open(h, "a", {.room_bytes = MiB}); // where that one was
+    h.write([&] { EXPECT_NE(another.make<std::uint64_t>(1U), nullptr); });
+    EXPECT_TRUE(h.verify().clean());
 }
 
 TEST_F(sharing_heaps, a_section_sees_one_version_while_another_process_commits) {
