@@ -171,7 +171,11 @@ std::vector<workload> point_workloads() {
          .durable_writes = false},
         killed("killed_points", background_engine(k_tight), points_cut_short),
         failing("failing_points_xfs", background_engine(k_tight), points_cut_short, simulation::failed_sync::xfs),
-        {.name = "points_on_full_disk", .open = background_engine(k_ample), .phases = {points_on_full_disk}, .cost = 2},
+        {.name = "points_on_full_disk",
+         .open = background_engine(k_ample),
+         .phases = {points_on_full_disk},
+         .cuts_short = true,
+         .cost = 2},
     };
 }
 
