@@ -177,8 +177,7 @@ private:
             });
         } catch (const enough&) { // NOLINT(bugprone-empty-catch): thrown for the rollback alone
         }
-        if (s.serial != 3)
-            h.commit(); // a rollback that failed has poisoned the heap, and this says so
+        h.commit(); // of nothing; but a rollback that failed, perhaps after some pages, has poisoned the heap, and this says so
     }
 
     /// What could not be read counts as damaged. When that has failed once, it is there after all.
