@@ -5,6 +5,7 @@
 #include "os/memory.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -14,9 +15,9 @@ void twin_memory::free_deleter::operator()(std::byte* bytes) const { std::free(b
 
 twin_memory::block twin_memory::take(std::uint64_t pages, std::uint64_t more, bool is_small) {
     REM_CHECK(pages <= k_pages_max);
-    if (!unused_.empty()) {
-        block again = std::move(unused_.back());
-        unused_.pop_back();
+    if (unused_ != nullptr) {
+        block again{std::unique_ptr<std::byte, free_deleter>(unused_), k_pages_max};
+        std::memcpy(&unused_, again.bytes.get(), sizeof unused_);
         return again;
     }
     // A commit of few pages shall not pay for the zeros of a huge page: the kernel clears all of it at the first touch.
@@ -35,10 +36,14 @@ twin_memory::block twin_memory::take(std::uint64_t pages, std::uint64_t more, bo
 void twin_memory::give_back(block unused) noexcept {
     if (unused.pages != k_pages_max)
         return;
-    try {
-        unused_.push_back(std::move(unused));
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): it goes to the process
-    }
+    std::byte* const first = unused.bytes.release();
+    std::memcpy(first, &unused_, sizeof unused_);
+    unused_ = first;
+}
+
+void twin_memory::trim() noexcept {
+    while (unused_ != nullptr)
+        (void)take(1, 0, false);
 }
 
 } // namespace remanence::view

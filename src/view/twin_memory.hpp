@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace remanence::view {
 
@@ -19,6 +18,11 @@ public:
         std::unique_ptr<std::byte, free_deleter> bytes;
         std::uint64_t pages;
     };
+    twin_memory() = default;
+    twin_memory(const twin_memory&) = delete;
+    twin_memory& operator=(const twin_memory&) = delete;
+    ~twin_memory() { trim(); }
+
     static constexpr std::uint64_t k_pages_max = 512; // of a block; 2 MiB: a huge page
 
     /// A block of at least `pages`, up to k_pages_max; so many `more` are likely to be needed next, of this block or
@@ -26,12 +30,12 @@ public:
     block take(std::uint64_t pages, std::uint64_t more, bool is_small);
     void give_back(block unused) noexcept;
     /// What is to be used again goes to the process.
-    void trim() { unused_.clear(); }
+    void trim() noexcept;
 
 private:
     static constexpr std::uint64_t k_small_pages = 64;
 
-    std::vector<block> unused_; // of k_pages_max
+    std::byte* unused_ = nullptr; // blocks of k_pages_max, each of which begins with where the next one is
 };
 
 } // namespace remanence::view
