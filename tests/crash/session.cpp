@@ -194,13 +194,7 @@ bool session::commit_async_on_full_disk(std::uint64_t n, const std::function<voi
     }
     if (store_->health())
         (void)do_wait(first); // which may have come to nothing
-    const bool done = disk_->failure_is_ahead();
-    disk_->work_again();
-    if (!store_->health()) {
-        outlives_process_ = 0;
-        die();
-    }
-    return done;
+    return make_room_again();
 }
 
 void session::commit(log::durability how) { require(do_commit(how), "commit"); }
@@ -311,10 +305,7 @@ bool session::try_changes(std::uint64_t n, cut how, const std::function<void()>&
     return finish_cut(how);
 }
 
-bool session::change_on_full_disk(std::uint64_t n, const std::function<void()>& change) {
-    REM_CHECK(disk_ != nullptr);
-    disk_->fail_at(n, errc::no_space);
-    change();
+bool session::make_room_again() {
     const bool done = disk_->failure_is_ahead();
     disk_->work_again();
     if (!store_->health()) {
@@ -322,6 +313,13 @@ bool session::change_on_full_disk(std::uint64_t n, const std::function<void()>& 
         die();
     }
     return done;
+}
+
+bool session::change_on_full_disk(std::uint64_t n, const std::function<void()>& change) {
+    REM_CHECK(disk_ != nullptr);
+    disk_->fail_at(n, errc::no_space);
+    change();
+    return make_room_again();
 }
 
 void session::rollback() {

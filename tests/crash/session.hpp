@@ -157,6 +157,8 @@ private:
     void set_root_fields();
     /// Of the first block; 0 when there is none.
     [[nodiscard]] std::uint64_t first_offset() const;
+    /// The disk is full no longer. Whether it never was; else the process is dead now if the store is broken.
+    bool make_room_again();
     void promised(promise made, os::site what);
     void came_to_nothing(std::uint64_t version);
     template <class F>
