@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -10,7 +11,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
+#include <mutex>
 #include <system_error>
+#include <thread>
 
 namespace bench {
 
@@ -109,6 +112,39 @@ double stopwatch::process_cpu_seconds() {
     timespec time{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+work_done repeat_in_threads(unsigned threads, std::chrono::milliseconds time,
+                            const std::function<std::function<void()>(unsigned thread)>& begin) {
+    std::atomic<bool> is_over = false;
+    std::atomic<std::uint64_t> times = 0;
+    std::mutex guards_failure;
+    std::exception_ptr failure;
+    const auto work = [&](unsigned thread) {
+        try {
+            const std::function<void()> step = begin(thread);
+            std::uint64_t done = 0;
+            for (; !is_over; ++done)
+                step();
+            times += done;
+        } catch (...) {
+            const std::lock_guard guard(guards_failure);
+            if (!failure)
+                failure = std::current_exception();
+        }
+    };
+    const stopwatch watch;
+    std::vector<std::thread> workers;
+    for (unsigned thread = 0; thread < threads; ++thread)
+        workers.emplace_back(work, thread);
+    std::this_thread::sleep_for(time);
+    is_over = true;
+    for (std::thread& worker : workers)
+        worker.join();
+    const work_done all{times, watch.seconds(), watch.cpu_seconds()};
+    if (failure)
+        std::rethrow_exception(failure);
+    return all;
 }
 
 scratch_directory::scratch_directory(const fs::path& parent) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,6 +59,16 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     double cpu_begin_ = process_cpu_seconds();
 };
+
+struct work_done {
+    std::uint64_t times;
+    double seconds; ///< of the whole
+    double cpu_seconds;
+};
+/// Each of so many threads calls what `begin(thread)` returns in it, again and again, until the time is over. Throws what the first one that
+/// failed threw.
+work_done repeat_in_threads(unsigned threads, std::chrono::milliseconds time,
+                            const std::function<std::function<void()>(unsigned thread)>& begin);
 
 /// In a child: hands a measurement to the parent.
 void hand_over(const measurement& result);

@@ -8,19 +8,17 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 /// In a named scope, as what a root is must be.
@@ -155,37 +153,13 @@ std::unique_ptr<system> make(const std::string& name, const fs::path& directory)
 }
 
 void measure(system& of, std::uint64_t pages, unsigned threads) {
-    std::atomic<bool> is_over = false;
-    std::atomic<std::uint64_t> transactions = 0;
-    std::exception_ptr failure;
-    std::atomic<bool> failed = false;
-    const auto work = [&](unsigned thread) {
-        try {
-            std::mt19937_64 random(thread);
-            std::uint64_t done = 0;
-            for (; !is_over; ++done)
-                of.write(thread, pages, random);
-            transactions += done;
-        } catch (...) {
-            if (!failed.exchange(true))
-                failure = std::current_exception();
-        }
-    };
-    const bench::stopwatch watch;
-    std::vector<std::thread> workers;
-    for (unsigned thread = 0; thread < threads; ++thread)
-        workers.emplace_back(work, thread);
-    std::this_thread::sleep_for(k_measured);
-    is_over = true;
-    for (std::thread& worker : workers)
-        worker.join();
-    const double seconds = watch.seconds();
-    if (failure)
-        std::rethrow_exception(failure);
-    const auto number = static_cast<double>(transactions);
+    const bench::work_done done = bench::repeat_in_threads(threads, k_measured, [&](unsigned thread) {
+        return [&, thread, random = std::mt19937_64(thread)]() mutable { of.write(thread, pages, random); };
+    });
+    const auto number = static_cast<double>(done.times);
     bench::hand_over({std::to_string(threads) + (threads == 1 ? " thread" : " threads"),
-                      seconds / number,
-                      {{"bytes_per_second", number * static_cast<double>(pages * k_page_bytes) / seconds}}});
+                      done.seconds / number,
+                      {{"bytes_per_second", number * static_cast<double>(pages * k_page_bytes) / done.seconds}}});
 }
 
 std::string name_of(std::uint64_t pages) { return std::to_string(pages) + (pages == 1 ? " page" : " pages"); }

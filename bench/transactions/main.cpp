@@ -5,12 +5,10 @@
 #include <harness.hpp>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cstdio>
-#include <exception>
 #include <random>
 #include <stdexcept>
-#include <thread>
 
 namespace {
 
@@ -120,38 +118,14 @@ private:
     }
     /// Returns how many transactions were made.
     std::uint64_t measure(unsigned threads) {
-        std::atomic<bool> is_over = false;
-        std::atomic<std::uint64_t> transactions = 0;
-        std::atomic<bool> failed = false;
-        const auto work = [&](unsigned thread) {
-            try {
-                numbers_of mine(thread, threads);
-                std::uint64_t done = 0;
-                for (; !is_over; ++done)
-                    store_->update(thread, mine.next());
-                transactions += done;
-            } catch (const std::exception& reason) {
-                std::fprintf(stderr, "transactions: %s\n", reason.what());
-                failed = true;
-            }
-        };
-        const bench::stopwatch watch;
-        std::vector<std::thread> workers;
-        for (unsigned thread = 0; thread < threads; ++thread)
-            workers.emplace_back(work, thread);
-        std::this_thread::sleep_for(k_measured);
-        is_over = true;
-        for (std::thread& worker : workers)
-            worker.join();
-        const double seconds = watch.seconds();
-        const double cpu_seconds = watch.cpu_seconds();
-        if (failed)
-            throw std::runtime_error("a transaction failed");
-        const auto number = static_cast<double>(transactions);
+        const bench::work_done done = bench::repeat_in_threads(threads, k_measured, [&](unsigned thread) {
+            return [&, thread, mine = numbers_of(thread, threads)]() mutable { store_->update(thread, mine.next()); };
+        });
+        const auto number = static_cast<double>(done.times);
         bench::hand_over({std::string(name_of(chosen_.kind)) + " " + std::to_string(threads),
-                          seconds / number,
-                          {{"threads", threads}, {"cpu_seconds", cpu_seconds / number}}});
-        return transactions;
+                          done.seconds / number,
+                          {{"threads", threads}, {"cpu_seconds", done.cpu_seconds / number}}});
+        return done.times;
     }
 
     void count() {
