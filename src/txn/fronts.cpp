@@ -51,8 +51,8 @@ bool fronts::deallocate(void* address, std::size_t bytes) {
     if (is_here ? !here.slab.deallocate(address, alloc::granules_of(bytes)) : here.returned.is_full())
         return false;
     if (!is_here) {
-        is_used_.store(true,
-                       std::memory_order_relaxed); // with the mutex held: settle() comes before, or empties this front
+        // With the mutex held: settle() comes before, or empties this front.
+        is_used_.store(true, std::memory_order_relaxed);
         (void)here.returned.put(address, static_cast<std::uint32_t>(bytes));
     }
     ++here.blocks;
@@ -158,8 +158,8 @@ void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignmen
     if (void* const block = fronts_->allocate(bytes, alignment))
         return block;
     const std::lock_guard allocation(locks_.allocation);
-    void* const block =
-        fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr; // or they were turned off meanwhile
+    // They may have been turned off meanwhile.
+    void* const block = fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr;
     if (block == nullptr) {
         fronts_->settle(); // while somebody has a slab, each free() would have to look for it
         return nullptr;
