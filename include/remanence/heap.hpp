@@ -461,6 +461,16 @@ public:
     /// cannot be read (the heap is poisoned then), errc::poisoned, errc::section_conflict.
     /// Complexity: as commit().
     void rollback();
+    /// Drops all memory and reads the last commit anew from file and log, as a program does that opens the heap after a crash: for when
+    /// rollback() failed, or memory cannot be trusted. What is committed is made durable before. A poisoned heap takes
+    /// commits again afterwards, and has what opening it anew finds: what was durable, perhaps more. Objects are where they were;
+    /// pointers to what was not committed dangle, and strings and containers outside of the heap that have memory in it must not be
+    /// used again. Commit tickets that wait get their answer.
+    /// Nobody may use the heap meanwhile, as with close(). errc::section_open while a section is open or a commit of another
+    /// thread waits for the device; errc::invalid_argument with sharing::processes, or when the heap is not where it was created;
+    /// errc::unlinked when its file is no longer at path(); what sync() throws but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is
+    /// closed. Complexity: as opening.
+    void rebuild() { rebuild(detail::k_abi); }
     /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
     /// none, chunks of which no byte is allocated go back to the file system: they become holes, and the file ends behind
     /// the last chunk in use. Waits for the other threads' sections to end, and for the checkpoint that is under way. What
@@ -687,6 +697,7 @@ private:
     heap(const std::filesystem::path& path, const heap_options& options, detail::opening mode, std::string_view abi);
     heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, detail::opening mode,
          std::string_view abi);
+    void rebuild(std::string_view abi);
 
     template <class F>
     decltype(auto) write_in(detail::section_kind kind, std::optional<durability> until, F&& f) {

@@ -410,6 +410,12 @@ rem_status rem_sync(rem_heap* heap);
 /* Memory becomes what the last commit left, allocations and roots included; pointers to what was made since then dangle. */
 rem_status rem_rollback(rem_heap* heap);
 /*
+ * Drops all memory and reads the last commit anew from file and log, as opening the heap after a crash does: for when a rollback
+ * has failed. A poisoned heap takes commits again afterwards. The handle and the addresses of what is committed stay. Nobody may use the
+ * heap meanwhile. REM_SECTION_OPEN, REM_UNLINKED, REM_INVALID_ARGUMENT (it is shared): nothing was done. After any other error the heap is closed.
+ */
+rem_status rem_rebuild(rem_heap* heap);
+/*
  * A moment of this thread's write section, to which rem_rollback_to() brings all memory of the heap back, allocations and roots
  * included. Both take time, and rem_savepoint() memory, as the section has written. Savepoints end with their section, with a
  * commit or rem_rollback() in it, by rem_savepoint_end(), and when the section goes back to an earlier one, which itself stays

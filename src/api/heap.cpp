@@ -176,7 +176,7 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
         detail::raise(engine.why());
     if (is_place_taken && may_hold_addresses((*engine)->memory()))
         detail::raise(*(*engine)->why_elsewhere());
-    impl_.reset(new detail::heap_impl(this, {path, *guard}, options, std::move(*engine)));
+    impl_.reset(new detail::heap_impl(this, {files, path, *guard}, options, std::move(*engine)));
     detail::registry::add(*impl_);
     impl_->memory().allow_writes(false);
     impl_->threads.watch_memory();

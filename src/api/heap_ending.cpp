@@ -36,20 +36,37 @@ void heap_impl::check_not_ending() const {
         origin.raise_ended();
 }
 
-void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
-    heap_impl* const impl = handle.get();
-    bool alone = !impl->sections.is_in_any() && impl->sections.try_enter_to_close();
-    if (alone && impl->commits.are_in_flight()) { // of a section that has not returned yet; no other one begins now
-        impl->sections.leave_write();
+void heap_impl::begin_to_close(const char* what) {
+    bool alone = !sections.is_in_any() && sections.try_enter_to_close();
+    if (alone && commits.are_in_flight()) { // of a section that has not returned yet; no other one begins now
+        sections.leave_write();
         alone = false;
     }
     if (!alone) {
         raise(errc::section_open,
-              impl->origin.path.string() + " cannot be closed while a section is open, or another thread commits. "
-                                           "End every section first.",
-              impl->origin.path.string());
+              origin.path.string() + " cannot be " + what +
+                  " while a section is open, or another thread commits. End every section first.",
+              origin.path.string());
     }
-    impl->calls.begin(); // until it is gone
+    calls.begin(); // until it is gone
+}
+
+void heap_impl::drop(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
+    heap_impl* const impl = handle.get();
+    impl->begin_to_close("rebuilt");
+    if (auto synced = impl->engine_->sync(); !synced && !impl->engine_->is_poisoned()) {
+        impl->calls.end();
+        impl->sections.leave_write();
+        raise(synced.why());
+    }
+    impl->sections.let_go();
+    registry::remove(*impl);
+    delete handle.release(); // NOLINT: the deleter would close
+}
+
+void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
+    heap_impl* const impl = handle.get();
+    impl->begin_to_close("closed");
     result<void> committed;
     result<void> closed;
     bool lacked_memory = false;

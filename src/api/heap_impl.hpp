@@ -91,6 +91,9 @@ public:
 
     /// heap::close(). The handle is empty afterwards, unless errc::section_open, errc::no_space or errc::foreign_pointer was thrown.
     static void close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle);
+    /// As the death of the process: touches no file. The handle is empty afterwards, unless errc::section_open was thrown, or what
+    /// engine::sync() says but errc::poisoned.
+    static void drop(std::unique_ptr<heap_impl, heap_impl_deleter>& handle);
     /// The heap's destructor. `impl` is deleted, or left to those who are using it.
     static void destroy(heap_impl* impl) noexcept;
     /// Throws errc::closed once the heap's destructor has begun.
@@ -99,6 +102,8 @@ public:
     [[nodiscard]] bool is_left_to_sections() const noexcept { return is_left_to_sections_; }
 
 private:
+    /// Takes the lock of the sections, and begins a call that does not end. Throws errc::section_open.
+    void begin_to_close(const char* what);
     /// How a heap ends that nobody has closed.
     enum class ending {
         as_asked,   // it is committed, if it was opened so

@@ -1,6 +1,7 @@
 // Which file a heap is, and which process has opened it; and the refusals that are about nothing else.
 #pragma once
 
+#include "os/file.hpp"
 #include "os/memory.hpp"
 
 #include <filesystem>
@@ -11,8 +12,10 @@ namespace remanence::detail {
 /// May be copied, and asked from any thread.
 class heap_origin {
 public:
-    heap_origin(std::filesystem::path of, os::fork_guard process) : path(std::move(of)), guard_(process) {}
+    heap_origin(os::file_system& on, std::filesystem::path of, os::fork_guard process)
+        : files(&on), path(std::move(of)), guard_(process) {}
 
+    os::file_system* files;
     std::filesystem::path path;
 
     [[nodiscard]] bool same_process() const noexcept { return guard_.same_process(); }

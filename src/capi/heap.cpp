@@ -138,6 +138,21 @@ rem_status rem_close(rem_heap* heap) {
     });
 }
 
+rem_status rem_rebuild(rem_heap* heap) {
+    return capi::guard([&] {
+        capi::open_heap& rebuilt = capi::opened(heap);
+        try {
+            rebuilt.of.rebuild();
+        } catch (...) {
+            if (!rebuilt.of.is_open())
+                capi::remove_handle(heap);
+            throw;
+        }
+        rebuilt.last_point = rebuilt.of.version(); // what did not become durable may be gone
+        return REM_OK;
+    });
+}
+
 bool rem_is_open(const rem_heap* heap) {
     const capi::open_heap* const found = capi::find_opened(heap);
     if (found == nullptr)

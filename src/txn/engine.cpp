@@ -215,7 +215,7 @@ result<void> engine::rollback(const change_listener& lost) {
         space_.note_left_homes();
         REM_TRY(health_.poison_if_failed(std::move(restored)));
         point_.restore_failed();
-        REM_TRY(memory_.restored());
+        REM_TRY(health_.poison_if_failed(memory_.restored()));
         return point_.has_failed() ? (memory_.declared().note_other_changes(), result<void>()) : result<void>();
     });
 }

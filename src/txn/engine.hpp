@@ -214,6 +214,10 @@ public:
 
     /// With when_base_taken::look_elsewhere: errc::base_taken, if that is not where the heap was created.
     [[nodiscard]] const std::optional<failure>& why_elsewhere() const { return heap_.why_elsewhere; }
+    /// Whether memory is not where the heap was created.
+    [[nodiscard]] bool is_elsewhere() const {
+        return heap_.store->super().base != reinterpret_cast<std::uint64_t>(memory_.base());
+    }
     [[nodiscard]] bool read_only() const { return options_.read_only; }
     [[nodiscard]] const std::string& path() const { return heap_.store->path(); }
     [[nodiscard]] std::string_view application() const { return heap_.store->application(); }

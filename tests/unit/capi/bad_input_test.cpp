@@ -71,6 +71,7 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_point_ready", [](rem_heap* h) { return rem_point_ready(h, 0); }},
         {"rem_sync", rem_sync},
         {"rem_rollback", rem_rollback},
+        {"rem_rebuild", rem_rebuild},
         {"rem_savepoint", [](rem_heap* h) { return rem_savepoint(h, &number); }},
         {"rem_rollback_to", [](rem_heap* h) { return rem_rollback_to(h, 1); }},
         {"rem_savepoint_end", [](rem_heap* h) { return rem_savepoint_end(h, 1); }},

@@ -360,6 +360,23 @@ TEST_F(c_sections, changed_pages_are_those_that_were_written) {
     }
 }
 
+TEST_F(c_sections, memory_is_rebuilt_behind_the_same_handle) {
+    open(REM_SNAPSHOT);
+    add_account("a", 12);
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    account* const there = account_at("a");
+    const account before = *there;
+    std::memset(static_cast<void*>(there), 0x5A, sizeof *there);
+    ASSERT_OK(rem_write_begin(heap));
+    EXPECT_STATUS(rem_rebuild(heap), REM_SECTION_OPEN);
+    ASSERT_OK(rem_write_end(heap));
+    std::memset(static_cast<void*>(there), 0x5A, sizeof *there);
+    ASSERT_OK(rem_rebuild(heap));
+    EXPECT_TRUE(rem_is_open(heap));
+    EXPECT_EQ(account_at("a"), there);
+    EXPECT_EQ(std::memcmp(there, &before, sizeof before), 0);
+}
+
 } // namespace
 
 } // namespace remanence::test

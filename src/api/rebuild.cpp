@@ -1,0 +1,38 @@
+// heap::rebuild(): the heap ends as by a crash, and is opened anew behind the same handle. In a file of its own, so that programs
+// which do not call it do not have it.
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+
+#include <utility>
+
+namespace remanence {
+
+void heap::rebuild(std::string_view abi) {
+    detail::heap_impl* const impl = detail::checked(impl_);
+    const os::no_cancellation whole;
+    const detail::heap_origin origin = impl->origin;
+    const std::string path = origin.path.string();
+    if (impl->engine().is_shared())
+        detail::raise(errc::invalid_argument,
+                      path + " is shared by processes, and cannot be rebuilt. Close it and open it again.", path);
+    if (impl->engine().is_elsewhere())
+        detail::raise(errc::invalid_argument,
+                      path +
+                          " is not where it was created, and cannot be rebuilt: its objects would move. Close it and "
+                          "open it again.",
+                      path);
+    auto is_there = impl->engine().is_at(impl->engine().path());
+    if (!is_there)
+        detail::raise(is_there.why());
+    if (!*is_there)
+        detail::raise(
+            errc::unlinked,
+            path + " cannot be rebuilt: another file has its name, or none. Give the heap's file its name again.",
+            path);
+    const heap_options options = impl->options;
+    detail::heap_impl::drop(impl_);
+    *this = heap(*origin.files, origin.path, options, detail::opening::open_existing, abi);
+}
+
+} // namespace remanence
