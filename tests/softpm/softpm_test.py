@@ -15,7 +15,11 @@ import tempfile
 import time
 import unittest
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+DEMO = HERE.parents[1] / "examples/sqlite"
+sys.path.insert(0, str(DEMO))
+import demo  # noqa: E402
+
 REMCC = REM = SOURCES = FOLDER = ""
 SEED = int(os.environ.get("SOFTPM_SEED", time.time_ns() % 1_000_000))
 
@@ -165,6 +169,35 @@ class Classes(Programs):
                     file.unlink()
 
 
+class Installed(Programs):
+    """What `cmake --install` makes of the build folder that remcc lies in; the program is the guide's."""
+
+    def test_the_installed_compilers_need_nothing_of_the_build_folder(self):
+        build = pathlib.Path(REMCC).resolve().parents[1]
+        self.succeeds("cmake", "--install", build, "--prefix", self.folder / "made here")
+        prefix = (self.folder / "made here").rename(self.folder / "moved there")
+        for name in ("remcc", "remc++"):
+            self.assertNotIn(str(build), (prefix / "bin" / name).read_text(encoding="utf-8"))
+            self.assertTrue((prefix / f"share/man/man1/{name}.1").exists())
+        link = self.folder / "remcc"
+        link.symlink_to(prefix / "bin/remcc")
+
+        guide = (HERE.parents[1] / "docs/guide/unmodified-c.md").read_text(encoding="utf-8")
+        source = self.folder / "notes.c"
+        source.write_text(re.search(r"```c\n(.*?)```", guide, re.DOTALL)[1], encoding="utf-8")
+        for compiler in (link, prefix / "bin/remcc"):
+            self.succeeds(compiler, "-O2", "-Wall", "-Werror", "-o", self.folder / "notes", source)
+            self.assertEqual(self.succeeds(self.folder / "notes", "buy milk", cwd=self.files), "buy milk\n")
+            self.assertEqual(self.succeeds(self.folder / "notes", "call Ada", cwd=self.files), "call Ada\nbuy milk\n")
+            self.is_whole()
+            for file in self.files.iterdir():
+                file.unlink()
+
+        self.succeeds(prefix / "bin/remc++", "-std=c++20", "-O1", "-o", self.folder / "classes", HERE / "classes.cpp")
+        for count in (0, 100):
+            self.assertEqual(self.succeeds(self.folder / "classes", self.files), f"{count} shapes\n")
+
+
 class Threads(Programs):
     def test_threads_that_allocate_come_and_go_stand_for_points(self):
         program = compiled(self.folder / "threads", "-O2", HERE / "threads.c")
@@ -213,17 +246,7 @@ class Sqlite(Programs):
 
     @classmethod
     def setUpClass(cls):
-        source = next(pathlib.Path(SOURCES).glob("sqlite3-[0-9]*/"))
-        if not (source / "sqlite3.c").exists():
-            for command in (["./configure", "--disable-tcl", "--disable-readline"], ["make", "sqlite3.c"]):
-                result = run(*command, cwd=source)
-                assert result.returncode == 0, result.stdout + result.stderr
-        pathlib.Path(FOLDER).mkdir(parents=True, exist_ok=True)
-        cls.object = pathlib.Path(FOLDER) / "sqlite3.o"
-        newest = max(path.stat().st_mtime for path in (pathlib.Path(REMCC).parents[1] / "lib").glob("*.so"))
-        if not cls.object.exists() or cls.object.stat().st_mtime < newest:
-            compiled(cls.object, "-O2", "-w", "-c", source / "sqlite3.c")
-        cls.source = source
+        cls.source, cls.object = demo.compiled_sqlite(REMCC, SOURCES, FOLDER)
 
     def setUp(self):
         super().setUp()
@@ -245,6 +268,22 @@ class Sqlite(Programs):
     def test_points_that_nobody_waits_for_are_there_at_the_end(self):
         self.succeeds(self.bank, self.files, self.ROWS, "churn", 500)
         self.assertIn(" 500 transfers: consistent", self.succeeds(self.bank, self.files, self.ROWS, "check"))
+
+    def demonstrated(self, *options):
+        return run(sys.executable, "-B", DEMO / "demo.py", REMCC, REM, SOURCES, FOLDER, "--kills", 3, *options)
+
+    def test_the_demo_succeeds(self):
+        result = self.demonstrated("--seed", SEED)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("balances add up after each of 3 kills", result.stdout)
+
+    def test_the_demo_fails_if_transfers_are_acknowledged_before_their_point(self):
+        patch = self.folder / "keep.patch"
+        kept = (DEMO / "keep.patch").read_text(encoding="utf-8")
+        patch.write_text(kept.replace("if (pPoint(id) != 0", "if (bank.transfers == 1 && pPoint(id) != 0"), encoding="utf-8")
+        result = self.demonstrated("--patch", patch)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stderr, r"FAILED: .* were acknowledged")
 
 
 if __name__ == "__main__":
