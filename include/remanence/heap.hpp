@@ -418,8 +418,8 @@ public:
     /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
     /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
     /// the heap open, while a section is open or a commit of another thread waits for the device; so it does when
-    /// commit_at_close meets errc::no_space or errc::foreign_pointer (commit()), with every change still in memory. After any
-    /// other error the heap is closed too.
+    /// commit_at_close meets errc::no_space or errc::foreign_pointer (commit()), and when the last point of commit_async() met
+    /// errc::no_space and no commit has its changes yet; every change is still in memory then. After any other error the heap is closed too.
     /// errc::unlinked: its file was removed or replaced, and what was committed is lost with it. errc::log_foreign: all of it
     /// is in the file, but a log of another heap beside it keeps it from being opened.
     void close();
@@ -454,7 +454,8 @@ public:
     /// can be started.
     [[nodiscard]] commit_ticket commit_async();
     /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
-    /// sections. errc::io: the heap is poisoned; errc::poisoned.
+    /// sections. errc::io: the heap is poisoned; errc::poisoned. What failed of the last point of commit_async() is thrown here, too, after all
+    /// else is durable, until a commit has its changes.
     void sync();
     /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
     /// Waits for the other threads' sections to end. Writes nothing. errc::corrupt or errc::io when the committed content

@@ -405,7 +405,7 @@ rem_status rem_commit(rem_heap* heap, rem_durability durability);
 rem_status rem_commit_async(rem_heap* heap, uint64_t* point);
 rem_status rem_point_wait(rem_heap* heap, uint64_t point);
 rem_status rem_point_ready(rem_heap* heap, uint64_t point);
-/* Makes all commits so far durable. */
+/* Makes all commits so far durable. What rem_point_wait() says of the last point, if that failed alone, is said here, too. */
 rem_status rem_sync(rem_heap* heap);
 /* Memory becomes what the last commit left, allocations and roots included; pointers to what was made since then dangle. */
 rem_status rem_rollback(rem_heap* heap);

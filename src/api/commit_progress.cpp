@@ -50,6 +50,15 @@ void commit_progress::note_failed(std::uint64_t version, const std::optional<fai
     turn_.notify_all();
 }
 
+std::uint64_t commit_progress::last_committed(std::uint64_t version) const {
+    if (some_failed_) {
+        const std::lock_guard lock(mutex_);
+        while (why_alone_.contains(version))
+            --version;
+    }
+    return version;
+}
+
 void commit_progress::check_alone(std::uint64_t version) const {
     if (!some_failed_)
         return;

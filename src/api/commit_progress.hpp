@@ -27,6 +27,10 @@ public:
     /// nothing: for lack of memory. Comes before bring() may make it durable. Throws std::bad_alloc.
     void note_failed(std::uint64_t version, const std::optional<failure>& why);
 
+    /// The last commit up to this one that was not noted as failed: what memory is, if nothing has changed since and what failed is
+    /// no change any more.
+    [[nodiscard]] std::uint64_t last_committed(std::uint64_t version) const;
+
     /// Throws when it never will be.
     [[nodiscard]] bool is_durable(std::uint64_t version) const;
     void await(std::uint64_t version) const;

@@ -57,7 +57,8 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     if (scope == txn::commit_scope::everything)
         of_.strangers.forget();
     ++in_flight_;
-    return {*version, how, started, *version != before};
+    const bool has_record = *version != before;
+    return {has_record ? *version : progress_->last_committed(*version), how, started, has_record};
 }
 
 void heap_commits::await(const in_flight& commit) {

@@ -156,7 +156,23 @@ result<void> engine::sync() {
         REM_TRY(point_.finish());
         REM_TRY(names_.find());
     }
-    return await(session_.appended_through(), log::durability::durable);
+    REM_TRY(await(session_.appended_through(), log::durability::durable));
+    return find_failed_point();
+}
+
+result<void> engine::find_failed_point() {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    REM_TRY(point_.finish());
+    return tell_of_failed_point();
+}
+
+result<void> engine::tell_of_failed_point() const {
+    if (!point_.has_failed())
+        return {};
+    if (!point_.why())
+        throw std::bad_alloc();
+    return unexpected(*point_.why());
 }
 
 std::uint64_t engine::version() const {
@@ -250,12 +266,8 @@ result<void> engine::close_alone() {
     if (is_poisoned())
         return health_.usable();
     REM_TRY(point_.finish());
-    auto closed = close_finished();
-    if (!closed || !point_.has_failed())
-        return closed;
-    if (!point_.why())
-        throw std::bad_alloc();
-    return unexpected(*point_.why());
+    REM_TRY(close_finished());
+    return tell_of_failed_point();
 }
 
 result<void> engine::close_finished() {

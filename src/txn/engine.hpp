@@ -111,7 +111,7 @@ public:
     /// Both halves.
     result<void> commit(log::durability how = log::durability::durable, commit_scope scope = commit_scope::everything);
     /// Makes everything durable that was committed before the call. From any thread. errc::unlinked, errc::log_foreign: as
-    /// make_commit().
+    /// make_commit(); of a point that could not be committed, as find_failed_point().
     result<void> sync();
     /// Of the last commit, durable or not; once poisoned, of the last durable one.
     [[nodiscard]] std::uint64_t version() const;
@@ -126,6 +126,9 @@ public:
     }
     /// Makes it, if there is one. From any thread. A failure poisons.
     result<void> finish_point();
+    /// Fails as the last point did, also with std::bad_alloc, if it was not committed and what it had is in no later commit. Finishes
+    /// the one that is in flight. From any thread.
+    result<void> find_failed_point();
     /// Points are copied from so many written bytes on, instead of 1 MiB: for tests, before the first commit.
     void copy_points_from(std::uint64_t bytes) { point_.copy_from(bytes); }
     /// From now on `failed` hears of points that were not committed. Comes before the first commit.
@@ -228,6 +231,7 @@ private:
     engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap);
     result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited);
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
+    [[nodiscard]] result<void> tell_of_failed_point() const;
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
     result<void> begin_to_share();

@@ -325,6 +325,61 @@ TEST_F(persistence_points_on_disk, without_room_change_nothing_and_may_be_repeat
     EXPECT_EQ(*open().find_root<std::uint64_t>("value"), 2U);
 }
 
+/// A heap of 16 MiB of numbers whose last point, of every 16th of them, finds the disk full once it is compared.
+class points_that_fail : public persistence_points_on_disk {
+protected:
+    void SetUp() override {
+        disk_.limit_space(1 * GiB); // space is counted
+        heap_ = std::make_unique<heap>(open());
+        numbers_ = &heap_->root<numbers>("numbers", k_count, std::uint64_t{7});
+        heap_->checkpoint();
+        (*numbers_)[0] = 8;
+        heap_->commit(); // there is a log
+        durable_ = heap_->version();
+        for (std::size_t i = 0; i < k_count; i += 16)
+            (*numbers_)[i] += i + 5;
+        disk_.limit_space(disk_.space_used() + 700 * KiB); // more than is reserved early, and less than the record
+        ticket_ = heap_->commit_async();
+        EXPECT_EQ(error_of([&] { ticket_->wait(); })->code, errc::no_space);
+    }
+    void revert() {
+        for (std::size_t i = 0; i < k_count; i += 16)
+            (*numbers_)[i] -= i + 5;
+    }
+
+    static constexpr std::size_t k_count = 16 * MiB / 8;
+    std::unique_ptr<heap> heap_;
+    numbers* numbers_ = nullptr;
+    std::uint64_t durable_ = 0;
+    std::optional<commit_ticket> ticket_;
+};
+
+TEST_F(points_that_fail, are_told_of_by_sync_and_close_until_they_are_committed) {
+    EXPECT_EQ(error_of([&] { heap_->sync(); })->code, errc::no_space);
+    EXPECT_EQ(error_of([&] { heap_->sync(); })->code, errc::no_space);
+    EXPECT_EQ(error_of([&] { heap_->close(); })->code, errc::no_space);
+    ASSERT_TRUE(heap_->is_open());
+    disk_.limit_space(0);
+    EXPECT_EQ(error_of([&] { heap_->sync(); })->code, errc::no_space);
+    heap_->commit();
+    heap_->sync();
+    heap_->close();
+    EXPECT_EQ((*open().find_root<numbers>("numbers"))[160], 7U + 160 + 5);
+}
+
+TEST_F(points_that_fail, are_no_failure_of_later_ones_that_find_nothing_changed) {
+    disk_.limit_space(0);
+    revert();
+    heap_->commit_async().wait();
+    const commit_ticket ticket = heap_->commit_async();
+    ticket.wait();
+    EXPECT_TRUE(ticket.ready());
+    heap_->sync();
+    EXPECT_EQ(error_of([&] { ticket_->wait(); })->code, errc::no_space);
+    heap_->close();
+    EXPECT_EQ((*open().find_root<numbers>("numbers"))[160], 7U);
+}
+
 // Room was granted before, so this is no lack of space that the program could mend and go on.
 TEST_F(persistence_points_on_disk, whose_granted_room_is_not_there_poison) {
     heap h = open();
