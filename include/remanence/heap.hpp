@@ -134,7 +134,7 @@ struct heap_options {
     /// reports it; and a block that is freed so ends the process. Blocks take 24 bytes more. A commit looks at all blocks on the pages
     /// that changed. Releases before this one open such a heap for reading only.
     bool guarded_blocks = false;
-    /// Creation: permission bits of the file, less the umask. The log gets those of the file.
+    /// Creation: permission bits of the file, at most 0777, less the umask. The log gets those of the file.
     unsigned mode = 0666;
     /// Include the heap's memory in core files.
     bool core_dump = false;

@@ -75,6 +75,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
                "sections.");
     if (options.lazy_interval < k_lazy_interval_min || options.lazy_interval > k_lazy_interval_max)
         refuse(path, errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
+    if ((options.mode & ~0777U) != 0)
+        refuse(path, errc::invalid_argument, "options.mode may have permissions only, which are at most 0777.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
         refuse(path, errc::invalid_argument, "options.base must be a multiple of 1 GiB below 2^47.");
     }

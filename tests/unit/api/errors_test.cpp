@@ -380,7 +380,8 @@ TEST(invalid_argument, options_out_of_range_leave_no_file) {
                                                                            {.base = 4096},
                                                                            {.base = std::uintptr_t{1} << 47},
                                                                            {.reserve_bytes = std::uint64_t{1} << 46},
-                                                                           {.reserve_bytes = ~std::uint64_t{0}}}) {
+                                                                           {.reserve_bytes = ~std::uint64_t{0}},
+                                                                           {.mode = 04644}}) {
         EXPECT_TRUE(
             is_error(error_of([&] { heap::open(dir / "h", options); }), errc::invalid_argument, dir / "h", "options."));
     }
