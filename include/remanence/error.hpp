@@ -44,6 +44,9 @@ enum class errc : int {
     wrong_application = 31, ///< the heap is another application's (heap_options::application), or does not say whose
     readers_behind = 32,    ///< a shared heap: other processes read versions so old that the log cannot be reused
     outside_section = 33, ///< memory of a shared heap was changed, or a savepoint asked for, outside any write section
+    no_step = 34,         ///< a history (heap_options::history) does not lead where it was to lead
+    history_full = 35,    ///< a history that keeps all its steps has no room for another one; nothing was written
+    uncommitted = 36,     ///< memory holds changes that are not committed, which an undo would mix with the step
 };
 
 /// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.

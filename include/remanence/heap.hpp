@@ -88,6 +88,32 @@ struct discarded_changes {
     std::optional<std::uint64_t> bytes;
 };
 
+/// What undo() needs of commits, kept in memory as long as the heap is open. Without either limit set, nothing is kept.
+struct history_options {
+    /// What becomes of the steps when a commit comes that would be one too many.
+    enum class when_full {
+        oldest_go, ///< until it has room. Branches that were left go when the step before them does, or from their ends
+        refuse,    ///< it fails with errc::history_full; nothing is written, and memory keeps its changes
+        end,       ///< the history ends: all steps go, and none are kept until the heap is opened again
+    };
+    std::uint64_t bytes_max = 0; ///< of all steps, as history_step::bytes counts them. 0: no limit, if steps_max is set
+    std::uint64_t steps_max = 0; ///< 0: no limit, if bytes_max is set
+    when_full then = when_full::oldest_go;
+    [[nodiscard]] constexpr bool is_on() const noexcept { return bytes_max != 0 || steps_max != 0; }
+};
+
+/// One state that the heap can go to, with the step that led to it: see heap::history().
+struct history_step {
+    std::uint64_t version;                      ///< heap::version() after it
+    std::optional<std::uint64_t> parent;        ///< version of the state before it; none: the oldest one there is
+    std::string name;                           ///< that its group() or write() gave it; empty: none
+    std::chrono::system_clock::time_point time; ///< of its last commit
+    std::uint64_t
+        bytes; ///< that it keeps at most: what it changed, in words of 8 bytes, and 8 bytes for each stretch; all of pages
+               ///< that were committed first, or rewritten in bulk
+    bool is_present; ///< memory is in this state
+};
+
 /// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Values out of range are
 /// errc::invalid_argument.
 struct heap_options {
@@ -168,6 +194,10 @@ struct heap_options {
     /// heap; may be called while statics are destroyed, if the heap is one. With it, and with the checking library (remanence::checked),
     /// which says the first such loss of a heap on standard error, the end of a heap costs a look for changes, as a commit does.
     std::function<void(const discarded_changes&)> on_discard = {};
+    /// Commits can be undone and redone: heap::undo(). Off unless a limit is set. Not with sharing::processes (errc::not_supported) or
+    /// read_only (errc::invalid_argument). A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous
+    /// ones look for changes before they return. The first commit of a new heap, that of its header, is made by open().
+    history_options history = {};
 };
 
 /// A process that shares a heap.
@@ -257,6 +287,7 @@ class file_backed; // file_backed.hpp
 class heap;
 class in;
 class savepoint;
+class group;
 
 namespace os {
 class file_system; // src/os/file.hpp
@@ -274,6 +305,12 @@ void link_sharing() noexcept;
 inline void link_if_shared(const heap_options& options) noexcept {
     if (options.access == sharing::processes)
         link_sharing();
+}
+/// The same of heap_options::history.
+void link_history() noexcept;
+inline void link_if_history(const heap_options& options) noexcept {
+    if (options.history.is_on())
+        link_history();
 }
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
           opening mode); // for tests: src/api/heap_impl.hpp
@@ -379,6 +416,7 @@ public:
     }
     static heap open(const std::filesystem::path& path, const heap_options& options) {
         detail::link_if_shared(options);
+        detail::link_if_history(options);
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
@@ -387,6 +425,7 @@ public:
     }
     static heap create(const std::filesystem::path& path, const heap_options& options) {
         detail::link_if_shared(options);
+        detail::link_if_history(options);
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
@@ -395,6 +434,7 @@ public:
     }
     static heap open_existing(const std::filesystem::path& path, const heap_options& options) {
         detail::link_if_shared(options);
+        detail::link_if_history(options);
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 
@@ -496,6 +536,9 @@ public:
     decltype(auto) write(durability until, F&& f) {
         return write_in(detail::section_kind::ordinary, until, std::forward<F>(f));
     }
+    /// The same, and names the step (heap_options::history), if this is not nested in a section or a group.
+    template <class F>
+    decltype(auto) write(std::string_view name, F&& f);
     /// As write(f), but the commit takes only what is announced, so it looks for changes nowhere: O(pages announced), in a
     /// heap of any size and with every tracker. Announced are: what touch() names; all of each block that is allocated in
     /// the section (by any container, make() or root()); what the allocator and the root directory change for themselves.
@@ -642,6 +685,36 @@ public:
     /// O(pages that the section has written), and as much memory.
     [[nodiscard]] remanence::savepoint savepoint();
 
+    // The history: with heap_options::history, what is committed while the heap is open can be undone, and redone. Each of undo(), redo() and
+    // go_to() is an atomic commit of its own, as durable as heap_options::commits says, so that version() grows. Roots and allocator go
+    // with all else: pointers to what was made since dangle, and objects that were destroyed are back.
+    // All three wait for the sections of other threads to end. They throw errc::section_open when the thread is in a section, or a
+    // group is open; errc::uncommitted when memory has changes that are not committed; errc::no_step when it does not lead there;
+    // errc::invalid_argument without a history; and what commit() throws. Then memory is as before. O(bytes of the steps), and what
+    // commit() says.
+
+    /// Memory becomes what it was before the last `steps` steps. Each commit since the heap was opened is one, but groups.
+    void undo(std::uint64_t steps = 1);
+    /// Memory becomes what it was before the last `steps` steps were undone. A commit after an undo begins a branch of its own: what was
+    /// undone cannot be redone from there, which errc::no_step says, with the version that go_to() reaches.
+    void redo(std::uint64_t steps = 1);
+    /// Memory becomes what it was at this version: of a step in history(), or of the last commit, undo or redo that led to one. From
+    /// there undo() leads back, and redo() to where memory came from, if that is on its way.
+    void go_to(std::uint64_t version);
+    /// How many steps undo() can go; 0 without a history. In a read section, as are the next two. O(1).
+    [[nodiscard]] std::uint64_t undo_depth() const;
+    /// How many steps redo() can go. O(their number).
+    [[nodiscard]] std::uint64_t redo_depth() const;
+    /// All states that can be reached, by version: the oldest, and for each step that there is the one after it. Empty without a
+    /// history, or after its end. O(steps).
+    [[nodiscard]] std::vector<history_step> history() const;
+    /// All commits until it is destroyed, of whatever thread, are one step, with this name. Each is atomic and durable by itself, and is
+    /// undone with the others. Within it, undo(), redo() and go_to() are errc::section_open. A group within a group is part of it.
+    /// Without a history nothing happens. errc::section_open when the thread is in a section.
+    [[nodiscard]] remanence::group group(std::string_view name);
+    /// Lets all steps go: what is committed stays, and nothing before it can be reached. errc::section_open as above.
+    void forget_history();
+
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
     /// declared section this is what makes a change part of its commit; what was announced before it began does not count.
     /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
@@ -727,6 +800,8 @@ private:
         return section.commit_async();
     }
 
+    [[nodiscard]] remanence::group group_unless_in_section(std::string_view name);
+
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
 };
 
@@ -770,6 +845,29 @@ private:
     std::weak_ptr<detail::heap_impl*> impl_;
     std::uint64_t number_;
 };
+
+/// See heap::group(). May be moved, and ends with its destructor, from any thread; when the heap is closed before, nothing happens.
+class [[nodiscard]] group {
+public:
+    group(group&& other) noexcept;
+    group& operator=(group&& other) noexcept;
+    ~group();
+    /// Ends it.
+    void end() noexcept;
+
+private:
+    friend class heap;
+    group() = default;
+    explicit group(std::weak_ptr<detail::heap_impl*> of) noexcept;
+
+    std::weak_ptr<detail::heap_impl*> impl_;
+};
+
+template <class F>
+decltype(auto) heap::write(std::string_view name, F&& f) {
+    const remanence::group named = group_unless_in_section(name);
+    return write_in(detail::section_kind::ordinary, {}, std::forward<F>(f));
+}
 
 /// The open heap that `pointer` lies in, or null. Valid until that heap is moved or closed. O(1).
 [[nodiscard]] heap* heap_of(const void* pointer) noexcept;

@@ -76,6 +76,9 @@ typedef enum rem_status REM_AS_INT {
     REM_WRONG_APPLICATION = 31,
     REM_READERS_BEHIND = 32,
     REM_OUTSIDE_SECTION = 33,
+    REM_NO_STEP = 34,
+    REM_HISTORY_FULL = 35,
+    REM_UNCOMMITTED = 36,
 
     REM_NO_MEMORY = 1001,  /* the process, not the heap, has no memory left */
     REM_WOULD_WAIT = 1002, /* a call that does not wait would have had to */
@@ -442,6 +445,61 @@ typedef struct rem_range {
 } rem_range;
 /* Where they are: by address, the first `capacity` of `*count` ranges. `ranges` may be NULL if `capacity` is 0. */
 rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity, size_t* count);
+
+/* ---- History ---- */
+
+/* What becomes of steps when a commit comes that would be one too many. */
+typedef enum rem_when_full REM_AS_INT {
+    REM_OLDEST_GO = 0,   /* until there is room */
+    REM_REFUSE = 1,      /* it is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
+    REM_HISTORY_ENDS = 2 /* all steps go, and none are kept until the heap is opened again */
+} rem_when_full;
+/* Set `size` to sizeof(rem_history_options), and one limit or both; a limit of 0 is none. */
+typedef struct rem_history_options {
+    size_t size;
+    size_t bytes_max; /* of all steps: what their commits changed, in words of 8 bytes */
+    size_t steps_max;
+    rem_when_full when_full;
+} rem_history_options;
+/*
+ * Opens the heap as rem_open() does, and keeps in memory what undoes each commit from then on, until it is closed. A program has the
+ * code of the calls below if it calls this one. Not read-only (REM_INVALID_ARGUMENT).
+ */
+rem_status rem_open_with_history(const char* path, const rem_options* options, const rem_history_options* history,
+                                 rem_heap** heap);
+/*
+ * Memory becomes what it was before the last `steps` steps, or before these were undone, or at a version that rem_history() shows.
+ * Each is an atomic commit of its own, as durable as rem_options says. Roots and blocks go with all else: pointers to what was made
+ * since dangle. REM_NO_STEP: the history does not lead there; a commit after an undo begins a branch, in which what was undone is
+ * reached by rem_go_to() alone. REM_SECTION_OPEN in a section of the thread, or while a group is open. REM_UNCOMMITTED: memory has
+ * changes that are not committed. REM_INVALID_ARGUMENT: the heap was opened without a history. Memory is as before then.
+ */
+rem_status rem_undo(rem_heap* heap, uint64_t steps);
+rem_status rem_redo(rem_heap* heap, uint64_t steps);
+rem_status rem_go_to(rem_heap* heap, uint64_t version);
+/* How many steps rem_undo() and rem_redo() can go; 0 without a history. */
+rem_status rem_undo_depth(const rem_heap* heap, uint64_t* steps);
+rem_status rem_redo_depth(const rem_heap* heap, uint64_t* steps);
+/*
+ * All commits until rem_group_end(), of whatever thread, are one step of this name, which may be NULL. A group within a group is part
+ * of it. Without a history nothing begins, and rem_group_end() is REM_NO_SECTION. REM_SECTION_OPEN in a section of the thread.
+ */
+rem_status rem_group_begin(rem_heap* heap, const char* name);
+rem_status rem_group_end(rem_heap* heap);
+/* One state that can be reached, with the step that led to it. */
+typedef struct rem_step {
+    uint64_t version; /* that the heap had after it */
+    uint64_t parent;  /* version of the state before it */
+    bool has_parent;  /* false: it is the oldest one that there is */
+    const char* name; /* "": none. Lives for the call */
+    int64_t time;     /* of its last commit, in nanoseconds since 1970 */
+    uint64_t bytes;   /* as rem_history_options counts them */
+    bool is_present;  /* memory is in this state */
+} rem_step;
+/* Calls visit() with each, by version, until it returns false. */
+rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_step* step), void* context);
+/* Lets all steps go: what is committed stays. */
+rem_status rem_history_forget(rem_heap* heap);
 
 /* ---- Sharing ---- */
 

@@ -65,6 +65,22 @@ std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const hea
     return options.log_bytes_max;
 }
 
+std::optional<history::limits> checked_history(const std::filesystem::path& path, const heap_options& options) {
+    if (!options.history.is_on())
+        return {};
+    if (options.access == sharing::processes)
+        refuse(path, errc::not_supported, "a heap that processes share has no history yet. Open it without one.");
+    if (options.read_only)
+        refuse(path, errc::invalid_argument,
+               "options.history has no meaning for a heap that is opened read-only, where nothing is committed.");
+    history::limits most{options.history.bytes_max, options.history.steps_max, history::when_full::oldest_go};
+    if (options.history.then == history_options::when_full::refuse)
+        most.then = history::when_full::refuse;
+    else if (options.history.then == history_options::when_full::end)
+        most.then = history::when_full::end;
+    return most;
+}
+
 /// Those of the engine, or a refusal.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
@@ -103,6 +119,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.application = checked_application(path, options.application);
     internal.aligned_blocks = options.aligned_blocks;
     internal.guarded_blocks = options.guarded_blocks;
+    internal.history = checked_history(path, options);
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);

@@ -6,7 +6,14 @@ namespace remanence::detail {
 
 namespace {
 
-log::durability internal(durability how) {
+struct landing {
+    std::atomic<int>& count;
+    ~landing() { --count; }
+};
+
+} // namespace
+
+log::durability heap_commits::internal(durability how) {
     switch (how) {
     case durability::lazy:
         return log::durability::lazy;
@@ -17,13 +24,6 @@ log::durability internal(durability how) {
     }
     return log::durability::durable;
 }
-
-struct landing {
-    std::atomic<int>& count;
-    ~landing() { --count; }
-};
-
-} // namespace
 
 // Who waits for nothing may be given a commit that is only copied: the thread that syncs makes its record soon.
 heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how) {

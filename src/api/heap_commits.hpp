@@ -16,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,6 +53,9 @@ public:
     /// With the write lock held. await() must follow. Throws when nothing is committed: errc::rolled_back after a nested section
     /// that failed, and what engine::make_commit() says.
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
+    /// Makes a commit in another way, for heap_impl::go().
+    using step = std::function<result<std::uint64_t>(txn::engine&, log::durability)>;
+    [[nodiscard]] in_flight make_by(const step& where, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);
 
@@ -73,6 +77,7 @@ public:
 private:
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how, txn::fresh_contents fresh,
                                  log::durability awaited);
+    [[nodiscard]] static log::durability internal(durability how);
     void land(const in_flight& commit) noexcept;
     void note_time(const in_flight& commit);
 

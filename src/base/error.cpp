@@ -75,6 +75,12 @@ const char* sentence_of(errc code) noexcept {
         return "readers of old versions are in the way";
     case errc::outside_section:
         return "memory was changed outside a write section";
+    case errc::no_step:
+        return "the history does not lead there";
+    case errc::history_full:
+        return "the history is full";
+    case errc::uncommitted:
+        return "there are changes that are not committed";
     }
     return "unknown error";
 }

@@ -61,7 +61,7 @@ extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wid
 
 /// Opens a file's heap for a caller in C.
 [[nodiscard]] rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* options,
-                                 rem_heap** into);
+                                 rem_heap** into, const history_options& history = {});
 
 /// Any thread. The heap moves into the table and stays at its place.
 [[nodiscard]] rem_heap* add_handle(heap&& opened, rem_kind kind);

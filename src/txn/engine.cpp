@@ -44,6 +44,8 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     REM_TRY(opened->memory_.begin());
     if (opened->heap_.shared && !joins)
         REM_TRY(opened->begin_to_share());
+    if (options.history)
+        REM_TRY(opened->begin_history());
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
 }
@@ -58,6 +60,10 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
 result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
     const std::lock_guard alone(locks_.at_store);
+    return commit_locked(scope, fresh, awaited);
+}
+
+result<std::uint64_t> engine::commit_locked(commit_scope scope, fresh_contents fresh, log::durability awaited) {
     auto made = try_to_commit(scope, fresh, awaited);
     if (made || made.why().code != errc::no_space || !checkpoints_.is_under_way())
         return made;
@@ -93,12 +99,16 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
             point_.forget_failed();
         return before;
     }
+    if (is_recording())
+        REM_TRY(history_->stage(commit->changes));
     // Up to here a lack of memory changed nothing.
     try {
         if (is_shared())
             others()->begin_writing();
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
+        if (is_recording())
+            history_->accept(session_.version());
         savepoints_.end_all();
         if (commit->scope == commit_scope::everything)
             point_.forget_failed();
@@ -247,7 +257,8 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            if (!is_shared()) // I8: the fold that is to follow may have to wait for readers
+            // I8: the fold that is to follow may have to wait for readers; and what a history undoes may have been in them.
+            if (!is_shared() && !has_history())
                 REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
         if (session_.log().used_bytes() == 0 && !space_.owes_discard())

@@ -7,6 +7,7 @@
 //   snapshot_point a commit whose record comes later
 //   spiller        what is written early              reclaimer      what goes back to the file system
 //   heap_memory    allocations and announcements      memory_budget  how much memory may be kept
+//   heap_history   what undoes commits
 //
 // Each part knows only those that engine's constructor makes before it. What has to happen across them is said here: a checkpoint
 // that is due comes after a commit, not within one.
@@ -27,6 +28,7 @@
 #include "txn/engine_options.hpp"
 #include "txn/follower.hpp"
 #include "txn/health.hpp"
+#include "txn/heap_history.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/heap_memory.hpp"
 #include "txn/heap_names.hpp"
@@ -43,6 +45,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -138,6 +141,21 @@ public:
     result<void> rollback(const change_listener& lost = {});
     /// To go back to within a write section. A commit and rollback() end them all.
     [[nodiscard]] savepoints& points() { return savepoints_; }
+    // The history, if engine_options::history asked for one. Nobody is in a section but the caller.
+
+    [[nodiscard]] bool has_history() const { return history_ != nullptr; }
+    /// Calls f with the steps. From any thread. Precondition: has_history().
+    template <class F>
+    auto with_steps(const F& f) const {
+        const std::lock_guard alone(locks_.at_store);
+        return f(history_->steps());
+    }
+    /// Makes a commit after which memory is what it was before the last steps, after the next ones, or at that version. Returns its
+    /// version, as make_commit() does. errc::no_step, errc::section_open, errc::uncommitted: nothing was done; otherwise as
+    /// make_commit(), and memory stays as it was. O(bytes of these steps), and what make_commit() says. Precondition: has_history().
+    [[gnu::weak]] result<std::uint64_t> undo(std::uint64_t steps, log::durability awaited);
+    [[gnu::weak]] result<std::uint64_t> redo(std::uint64_t steps, log::durability awaited);
+    [[gnu::weak]] result<std::uint64_t> go_to(std::uint64_t version, log::durability awaited);
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
@@ -229,11 +247,20 @@ public:
 
 private:
     engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap);
+    result<std::uint64_t> commit_locked(commit_scope scope, fresh_contents fresh, log::durability awaited);
+    /// Whether a commit is a step of the history.
+    [[nodiscard]] bool is_recording() const { return history_ && !is_going_; }
     result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited);
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
     [[nodiscard]] result<void> tell_of_failed_point() const;
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
+    [[gnu::weak]] result<void> begin_history();
+    /// `find` says to which state.
+    [[gnu::weak]] result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
+    [[gnu::weak]] result<void> apply_state(const std::function<result<std::uint64_t>()>& find);
+    [[gnu::weak]] result<std::uint64_t> commit_state(log::durability awaited);
+    [[gnu::weak]] result<void> stay();
     result<void> begin_to_share();
     void begin_sharing();
     void tell_of_poison() noexcept;
@@ -266,6 +293,8 @@ private:
     savepoints savepoints_;
     committer committer_;
     snapshot_point point_;
+    std::unique_ptr<heap_history> history_;
+    bool is_going_ = false; // to another state of the history
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:
     bool is_sharing_ = false; // others may have it open

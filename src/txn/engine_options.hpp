@@ -5,12 +5,14 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "change/change_set.hpp"
+#include "history/step_tree.hpp"
 #include "track/page_scan.hpp"
 #include "view/memory_view.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace remanence::txn {
@@ -59,6 +61,8 @@ struct engine_options {
     std::string application;       // likewise
     bool guarded_blocks = false;   // likewise
     bool aligned_blocks = false;
+    /// Keeps what undoes commits. Whoever sets it calls link_history(). Not of shared heaps, nor of those opened read-only.
+    std::optional<history::limits> history;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;
     track::tracker_choice tracker = track::tracker_choice::automatic;

@@ -149,8 +149,10 @@ public:
     [[nodiscard]] declared_section& declared() { return declared_; }
     /// Of pages in which no block lies.
     [[nodiscard]] view::page_predicate unused_pages() const {
-        return [this](std::uint64_t page) { return allocator_->is_free_page(page); };
+        return [this](std::uint64_t page) { return !keeps_unused_ && allocator_->is_free_page(page); };
     }
+    /// Until it is told otherwise no page counts as unused: what is in them is to be committed, too.
+    void keep_unused(bool kept) { keeps_unused_ = kept; }
 
 private:
     // Apart from what is done each time.
@@ -199,7 +201,8 @@ private:
     declared_section declared_;
     bool aligned_blocks_ = false; // as the file says
     bool guarded_blocks_ = false; // likewise
-    bool may_write_;              // false: the allocator, too, would be caught
+    bool keeps_unused_ = false;
+    bool may_write_; // false: the allocator, too, would be caught
     std::atomic<bool> has_grown_ = false;
     std::atomic<bool> has_arenas_ = false;
 };

@@ -14,11 +14,12 @@ constexpr std::uint64_t k_record_bytes_of_page = 64;
 
 } // namespace
 
-// Where the program's pointers or its blocks' ends are to be looked at, the call that commits refuses them. New memory that waits to
+// Where the program's pointers or its blocks' ends are to be looked at, the call that commits refuses them. A history takes what undoes a
+// commit before that may be overwritten. New memory that waits to
 // be mapped from the file keeps more than it needs until a commit has been made at once.
 bool snapshot_point::may_begin(commit_scope scope) const {
-    return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.inspect &&
-           !memory_.has_guards() && !has_failed() && !budget_.holds_too_many_unmapped() &&
+    return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.history &&
+           !options_.inspect && !memory_.has_guards() && !has_failed() && !budget_.holds_too_many_unmapped() &&
            (scope == commit_scope::everything || !committer_.knows_all_changes());
 }
 

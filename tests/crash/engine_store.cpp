@@ -6,6 +6,7 @@
 #include "os/memory.hpp"
 #include "testing/seeded_scheduler.hpp"
 #include "txn/fronts.hpp"
+#include "txn/heap_history.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -171,6 +172,18 @@ public:
     }
     result<void> sync() override { return acknowledged(engine_->sync()); }
     result<void> rollback() override { return stepping(end(engine_->rollback())); }
+    result<void> undo(std::uint64_t steps) override {
+        return acknowledged(gone(engine_->undo(steps, log::durability::durable)));
+    }
+    result<void> redo(std::uint64_t steps) override {
+        return acknowledged(gone(engine_->redo(steps, log::durability::durable)));
+    }
+    void begin_group() override {
+        engine_->with_steps([](history::step_tree& steps) { steps.begin_group("group"); });
+    }
+    void end_group() override {
+        engine_->with_steps([](history::step_tree& steps) { steps.end_group(); });
+    }
     void announce(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)
             beside_->come_by();
@@ -231,6 +244,12 @@ private:
         return done;
     }
 
+    result<void> gone(result<std::uint64_t> version) {
+        if (version)
+            REM_TRY(engine_->await(*version, log::durability::durable));
+        return end(version ? result<void>() : version.error());
+    }
+
     void among_threads(const std::function<void()>& step) {
         if (kind_ != sections::among_threads) {
             step();
@@ -289,6 +308,8 @@ open_function engine(txn::engine_options options, sections kind, checkpointing h
         auto beside = how == checkpointing::in_background
                           ? std::make_unique<background>(files, kind == sections::watched)
                           : nullptr;
+        if (options.history)
+            txn::link_history();
         auto opened = txn::engine::open(beside ? beside->files() : files, path, txn::open_mode::open_or_create, options,
                                         "crash tests");
         if (!opened)

@@ -118,6 +118,10 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     committed_ = allowed.content_of(version);
     outlives_process_ = version;
     current_ = *committed_;
+    states_ = {committed_};
+    state_ = 0;
+    is_in_group_ = false;
+    has_group_step_ = false;
     if (auto different = current_.difference(store_->base()))
         throw violation("version " + std::to_string(version) + " does not hold what was committed: " + *different);
     // One that a dead process left may vanish again until something is committed: only its creator was promised more.
@@ -139,8 +143,58 @@ result<void> session::begin_commit(const F& commit) {
     return {};
 }
 
+void session::add_state() {
+    states_.resize(state_ + 1);
+    if (has_group_step_) {
+        states_[state_] = committed_;
+        return;
+    }
+    states_.push_back(committed_);
+    ++state_;
+    has_group_step_ = is_in_group_;
+}
+
+result<void> session::do_go(std::ptrdiff_t distance, const std::function<result<void>()>& step) {
+    const std::size_t to = state_ + static_cast<std::size_t>(distance);
+    REM_CHECK(to < states_.size());
+    const content before = std::exchange(current_, *states_[to]);
+    auto done = begin_commit(step);
+    if (!done) {
+        current_ = before;
+        return done;
+    }
+    state_ = to;
+    if (auto different = current_.difference(store_->base()))
+        throw violation("after an undo or redo " + *different);
+    return all_is_durable({}, "undo or redo acknowledged");
+}
+
+result<void> session::do_undo(std::uint64_t steps) {
+    return do_go(-static_cast<std::ptrdiff_t>(steps), [=, this] { return store_->undo(steps); });
+}
+
+result<void> session::do_redo(std::uint64_t steps) {
+    return do_go(static_cast<std::ptrdiff_t>(steps), [=, this] { return store_->redo(steps); });
+}
+
+void session::undo(std::uint64_t steps) { require(do_undo(steps), "undo"); }
+
+void session::redo(std::uint64_t steps) { require(do_redo(steps), "redo"); }
+
+void session::begin_group() {
+    store_->begin_group();
+    is_in_group_ = true;
+}
+
+void session::end_group() {
+    store_->end_group();
+    is_in_group_ = false;
+    has_group_step_ = false;
+}
+
 result<void> session::do_commit(log::durability how) {
     REM_TRY(begin_commit([&] { return store_->commit(how); }));
+    add_state();
     if (how != log::durability::none)
         outlives_process_ = store_->version();
     return how == log::durability::durable ? all_is_durable({}, "commit acknowledged") : result<void>();
@@ -286,6 +340,26 @@ bool session::try_wait(std::uint64_t n, cut how, std::uint64_t version) {
 
 bool session::try_sync(std::uint64_t n, cut how) {
     return attempt(n, how, "sync", [&] { return do_sync(); });
+}
+
+bool session::try_undo(std::uint64_t n, cut how, std::uint64_t steps) {
+    return attempt(n, how, "undo", [&] { return do_undo(steps); });
+}
+
+bool session::try_redo(std::uint64_t n, cut how, std::uint64_t steps) {
+    return attempt(n, how, "redo", [&] { return do_redo(steps); });
+}
+
+bool session::undo_on_full_disk(std::uint64_t n) {
+    REM_CHECK(disk_ != nullptr);
+    disk_->fail_at(n, errc::no_space);
+    if (!do_undo(1) && store_->health()) // refused: the next commit has its version
+        promised(past_.back().up_to(store_->version()), "undo refused");
+    if (store_->health()) {
+        if (auto different = current_.difference(store_->base()))
+            throw violation("after an undo on a full disk " + *different);
+    }
+    return make_room_again();
 }
 
 bool session::try_checkpoint(std::uint64_t n, cut how) {

@@ -6,6 +6,7 @@
 #include "store.hpp"
 #include "testing/simulated_disk.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -93,6 +94,12 @@ public:
     /// Everything committed becomes durable.
     void sync();
     void rollback();
+    // Of a store with a history; what is not committed comes in between.
+    void undo(std::uint64_t steps = 1);
+    void redo(std::uint64_t steps = 1);
+    /// What is committed until the end is one step.
+    void begin_group();
+    void end_group();
     void checkpoint();
     void close();
     /// The process dies: memory is lost, the files stay as the operating system has them.
@@ -107,6 +114,11 @@ public:
     bool try_commit_async(std::uint64_t n, cut how);
     bool try_wait(std::uint64_t n, cut how, std::uint64_t version);
     bool try_sync(std::uint64_t n, cut how);
+    bool try_undo(std::uint64_t n, cut how, std::uint64_t steps = 1);
+    bool try_redo(std::uint64_t n, cut how, std::uint64_t steps = 1);
+    /// The disk is full from the nth operation of the undo on, for a moment. The process is dead afterwards only if it had been
+    /// promised room.
+    bool undo_on_full_disk(std::uint64_t n);
     bool try_checkpoint(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
     /// Changes, during which something may be spilled.
@@ -165,6 +177,12 @@ private:
     result<void> begin_commit(const F& commit);
     result<void> do_commit(log::durability how);
     result<void> do_commit_async();
+    /// By `step`, to the state that comes so many behind the present one.
+    result<void> do_go(std::ptrdiff_t distance, const std::function<result<void>()>& step);
+    result<void> do_undo(std::uint64_t steps);
+    result<void> do_redo(std::uint64_t steps);
+    /// The state that was just committed is the last one to be undone.
+    void add_state();
     result<void> do_wait(std::uint64_t version);
     result<void> do_sync();
     result<void> giving_back(const std::function<result<void>()>& step);
@@ -194,6 +212,10 @@ private:
     std::unique_ptr<store> store_;
     content current_;
     std::shared_ptr<const content> committed_;
+    std::vector<std::shared_ptr<const content>> states_; // that undo and redo lead to
+    std::size_t state_ = 0;                              // that memory is in
+    bool is_in_group_ = false;
+    bool has_group_step_ = false;
     std::uint64_t outlives_process_ = 0; // the last version that is to be found when only the process died
 };
 

@@ -34,6 +34,12 @@ public:
     /// Everything committed becomes durable.
     virtual result<void> sync() = 0;
     virtual result<void> rollback() = 0;
+    // Of a store with a history.
+    virtual result<void> undo(std::uint64_t /*steps*/) { return fail(errc::not_supported, "there is no history"); }
+    virtual result<void> redo(std::uint64_t /*steps*/) { return fail(errc::not_supported, "there is no history"); }
+    /// What is committed until the end is one step.
+    virtual void begin_group() {}
+    virtual void end_group() {}
     /// Whether checkpoint() and close() may make a commit that changes nothing, to say what they give back.
     [[nodiscard]] virtual bool gives_back() const { return false; }
     virtual result<void> checkpoint() = 0;

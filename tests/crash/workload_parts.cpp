@@ -27,6 +27,13 @@ open_function background_engine(std::uint64_t log_limit_bytes, sections kind) {
     return engine(with_log_limit(log_limit_bytes), kind, checkpointing::in_background);
 }
 
+open_function engine_with_history(std::uint64_t log_limit_bytes, sections kind, checkpointing how,
+                                  std::uint64_t steps_max) {
+    auto options = with_log_limit(log_limit_bytes);
+    options.history = {.steps_max = steps_max};
+    return engine(std::move(options), kind, how);
+}
+
 void begin(session& program) {
     program.open();
     if (!program.current().has_root())

@@ -22,6 +22,10 @@ open_function engine_elsewhere_with(std::uint64_t log_limit_bytes, sections kind
                                     checkpointing how = checkpointing::at_one_go);
 open_function background_engine(std::uint64_t log_limit_bytes, sections kind = sections::ordinary);
 
+/// With a history of so many steps.
+open_function engine_with_history(std::uint64_t log_limit_bytes, sections kind = sections::ordinary,
+                                  checkpointing how = checkpointing::at_one_go, std::uint64_t steps_max = 1000);
+
 /// Opens; a new heap gets a root.
 void begin(session& program);
 /// The index of the largest block.
@@ -65,6 +69,8 @@ std::vector<workload> point_workloads();
 std::vector<workload> short_memory_workloads();
 /// Heaps of which only stretches were written, with gaps mapped from holes of the file.
 std::vector<workload> stretch_workloads();
+/// Commits that are undone and redone.
+std::vector<workload> undo_workloads();
 /// Heaps that two processes share; none of engine_workloads(), since on real files the two would be told apart by more.
 std::vector<workload> sharing_workloads();
 

@@ -1,0 +1,186 @@
+// Undo and redo. Apart from all else, so that their code is in programs that ask for a history, and in no others.
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "os/cancellation.hpp"
+#include "txn/heap_history.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace remanence {
+
+namespace detail {
+
+void link_history() noexcept { txn::link_history(); }
+
+heap_commits::in_flight heap_impl::go(const heap_commits::step& where) {
+    const whole_call going(calls);
+    const heap_commits::in_flight commit = commits.make_by(where, options.commits);
+    forget_outside();
+    strangers.forget();
+    return commit;
+}
+
+heap_commits::in_flight heap_commits::make_by(const step& where, durability how) {
+    if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
+        how = durability::durable; // then it waits for the disk itself
+    const auto started = std::chrono::steady_clock::now();
+    const std::uint64_t before = of_.engine.version();
+    const auto version = where(of_.engine, internal(how));
+    if (!version)
+        raise(version.why());
+    ++in_flight_;
+    return {*version, how, started, *version != before};
+}
+
+} // namespace detail
+
+using detail::checked;
+using detail::heap_impl;
+
+namespace {
+
+void refuse_in_sections(const heap_impl& impl) {
+    if (!impl.sections.is_in_any())
+        return;
+    detail::raise(errc::section_open,
+                  "no step of " + impl.origin.path.string() +
+                      " can be undone or redone, and no group begun, in a section. End the section first.",
+                  impl.origin.path.string());
+}
+
+heap_impl* with_history(heap_impl* impl) {
+    detail::link_history();
+    if (!impl->engine().has_history())
+        detail::raise(errc::invalid_argument,
+                      impl->origin.path.string() +
+                          " was opened without a history. Set heap_options::history when it is opened.",
+                      impl->origin.path.string());
+    return impl;
+}
+
+/// Runs `f` with the write lock held.
+template <class F>
+void alone(heap_impl* impl, const F& f) {
+    refuse_in_sections(*impl);
+    const os::no_cancellation whole;
+    impl->sections.enter_write(detail::section_kind::joining);
+    const struct section {
+        heap_impl& of;
+        ~section() { of.sections.leave_write(); }
+    } meanwhile{*impl};
+    f();
+}
+
+template <class F>
+void go(heap_impl* impl, const F& where) {
+    with_history(impl);
+    {
+        const os::no_cancellation whole;
+        std::optional<detail::heap_commits::in_flight> commit;
+        alone(impl, [&] { commit = impl->go(where); });
+        impl->commits.await(*commit);
+    }
+    os::end_if_cancelled();
+}
+
+/// Calls `f` with the steps in a read section.
+template <class Result, class F>
+Result looked_at(heap_impl* impl, const F& f) {
+    const detail::read_section section(impl);
+    if (!impl->engine().has_history())
+        return {};
+    return impl->engine().with_steps(f);
+}
+
+} // namespace
+
+void heap_impl::begin_group(std::string_view name) {
+    refuse_in_sections(*this);
+    if (engine_->has_history())
+        engine_->with_steps([&](history::step_tree& steps) { steps.begin_group(name); });
+}
+
+bool heap_impl::end_group() noexcept {
+    return engine_->has_history() && engine_->with_steps([](history::step_tree& steps) {
+        const bool is_open = steps.is_in_group();
+        if (is_open)
+            steps.end_group();
+        return is_open;
+    });
+}
+
+void heap::undo(std::uint64_t steps) {
+    go(checked(impl_), [=](txn::engine& of, log::durability how) { return of.undo(steps, how); });
+}
+
+void heap::redo(std::uint64_t steps) {
+    go(checked(impl_), [=](txn::engine& of, log::durability how) { return of.redo(steps, how); });
+}
+
+void heap::go_to(std::uint64_t version) {
+    go(checked(impl_), [=](txn::engine& of, log::durability how) { return of.go_to(version, how); });
+}
+
+std::uint64_t heap::undo_depth() const {
+    return looked_at<std::uint64_t>(checked(impl_), [](const history::step_tree& steps) { return steps.undo_depth(); });
+}
+
+std::uint64_t heap::redo_depth() const {
+    return looked_at<std::uint64_t>(checked(impl_), [](const history::step_tree& steps) { return steps.redo_depth(); });
+}
+
+std::vector<history_step> heap::history() const {
+    return looked_at<std::vector<history_step>>(checked(impl_), [](const history::step_tree& steps) {
+        std::vector<history_step> all;
+        if (steps.has_ended())
+            return all;
+        for (history::step_info& each : steps.list())
+            all.push_back({each.version, each.parent, std::move(each.name), each.time, each.bytes, each.is_present});
+        return all;
+    });
+}
+
+void heap::forget_history() {
+    heap_impl* const impl = with_history(checked(impl_));
+    alone(impl, [&] { impl->engine().with_steps([](history::step_tree& steps) { steps.forget(); }); });
+}
+
+group heap::group(std::string_view name) {
+    heap_impl* const impl = checked(impl_);
+    refuse_in_sections(*impl);
+    return group_unless_in_section(name);
+}
+
+group heap::group_unless_in_section(std::string_view name) {
+    heap_impl* const impl = checked(impl_);
+    if (impl->sections.is_in_any() || !impl->engine().has_history())
+        return {};
+    std::weak_ptr<heap_impl*> watched;
+    alone(impl, [&] { watched = impl->watch(); });
+    impl->begin_group(name);
+    return remanence::group(std::move(watched));
+}
+
+group::group(std::weak_ptr<heap_impl*> of) noexcept : impl_(std::move(of)) {}
+
+group::group(group&& other) noexcept : impl_(std::exchange(other.impl_, {})) {}
+
+group& group::operator=(group&& other) noexcept {
+    if (this != &other) {
+        end();
+        impl_ = std::exchange(other.impl_, {});
+    }
+    return *this;
+}
+
+group::~group() { end(); }
+
+void group::end() noexcept {
+    const std::shared_ptr<heap_impl*> watched = std::exchange(impl_, {}).lock();
+    if (watched && (*watched)->origin.same_process())
+        (void)(*watched)->end_group();
+}
+
+} // namespace remanence

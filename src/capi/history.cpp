@@ -1,0 +1,129 @@
+// Undo and redo. Apart from all else, so that the code of the history is in programs that open a heap with one, and in no others.
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+#include "capi/structs.hpp"
+
+#include <chrono>
+#include <string_view>
+
+using namespace remanence;
+
+namespace remanence::capi {
+
+namespace {
+
+history_options history_of(const rem_history_options& given) {
+    history_options history{given.bytes_max, given.steps_max, history_options::when_full::oldest_go};
+    switch (given.when_full) {
+    case REM_OLDEST_GO:
+        break;
+    case REM_REFUSE:
+        history.then = history_options::when_full::refuse;
+        break;
+    case REM_HISTORY_ENDS:
+        history.then = history_options::when_full::end;
+        break;
+    default:
+        refuse_argument("rem_history_options::when_full is none of rem_when_full.");
+    }
+    if (!history.is_on())
+        refuse_argument("rem_open_with_history needs a limit of the history: bytes_max, steps_max or both.");
+    return history;
+}
+
+template <class F>
+rem_status tell(const rem_heap* heap, std::uint64_t* into, const F& f) {
+    return guard([&] {
+        const remanence::heap& of = opened(heap).of;
+        if (into == nullptr)
+            refuse_argument("rem_undo_depth and rem_redo_depth need a place for the number.");
+        *into = f(of);
+        return REM_OK;
+    });
+}
+
+} // namespace
+
+} // namespace remanence::capi
+
+rem_status rem_open_with_history(const char* path, const rem_options* options, const rem_history_options* history,
+                                 rem_heap** heap) {
+    if (heap != nullptr)
+        *heap = nullptr;
+    return capi::guard([&] {
+        detail::link_history();
+        const history_options most = capi::history_of(capi::whole_struct(history, "rem_history_options"));
+        return capi::open_by(detail::opening::open_or_create, sharing::exclusive, path, options, heap, most);
+    });
+}
+
+rem_status rem_undo(rem_heap* heap, uint64_t steps) {
+    return capi::guard([&] {
+        capi::opened(heap).of.undo(steps);
+        return REM_OK;
+    });
+}
+
+rem_status rem_redo(rem_heap* heap, uint64_t steps) {
+    return capi::guard([&] {
+        capi::opened(heap).of.redo(steps);
+        return REM_OK;
+    });
+}
+
+rem_status rem_go_to(rem_heap* heap, uint64_t version) {
+    return capi::guard([&] {
+        capi::opened(heap).of.go_to(version);
+        return REM_OK;
+    });
+}
+
+rem_status rem_undo_depth(const rem_heap* heap, uint64_t* steps) {
+    return capi::tell(heap, steps, [](const remanence::heap& of) { return of.undo_depth(); });
+}
+
+rem_status rem_redo_depth(const rem_heap* heap, uint64_t* steps) {
+    return capi::tell(heap, steps, [](const remanence::heap& of) { return of.redo_depth(); });
+}
+
+rem_status rem_group_begin(rem_heap* heap, const char* name) {
+    return capi::guard([&] {
+        capi::opened(heap).impl().begin_group(name != nullptr ? std::string_view(name) : std::string_view());
+        return REM_OK;
+    });
+}
+
+rem_status rem_group_end(rem_heap* heap) {
+    return capi::guard([&] {
+        detail::heap_impl& impl = capi::opened(heap).impl();
+        if (!impl.end_group())
+            return capi::note(REM_NO_SECTION, "no group of the heap is open: none was begun, or all have ended.",
+                              impl.origin.path.string());
+        return REM_OK;
+    });
+}
+
+rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_step* step), void* context) {
+    return capi::guard([&] {
+        const remanence::heap& of = capi::opened(heap).of;
+        if (visit == nullptr)
+            capi::refuse_argument("rem_history needs a function to call.");
+        for (const history_step& each : of.history()) {
+            const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(each.time.time_since_epoch());
+            const rem_step shown{
+                each.version, each.parent.value_or(0), each.parent.has_value(), each.name.c_str(), time.count(),
+                each.bytes,   each.is_present};
+            if (!visit(context, &shown))
+                break;
+        }
+        return REM_OK;
+    });
+}
+
+rem_status rem_history_forget(rem_heap* heap) {
+    return capi::guard([&] {
+        capi::opened(heap).of.forget_history();
+        return REM_OK;
+    });
+}

@@ -1,0 +1,61 @@
+// Bytes of a heap's memory on one side of a commit: as they were before it, or as they were after it.
+#pragma once
+
+#include "base/range.hpp"
+#include "base/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace remanence::history {
+
+/// Ranges that do not overlap, each within one page.
+class delta {
+public:
+    // Throw std::bad_alloc, and then this is of no use any more.
+    void add(heap_range range, const std::byte* content) {
+        content_.insert(content_.end(), content, content + range.bytes);
+        pieces_.emplace_back(range, false);
+        spanned_bytes_ += range.bytes;
+    }
+    /// The same, of zeros, which take no memory.
+    void add_zeros(heap_range range) {
+        pieces_.emplace_back(range, true);
+        spanned_bytes_ += range.bytes;
+    }
+
+    [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
+    /// Returns what this may take: of zeros as many as of anything else, since the other side may be anything.
+    [[nodiscard]] std::uint64_t bytes() const { return spanned_bytes_ + pieces_.size() * sizeof(piece); }
+    /// Returns the pages in which the ranges lie, as ranges; those that follow each other are one.
+    [[nodiscard]] std::vector<heap_range> pages() const;
+
+    /// Returns what memory at `base` holds in these ranges.
+    [[nodiscard]] delta other_side(const std::byte* base) const;
+    /// Writes the bytes to memory at `base`.
+    void apply(std::byte* base) const noexcept;
+
+private:
+    /// In eight bytes, since most commits change few words in many places.
+    class piece {
+    public:
+        piece(heap_range range, bool is_zeros)
+            : packed_(range.offset << k_offset_shift | (is_zeros ? k_is_zeros : 0) | range.bytes) {}
+        [[nodiscard]] std::uint64_t offset() const { return packed_ >> k_offset_shift; }
+        [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(packed_ & (k_is_zeros - 1)); }
+        [[nodiscard]] bool is_zeros() const { return (packed_ & k_is_zeros) != 0; }
+
+    private:
+        static constexpr int k_offset_shift = 16; // addresses have 47 bits
+        static constexpr std::uint64_t k_is_zeros = 0x8000;
+        static_assert(k_page_bytes < k_is_zeros);
+        std::uint64_t packed_;
+    };
+
+    std::vector<piece> pieces_;
+    std::vector<std::byte> content_; // of all pieces that are no zeros, in their order
+    std::uint64_t spanned_bytes_ = 0;
+};
+
+} // namespace remanence::history

@@ -1,0 +1,144 @@
+// The steps that lead from the oldest state that can be reached to all others, and where in them memory is. A commit after an undo
+// makes a branch: what was undone stays reachable, so this is a tree, of which one way leads through the present state.
+//
+// H1 to H3: README.md. Not thread-safe.
+#pragma once
+
+#include "history/delta.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::history {
+
+/// What becomes of steps when there are as many as are allowed.
+enum class when_full {
+    oldest_go,
+    refuse, // the commit that would be one too many
+    end     // of the history: all steps go, and none are kept from then on
+};
+
+/// 0: as many as there are.
+struct limits {
+    std::uint64_t bytes_max = 0;
+    std::uint64_t steps_max = 0;
+    when_full then = when_full::oldest_go;
+};
+
+/// One state that can be reached, with the step that led to it.
+struct step_info {
+    std::uint64_t version;
+    std::optional<std::uint64_t> parent; // none: the oldest
+    std::string name;
+    std::chrono::system_clock::time_point time;
+    std::uint64_t bytes; // of the step
+    bool is_present;
+};
+
+class step_tree {
+public:
+    using clock = std::chrono::system_clock;
+
+    /// The present state is of this version, and the only one.
+    step_tree(const limits& most, std::uint64_t version);
+
+    // What commits do.
+
+    /// Whether a step of so many bytes, or as many more of the step that the group has, may be kept beside all others.
+    [[nodiscard]] bool has_room(std::uint64_t bytes) const;
+    [[nodiscard]] const limits& most() const { return most_; }
+    /// H2: takes the memory to note a commit, before which memory was as `before` says. Replaces one that was staged and not
+    /// accepted. Throws std::bad_alloc.
+    void stage(delta before);
+    /// The same, of a commit that is too large to be kept.
+    void stage_nothing();
+    void discard_staged() noexcept { staged_.reset(); }
+    /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go.
+    void accept(std::uint64_t version) noexcept;
+
+    // Groups: the commits of one are one step, named after it. An inner one is part of the outer one.
+
+    void begin_group(std::string_view name);
+    void end_group() noexcept;
+    [[nodiscard]] bool is_in_group() const { return group_depth_ != 0; }
+
+    // Where memory is, and where it can go.
+
+    [[nodiscard]] std::uint64_t undo_depth() const;
+    [[nodiscard]] std::uint64_t redo_depth() const;
+    /// Whether all steps went since there were too many, and none are kept any more.
+    [[nodiscard]] bool has_ended() const { return has_ended_; }
+    [[nodiscard]] std::uint64_t present() const { return present_; }
+    /// Where undo() of so many steps leads. Precondition: undo_depth() is no less.
+    [[nodiscard]] std::uint64_t before_present(std::uint64_t steps) const;
+    /// Where redo() of so many steps leads. Precondition: redo_depth() is no less.
+    [[nodiscard]] std::uint64_t after_present(std::uint64_t steps) const;
+    /// The state whose commit, or the last undo or redo that led to it, has this version.
+    [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t version) const;
+    /// Where memory was before the undo after which the last step to here was made that began a branch; none: there is none.
+    [[nodiscard]] std::optional<std::uint64_t> left_branch() const;
+    /// All states that can be reached, by version. Throws std::bad_alloc.
+    [[nodiscard]] std::vector<step_info> list() const;
+
+    /// The deltas to apply, one after the other, so that memory is as in this state, which exists. Throws std::bad_alloc.
+    [[nodiscard]] std::vector<delta*> way_to(std::uint64_t state);
+    /// Memory is there now, by a commit of this version; the deltas of way_to() are those of the other sides.
+    void arrive(std::uint64_t state, std::uint64_t version) noexcept;
+    /// Only the present state stays.
+    void forget() noexcept;
+
+private:
+    struct known_state {
+        std::uint64_t parent = 0; // 0: the oldest
+        std::uint64_t next = 0;   // where redo() leads; 0: nowhere
+        std::uint64_t left = 0;   // next of the parent before this one was made
+        std::uint64_t depth = 0;  // steps from the first state that there was
+        std::uint64_t children = 0;
+        std::uint64_t last_version = 0; // of the last commit that led here
+        std::uint64_t bytes = 0;
+        clock::time_point time{};
+        std::string name;
+        std::vector<delta> deltas; // in the order of their commits
+    };
+    using states = std::map<std::uint64_t, known_state>;
+    /// What becomes of the commit that is being made.
+    struct staged {
+        states::node_type made;      // a new state
+        std::optional<delta> joined; // to the present one
+        bool is_kept = true;
+    };
+
+    [[nodiscard]] known_state& at(std::uint64_t version) { return states_.find(version)->second; }
+    [[nodiscard]] const known_state& at(std::uint64_t version) const { return states_.find(version)->second; }
+    [[nodiscard]] bool joins_group() const { return group_step_ != 0 && group_step_ == present_; }
+    void add(states::node_type made, std::uint64_t version) noexcept;
+    void join(delta more, std::uint64_t version) noexcept;
+    void begin_at(std::uint64_t version) noexcept;
+    [[nodiscard]] const known_state& oldest() const { return states_.begin()->second; } // H3
+    [[nodiscard]] bool is_too_much() const;
+    void drop_one() noexcept;
+    void drop_oldest() noexcept;
+    void drop_end_of_branch() noexcept;
+    states::iterator erase(states::iterator which) noexcept;
+    [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
+    [[nodiscard]] bool is_on_way_to(std::uint64_t state, std::uint64_t from) const;
+
+    const limits most_;
+    states states_;
+    std::uint64_t present_;
+    std::uint64_t bytes_ = 0;
+    std::optional<staged> staged_;
+    std::uint64_t group_depth_ = 0;
+    std::string group_name_;
+    std::uint64_t group_step_ = 0; // 0: it has made none
+    bool is_group_lost_ = false;   // what it made was not kept
+    bool has_ended_ = false;
+};
+
+} // namespace remanence::history

@@ -1,0 +1,288 @@
+#include "txn/heap_history.hpp"
+
+#include "base/checksum.hpp"
+#include "base/units.hpp"
+#include "txn/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace remanence::txn {
+
+void link_history() noexcept {}
+
+std::unique_ptr<heap_history> heap_history::make(const history::limits& most, std::uint64_t version,
+                                                 view::memory_view& view, const std::string& path) {
+    return std::unique_ptr<heap_history>(new heap_history(most, version, view, path));
+}
+
+heap_history::heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view,
+                           const std::string& path)
+    : steps_(most, version), view_(view), path_(path) {}
+
+heap_history::~heap_history() = default;
+
+result<void> heap_history::stage(const change::change_set& changes) {
+    steps_.discard_staged();
+    if (steps_.has_ended())
+        return {};
+    history::delta before;
+    add_pages(changes, before);
+    add_fresh(changes, before);
+    REM_TRY(add_moved(changes, before));
+    if (steps_.most().then == history::when_full::refuse && !steps_.has_room(before.bytes()))
+        return full(before);
+    if (is_too_large(before))
+        steps_.stage_nothing();
+    else
+        steps_.stage(std::move(before));
+    return {};
+}
+
+// What is added from here on would not be kept.
+bool heap_history::is_too_large(const history::delta& before) const {
+    return steps_.most().bytes_max != 0 && before.bytes() > steps_.most().bytes_max;
+}
+
+static void add(heap_range range, const std::byte* content, history::delta& before) {
+    if (is_all_zeros({content, static_cast<std::size_t>(range.bytes)}))
+        before.add_zeros(range);
+    else
+        before.add(range, content);
+}
+
+// R1: each has a twin since it was compared.
+void heap_history::add_pages(const change::change_set& changes, history::delta& before) const {
+    for (const change::changed_page& page : changes.pages) {
+        const std::byte* const committed = view_.committed().copy(page.page);
+        for (const format::change_range& range : changes.ranges_of(page))
+            add({page.page * k_page_bytes + range.offset, range.bytes}, committed + range.offset, before);
+        if (is_too_large(before))
+            return;
+    }
+}
+
+// Where nothing was ever committed zeros are. Pages without a checksum are zeros still, or among the changed ones.
+void heap_history::add_fresh(const change::change_set& changes, history::delta& before) const {
+    for (const change::whole_chunk& chunk : changes.fresh) {
+        std::uint64_t page = chunk.chunk * chunk.checksums.size();
+        for (const std::uint32_t checksum : chunk.checksums) {
+            if (checksum != 0)
+                before.add_zeros({page * k_page_bytes, k_page_bytes});
+            ++page;
+        }
+        if (is_too_large(before))
+            return;
+    }
+}
+
+// Their former homes are the image until the commit is accepted.
+result<void> heap_history::add_moved(const change::change_set& changes, history::delta& before) const {
+    std::vector<std::byte> read(static_cast<std::size_t>(changes.moved.empty() ? 0 : k_page_bytes));
+    for (const change::whole_chunk& chunk : changes.moved) {
+        const heap_range all = view_.memory().range_of(chunk.chunk);
+        const std::uint64_t end = std::min(all.end(), view_.memory().accessible_bytes());
+        for (std::uint64_t at = all.offset; at < end && !is_too_large(before); at += k_page_bytes) {
+            const std::byte* committed = view_.committed().copy(at / k_page_bytes);
+            if (committed == nullptr) {
+                REM_TRY(view_.committed().read_image({at, k_page_bytes}, nullptr, read.data()));
+                committed = read.data();
+            }
+            if (std::memcmp(committed, view_.base() + at, static_cast<std::size_t>(k_page_bytes)) != 0)
+                add({at, k_page_bytes}, committed, before);
+        }
+    }
+    return {};
+}
+
+unexpected heap_history::full(const history::delta& before) const {
+    const history::limits& most = steps_.most();
+    std::string why = is_too_large(before) ? "it would keep more than the " + std::to_string(most.bytes_max) +
+                                                 " bytes of history_options::bytes_max"
+                                           : "it is full";
+    return fail(errc::history_full,
+                "the history of " + path_ + " has no room for this commit: " + why +
+                    ". Make room with heap::forget_history(), or open the heap with larger limits, or with another "
+                    "history_options::then.",
+                path_);
+}
+
+void heap_history::discard_staged() noexcept { steps_.discard_staged(); }
+
+void heap_history::accept(std::uint64_t version) noexcept { steps_.accept(version); }
+
+result<void> heap_history::check_may_go() const {
+    if (steps_.is_in_group())
+        return fail(errc::section_open,
+                    "a group of steps of " + path_ +
+                        " is open, so no step can be undone or redone. End the group first.",
+                    path_);
+    if (steps_.has_ended())
+        return fail(errc::no_step,
+                    "the history of " + path_ +
+                        " has ended, since it came to its limits: no step can be undone or redone. Open the heap again "
+                        "to begin another one, with larger limits or another history_options::then.",
+                    path_);
+    return {};
+}
+
+result<std::uint64_t> heap_history::after_undo(std::uint64_t steps) const {
+    REM_TRY(check_may_go());
+    const std::uint64_t possible = steps_.undo_depth();
+    if (steps <= possible)
+        return steps_.before_present(steps);
+    return fail(errc::no_step,
+                "no " + std::to_string(steps) + " steps of " + path_ + " can be undone: its history leads back " +
+                    std::to_string(possible) + ". Ask heap::undo_depth() before.",
+                path_);
+}
+
+result<std::uint64_t> heap_history::after_redo(std::uint64_t steps) const {
+    REM_TRY(check_may_go());
+    const std::uint64_t possible = steps_.redo_depth();
+    if (steps <= possible)
+        return steps_.after_present(steps);
+    std::string message = "no " + std::to_string(steps) + " steps of " + path_ + " can be redone: ";
+    const auto left = possible == 0 ? steps_.left_branch() : std::nullopt;
+    if (left)
+        message += "a commit after an undo began another branch. What was undone is still there: heap::go_to(" +
+                   std::to_string(*left) + ") leads to it.";
+    else
+        message += std::to_string(possible) + " were undone. Ask heap::redo_depth() before.";
+    return fail(errc::no_step, std::move(message), path_);
+}
+
+result<std::uint64_t> heap_history::state_of(std::uint64_t version) const {
+    REM_TRY(check_may_go());
+    if (const auto found = steps_.find(version))
+        return *found;
+    return fail(errc::no_step,
+                "the history of " + path_ + " does not lead to version " + std::to_string(version) +
+                    ": it was never one of its steps, or has gone since there were too many. heap::history() lists "
+                    "those that there are.",
+                path_);
+}
+
+result<void> heap_history::apply(std::uint64_t state) {
+    way_ = steps_.way_to(state);
+    way_back_.clear();
+    way_back_.reserve(way_.size());
+    destination_ = state;
+    for (const history::delta* each : way_) {
+        for (const heap_range& pages : each->pages())
+            REM_TRY(view_.announce(pages.offset, pages.bytes));
+    }
+    try {
+        for (const history::delta* each : way_) {
+            way_back_.push_back(each->other_side(view_.base()));
+            each->apply(view_.base());
+        }
+    } catch (const std::bad_alloc&) {
+        take_back();
+        throw;
+    }
+    return {};
+}
+
+// H1
+void heap_history::arrive(std::uint64_t version) noexcept {
+    for (std::size_t i = 0; i != way_.size(); ++i)
+        *way_[i] = std::move(way_back_[i]);
+    way_.clear();
+    way_back_.clear();
+    steps_.arrive(destination_, version);
+}
+
+void heap_history::take_back() noexcept {
+    for (auto each = way_back_.rbegin(); each != way_back_.rend(); ++each)
+        each->apply(view_.base());
+    way_.clear();
+    way_back_.clear();
+}
+
+// An empty heap's first commit is that of its header, which no undo may take away.
+result<void> engine::begin_history() {
+    if (heap_.store->image().bytes() == 0)
+        REM_TRY(commit());
+    history_ = heap_history::make(*options_.history, session_.version(), *heap_.view, path());
+    return {};
+}
+
+result<std::uint64_t> engine::undo(std::uint64_t steps, log::durability awaited) {
+    return go([=, this] { return history_->after_undo(steps); }, awaited);
+}
+
+result<std::uint64_t> engine::redo(std::uint64_t steps, log::durability awaited) {
+    return go([=, this] { return history_->after_redo(steps); }, awaited);
+}
+
+result<std::uint64_t> engine::go_to(std::uint64_t version, log::durability awaited) {
+    return go([=, this] { return history_->state_of(version); }, awaited);
+}
+
+result<std::uint64_t> engine::go(const std::function<result<std::uint64_t>()>& find, log::durability awaited) {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    checkpoints_.adopt_if_done();
+    REM_TRY(apply_state(find));
+    const struct going {
+        engine& here;
+        explicit going(engine& of) : here(of) { set(true); }
+        ~going() { set(false); }
+        void set(bool goes) const {
+            here.is_going_ = goes;
+            here.memory_.keep_unused(goes); // what undone steps wrote there would stay otherwise
+        }
+    } meanwhile(*this);
+    try {
+        auto made = commit_state(awaited);
+        if (made)
+            history_->arrive(*made);
+        else
+            REM_TRY(stay());
+        return made;
+    } catch (const std::bad_alloc&) {
+        REM_TRY(stay());
+        throw;
+    }
+}
+
+result<void> engine::apply_state(const std::function<result<std::uint64_t>()>& find) {
+    const std::lock_guard allocation(locks_.allocation);
+    auto state = find();
+    if (!state)
+        return state.error();
+    memory_.allocator().flush();
+    auto changed = heap_.view->collector().holds_changes(memory_.unused_pages());
+    if (!changed)
+        return changed.error();
+    if (*changed)
+        return fail(errc::uncommitted,
+                    "memory of " + path() +
+                        " holds changes that are not committed, so no step can be undone or redone. Call commit() or "
+                        "rollback() first.",
+                    path());
+    return history_->apply(*state);
+}
+
+result<std::uint64_t> engine::commit_state(log::durability awaited) {
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        REM_TRY(memory_.changed_under_allocator());
+    }
+    return commit_locked(commit_scope::everything, fresh_contents::at_home, awaited);
+}
+
+// After a commit that failed. If that poisoned the heap, what memory holds does not matter any more.
+result<void> engine::stay() {
+    if (is_poisoned())
+        return {};
+    const std::lock_guard allocation(locks_.allocation);
+    history_->take_back();
+    return memory_.changed_under_allocator();
+}
+
+} // namespace remanence::txn

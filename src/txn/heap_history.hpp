@@ -1,0 +1,78 @@
+// The history of an open heap: what undoes its commits, brought from the commits to the steps, and from there back into memory.
+//
+// An undo writes what memory was before to memory and commits that as any other change: the log only ever goes forward, and recovery
+// knows nothing of a history. The allocator's state is memory of the heap, so it goes back with all else.
+#pragma once
+
+#include "base/result.hpp"
+#include "change/change_set.hpp"
+#include "history/step_tree.hpp"
+#include "view/memory_view.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::txn {
+
+/// Its functions are weak, as those of share::coordination: a program has them if it calls link_history(). Callers hold both locks of
+/// the heap.
+class heap_history {
+public:
+    /// The history begins with the present state, of this version. `view` must outlive it.
+    [[gnu::weak]] static std::unique_ptr<heap_history> make(const history::limits& most, std::uint64_t version,
+                                                            view::memory_view& view, const std::string& path);
+    [[gnu::weak]] ~heap_history();
+    heap_history(const heap_history&) = delete;
+    heap_history& operator=(const heap_history&) = delete;
+
+    /// Takes what a commit of these changes is undone by, and the memory to keep it. errc::history_full when it may not be kept, and
+    /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. Precondition:
+    /// the collector has just found the changes.
+    [[gnu::weak]] result<void> stage(const change::change_set& changes);
+    /// The commit was not made.
+    [[gnu::weak]] void discard_staged() noexcept;
+    /// It is made, and has this version.
+    [[gnu::weak]] void accept(std::uint64_t version) noexcept;
+
+    // Where undo(), redo() and go_to() lead. errc::no_step: nowhere; errc::section_open: a group is open.
+
+    [[gnu::weak]] result<std::uint64_t> after_undo(std::uint64_t steps) const;
+    [[gnu::weak]] result<std::uint64_t> after_redo(std::uint64_t steps) const;
+    [[gnu::weak]] result<std::uint64_t> state_of(std::uint64_t version) const;
+
+    /// Memory becomes what it was in this state. arrive() or take_back() must follow. A failure, or std::bad_alloc, changes nothing.
+    /// Precondition: memory is what is committed.
+    [[gnu::weak]] result<void> apply(std::uint64_t state);
+    /// That is committed, by this version.
+    [[gnu::weak]] void arrive(std::uint64_t version) noexcept;
+    /// It could not be: memory becomes what it was before apply().
+    [[gnu::weak]] void take_back() noexcept;
+
+    [[nodiscard]] history::step_tree& steps() { return steps_; }
+    [[nodiscard]] const history::step_tree& steps() const { return steps_; }
+
+private:
+    heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
+    result<void> check_may_go() const;
+    [[nodiscard]] bool is_too_large(const history::delta& before) const;
+    [[gnu::weak]] void add_pages(const change::change_set& changes, history::delta& before) const;
+    [[gnu::weak]] void add_fresh(const change::change_set& changes, history::delta& before) const;
+    [[gnu::weak]] result<void> add_moved(const change::change_set& changes, history::delta& before) const;
+    [[nodiscard, gnu::weak]] unexpected full(const history::delta& before) const;
+
+    history::step_tree steps_;
+    view::memory_view& view_;
+    const std::string path_;
+    std::uint64_t destination_ = 0;        // of apply()
+    std::vector<history::delta*> way_;     // there
+    std::vector<history::delta> way_back_; // in the order of way_
+};
+
+/// Brings the functions above into the program, and does nothing.
+void link_history() noexcept;
+
+} // namespace remanence::txn

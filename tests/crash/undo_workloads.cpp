@@ -1,0 +1,172 @@
+// Commits that are undone and redone. Each undo is a commit of its own, so a power loss leaves what was before it or what is after.
+#include "workload_parts.hpp"
+
+namespace remanence::crash {
+
+namespace {
+
+void undo_and_redo(session& program) {
+    begin(program);
+    for (std::uint64_t i = 0; i < 4; i++) {
+        program.add_block(40 + 333 * i);
+        program.commit();
+        program.poke(1 + 5 * i);
+        program.change_serial();
+        program.commit();
+        program.undo();
+        program.redo();
+        program.undo(2);
+        program.add_block(5000); // a branch
+        program.poke(16);
+        program.commit();
+        program.poke(8);
+        program.rollback();
+        program.undo();
+        program.redo();
+    }
+    program.verify();
+    program.die();
+    program.open();
+    program.poke(3);
+    program.commit();
+    program.undo();
+    program.close();
+    program.open();
+    program.poke(9);
+    program.commit();
+}
+
+/// Chunks that are committed first, that move, and that are free after the undo.
+void undo_of_bulk(session& program) {
+    begin(program);
+    program.add_block(100 * KiB);
+    program.commit();
+    program.add_block(300 * KiB);
+    program.add_block(30);
+    program.commit();
+    program.undo();
+    program.redo();
+    program.poke(1, 4096, 200 * KiB); // dense, in chunks that are stored
+    program.poke(64);
+    program.commit();
+    program.checkpoint();
+    program.undo();
+    program.undo();
+    program.checkpoint(); // nothing is given back
+    program.redo(2);
+    program.remove_largest();
+    program.commit();
+    program.undo();
+    program.verify();
+    program.undo(2);
+    program.close();
+    program.open();
+    program.add_block(200 * KiB);
+    program.commit();
+    program.undo();
+    program.change_serial();
+    program.commit();
+}
+
+void undo_of_groups(session& program) {
+    begin(program);
+    for (std::uint64_t i = 0; i < 3; i++) {
+        program.begin_group();
+        program.add_block(70 + 3000 * i);
+        program.commit();
+        program.poke(20);
+        program.commit();
+        program.remove_block(0);
+        program.change_serial();
+        program.commit();
+        program.end_group();
+        program.change_serial();
+        program.commit();
+        program.undo(2);
+        program.redo();
+        program.checkpoint();
+        program.redo();
+    }
+    program.undo(6);
+    program.verify();
+    program.redo(6);
+    program.verify();
+}
+
+void undo_cut_short(session& program, session::cut how) {
+    begin(program);
+    const auto prepare = [&] {
+        program.change_serial();
+        program.commit();
+        program.add_block(3000);
+        program.commit();
+    };
+    prepare();
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_undo(n, how); }, prepare);
+    cut_at_each_operation(
+        program, [&](std::uint64_t n) { return program.try_redo(n, how); },
+        [&] {
+            prepare();
+            program.undo();
+        });
+    // In the first chunk, and with an empty log.
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            program.checkpoint();
+            return program.try_undo(n, how);
+        },
+        prepare);
+    program.die();
+    program.open();
+    program.verify();
+}
+
+void undo_on_full_disk(session& program) {
+    begin(program);
+    for (std::uint64_t n = 0;; n++) {
+        if (program.is_dead())
+            program.open();
+        program.add_block(90 * KiB);
+        program.commit();
+        program.poke(0, 100, 80 * KiB);
+        program.commit();
+        if (program.undo_on_full_disk(n))
+            break;
+        if (program.is_dead())
+            continue;
+        program.change_serial(); // the heap works on
+        program.commit();
+        program.undo(2);
+    }
+    program.verify();
+}
+
+} // namespace
+
+std::vector<workload> undo_workloads() {
+    return {
+        {.name = "undo", .open = engine_with_history(k_roomy), .phases = {undo_and_redo}},
+        {.name = "undo_tight", .open = engine_with_history(k_tight), .phases = {undo_and_redo}},
+        {.name = "undo_declared", .open = engine_with_history(k_roomy, sections::declared), .phases = {undo_and_redo}},
+        {.name = "undo_of_bulk", .open = engine_with_history(k_roomy), .phases = {undo_of_bulk}},
+        {.name = "undo_of_groups", .open = engine_with_history(k_tight), .phases = {undo_of_groups}},
+        {.name = "undo_of_few_steps",
+         .open = engine_with_history(k_tight, sections::ordinary, checkpointing::at_one_go, 4),
+         .phases = {undo_and_redo}},
+        {.name = "background_undo",
+         .open = engine_with_history(4 * KiB, sections::ordinary, checkpointing::in_background),
+         .phases = {undo_and_redo, undo_of_groups}},
+        {.name = "background_undo_of_bulk",
+         .open = engine_with_history(100 * KiB, sections::ordinary, checkpointing::in_background),
+         .phases = {undo_of_bulk}},
+        {.name = "undo_on_full_disk",
+         .open = engine_with_history(k_roomy),
+         .phases = {undo_on_full_disk},
+         .cuts_short = true},
+        killed("killed_undo", engine_with_history(k_roomy), undo_cut_short),
+        failing("failing_undo", engine_with_history(k_roomy), undo_cut_short, simulation::failed_sync::xfs),
+    };
+}
+
+} // namespace remanence::crash

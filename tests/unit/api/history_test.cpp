@@ -1,0 +1,512 @@
+// Undo and redo.
+
+#include "api/heap_impl.hpp"
+#include "unit/api/fixture.hpp"
+
+#include <remanence/btree_map.hpp>
+#include <remanence/hash_map.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace remanence::test {
+
+using trees = btree_map<std::uint64_t, std::uint64_t>;
+using tables = hash_map<std::uint64_t, std::uint64_t>;
+
+namespace {
+
+class histories : public testing::TestWithParam<tracking> {
+protected:
+    [[nodiscard]] static heap_options options(const history_options& how = {.steps_max = 10'000}) {
+        heap_options made = small_heap();
+        made.chunk_bytes = 64 * KiB;
+        made.tracker = GetParam();
+        made.history = how;
+        return made;
+    }
+    heap open(const history_options& how = {.steps_max = 10'000}) { return heap::open(dir_ / "h", options(how)); }
+
+    temp_dir dir_;
+};
+
+/// The memory of the heap, allocator included, as it is committed.
+std::vector<std::byte> all_memory(heap& h) {
+    txn::heap_memory& memory = detail::impl_of(h).memory();
+    memory.allocator().flush();
+    return {memory.base(), memory.base() + memory.accessible_bytes()};
+}
+
+/// What the heap has grown by since holds nothing.
+bool is_memory(heap& h, std::vector<std::byte> expected) {
+    const std::vector<std::byte> found = all_memory(h);
+    expected.resize(found.size());
+    return found == expected;
+}
+
+std::optional<errc> error_code(const std::optional<caught>& got) {
+    return got ? std::optional(got->code) : std::nullopt;
+}
+
+TEST_P(histories, lead_back_and_forth_through_commits) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    std::vector<std::vector<std::byte>> copies{all_memory(h)};
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        h.write([&] { list.push_back(i); });
+        copies.push_back(all_memory(h));
+    }
+    EXPECT_EQ(h.undo_depth(), 6U); // the root's own step, too
+    for (std::size_t i = 5; i-- > 0;) {
+        h.undo();
+        EXPECT_EQ(list.size(), i);
+        EXPECT_TRUE(is_memory(h, copies[i])) << i;
+        EXPECT_EQ(h.redo_depth(), 5 - i);
+    }
+    h.redo(3);
+    EXPECT_EQ(list.size(), 3U);
+    EXPECT_TRUE(is_memory(h, copies[3]));
+    h.undo(4);
+    EXPECT_EQ(h.find_root<numbers>("numbers"), nullptr);
+    EXPECT_EQ(h.undo_depth(), 0U);
+    h.redo(6);
+    EXPECT_TRUE(is_memory(h, copies[5]));
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_P(histories, make_each_undo_a_durable_commit) {
+    {
+        heap h = open();
+        auto& list = h.root<numbers>("numbers", 100, 1U);
+        h.write([&] { list.assign(100, 2); });
+        const std::uint64_t before = h.version();
+        h.undo();
+        EXPECT_EQ(h.version(), before + 1);
+        fs::copy_file(dir_ / "h", dir_ / "copy");
+        fs::copy_file(log_of(dir_ / "h"), log_of(dir_ / "copy"));
+    }
+    heap copy = heap::open(dir_ / "copy", small_heap());
+    EXPECT_EQ(copy.find_root<numbers>("numbers")->back(), 1U);
+    EXPECT_TRUE(copy.verify().clean());
+}
+
+TEST_P(histories, begin_with_each_open) {
+    {
+        heap h = open();
+        put_contents(h);
+        EXPECT_GT(h.undo_depth(), 0U);
+        h.close();
+    }
+    heap h = open();
+    EXPECT_EQ(h.undo_depth(), 0U);
+    EXPECT_TRUE(has_contents(h));
+    h.write([&] { h.find_root<numbers>("numbers")->clear(); });
+    h.undo();
+    EXPECT_TRUE(has_contents(h));
+    h.close();
+    EXPECT_TRUE(file_has_contents(dir_ / "h"));
+}
+
+TEST_P(histories, keep_what_was_undone_as_a_branch) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.push_back(1); });
+    h.write("second", [&] { list.push_back(2); });
+    const std::uint64_t left = h.version();
+    h.undo();
+    h.write("another", [&] { list.push_back(3); });
+    const auto refused = error_of([&] { h.redo(); });
+    EXPECT_TRUE(is_error(refused, errc::no_step, dir_ / "h", "go_to(" + std::to_string(left) + ")"));
+    h.go_to(left);
+    EXPECT_EQ(list.back(), 2U);
+    const auto steps = h.history();
+    ASSERT_EQ(steps.size(), 5U);
+    EXPECT_FALSE(steps[0].parent);
+    EXPECT_EQ(steps[3].name, "second");
+    EXPECT_TRUE(steps[3].is_present);
+    EXPECT_EQ(steps[4].name, "another");
+    EXPECT_EQ(steps[3].parent, steps[4].parent);
+    EXPECT_GT(steps[4].bytes, 0U);
+    h.go_to(steps[4].version);
+    EXPECT_EQ(list.back(), 3U);
+    EXPECT_EQ(list.size(), 2U);
+}
+
+TEST_P(histories, go_to_a_version_that_an_undo_made) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.push_back(1); });
+    h.write([&] { list.push_back(2); });
+    h.undo();
+    const std::uint64_t here = h.version();
+    h.write([&] { list.push_back(3); });
+    h.go_to(here);
+    EXPECT_EQ(list.size(), 1U);
+}
+
+TEST_P(histories, make_one_step_of_a_group) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    const auto before = all_memory(h);
+    {
+        auto g = h.group("draw line");
+        for (std::uint64_t i = 0; i < 10; ++i)
+            h.write([&] { list.resize(100 * i, i); });
+        EXPECT_EQ(error_code(error_of([&] { h.undo(); })), errc::section_open);
+    }
+    const auto after = all_memory(h);
+    EXPECT_EQ(h.undo_depth(), 2U);
+    EXPECT_EQ(h.history().back().name, "draw line");
+    h.undo();
+    EXPECT_TRUE(is_memory(h, before));
+    h.redo();
+    EXPECT_TRUE(is_memory(h, after));
+}
+
+TEST_P(histories, refuse_to_lead_where_they_do_not) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    EXPECT_TRUE(is_error(error_of([&] { h.undo(2); }), errc::no_step, dir_ / "h", "undo_depth"));
+    EXPECT_TRUE(is_error(error_of([&] { h.redo(); }), errc::no_step, dir_ / "h", "redo_depth"));
+    EXPECT_TRUE(is_error(error_of([&] { h.go_to(12345); }), errc::no_step, dir_ / "h", "history()"));
+    EXPECT_TRUE(is_error(error_of([&] { h.write([&] { h.undo(); }); }), errc::section_open, dir_ / "h", "End"));
+    EXPECT_TRUE(is_error(error_of([&] { h.read([&] { h.undo(); }); }), errc::section_open, dir_ / "h", "End"));
+    EXPECT_TRUE(
+        is_error(error_of([&] { h.write([&] { (void)h.group("g"); }); }), errc::section_open, dir_ / "h", "End"));
+    list.push_back(1);
+    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::uncommitted, dir_ / "h", "commit()"));
+    EXPECT_EQ(list.size(), 1U);
+    h.rollback();
+    h.undo();
+    EXPECT_EQ(h.find_root<numbers>("numbers"), nullptr);
+}
+
+TEST_P(histories, are_off_unless_they_are_asked_for) {
+    heap h = heap::open(dir_ / "h", small_heap());
+    put_contents(h);
+    EXPECT_EQ(h.undo_depth(), 0U);
+    EXPECT_EQ(h.redo_depth(), 0U);
+    EXPECT_TRUE(h.history().empty());
+    const auto g = h.group("nothing");
+    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::invalid_argument, dir_ / "h", "heap_options::history"));
+}
+
+TEST_P(histories, are_refused_where_there_can_be_none) {
+    make_heap(dir_ / "h");
+    heap_options shared = options();
+    shared.access = sharing::processes;
+    EXPECT_TRUE(is_error(error_of([&] { (void)heap::open(dir_ / "h", shared); }), errc::not_supported, dir_ / "h",
+                         "without one"));
+    heap_options read_only = options();
+    read_only.read_only = true;
+    EXPECT_EQ(error_code(error_of([&] { (void)heap::open(dir_ / "h", read_only); })), errc::invalid_argument);
+}
+
+TEST_P(histories, let_the_oldest_steps_go) {
+    heap h = open({.steps_max = 3});
+    auto& list = h.root<numbers>("numbers");
+    for (std::uint64_t i = 0; i < 10; ++i)
+        h.write([&] { list.push_back(i); });
+    EXPECT_EQ(h.undo_depth(), 3U);
+    h.undo(3);
+    EXPECT_EQ(list.size(), 7U);
+    h.redo(3);
+    EXPECT_EQ(list.size(), 10U);
+}
+
+TEST_P(histories, keep_nothing_of_a_commit_that_is_larger_than_all_they_may_keep) {
+    heap h = open({.bytes_max = 64 * KiB});
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.push_back(1); });
+    h.write([&] { list.resize(100'000, 2); });
+    EXPECT_EQ(h.undo_depth(), 0U);
+    h.write([&] { list.back() = 3; });
+    h.undo();
+    EXPECT_EQ(list.back(), 2U);
+}
+
+TEST_P(histories, refuse_commits_that_they_have_no_room_for) {
+    heap h = open({.steps_max = 2, .then = history_options::when_full::refuse});
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.push_back(1); });
+    EXPECT_TRUE(is_error(error_of([&] { h.write([&] { list.push_back(2); }); }), errc::history_full, dir_ / "h",
+                         "forget_history()"));
+    EXPECT_EQ(list.size(), 1U); // rolled back
+    h.undo();
+    EXPECT_TRUE(list.empty());
+    h.redo();
+    h.forget_history();
+    h.write([&] { list.push_back(2); });
+    EXPECT_EQ(h.undo_depth(), 1U);
+}
+
+TEST_P(histories, end_when_they_are_full) {
+    heap h = open({.steps_max = 2, .then = history_options::when_full::end});
+    auto& list = h.root<numbers>("numbers");
+    for (std::uint64_t i = 0; i < 3; ++i)
+        h.write([&] { list.push_back(i); });
+    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::no_step, dir_ / "h", "has ended"));
+    EXPECT_TRUE(h.history().empty());
+    h.write([&] { list.push_back(4); });
+    EXPECT_EQ(list.size(), 4U);
+}
+
+TEST_P(histories, bring_back_chunks_that_were_given_up) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers", 50'000, 7U);
+    const auto full = all_memory(h);
+    h.write([&] { numbers().swap(list); });
+    h.checkpoint();
+    const auto empty = all_memory(h);
+    h.undo();
+    EXPECT_TRUE(is_memory(h, full));
+    h.checkpoint();
+    h.redo();
+    EXPECT_TRUE(is_memory(h, empty));
+    h.undo();
+    EXPECT_EQ(list.size(), 50'000U);
+    EXPECT_EQ(list.back(), 7U);
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+    heap again = heap::open(dir_ / "h", small_heap());
+    EXPECT_EQ(again.find_root<numbers>("numbers")->back(), 7U);
+}
+
+TEST_P(histories, stay_where_they_are_when_the_commit_fails) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.assign(1000, 1); });
+    h.write([&] { list.assign(1000, 2); });
+    const auto before = all_memory(h);
+    fs::rename(dir_ / "h", dir_ / "elsewhere"); // and another file takes its name
+    write_file(dir_ / "h", "another");
+    fs::remove(dir_ / "elsewhere");
+    EXPECT_EQ(error_code(error_of([&] { h.undo(); })), errc::unlinked);
+    EXPECT_TRUE(is_memory(h, before));
+    EXPECT_EQ(list.back(), 2U);
+    EXPECT_EQ(h.redo_depth(), 0U);
+    fs::remove(dir_ / "h");
+}
+
+TEST_P(histories, go_with_asynchronous_commits_and_declared_sections) {
+    heap h = open();
+    detail::impl_of(h).engine().copy_points_from(1);
+    auto& tree = h.root<trees>("tree");
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        if (i % 2 == 0)
+            (void)h.write_async([&] { tree[i] = i; });
+        else
+            h.write(declared, [&] { tree[i] = i; });
+    }
+    EXPECT_EQ(h.undo_depth(), 101U);
+    h.undo(70);
+    EXPECT_EQ(tree.size(), 30U);
+    h.redo(35);
+    EXPECT_EQ(tree.size(), 65U);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_P(histories, let_no_reader_see_half_of_an_undo) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers", 10'000, 0U);
+    for (std::uint64_t i = 1; i < 5; ++i)
+        h.write([&] { std::fill(list.begin(), list.end(), i); });
+    std::atomic<bool> is_done = false;
+    std::atomic<std::uint64_t> mixed = 0;
+    std::thread reader([&] {
+        while (!is_done)
+            h.read([&] { mixed += list.front() != list.back() ? 1U : 0U; });
+    });
+    for (int i = 0; i < 30; ++i) {
+        h.undo(4);
+        h.redo(4);
+    }
+    is_done = true;
+    reader.join();
+    EXPECT_EQ(mixed, 0U);
+    EXPECT_EQ(list.back(), 4U);
+}
+
+/// Walks through a heap's history at random, beside whole copies of its memory.
+class walk {
+public:
+    walk(heap& h, std::uint64_t seed) : h_(h), dice_(seed) {
+        h_.root<numbers>("numbers");
+        h_.root<names>("names");
+        h_.root<trees>("tree");
+        h_.root<tables>("table");
+        h_.forget_history(); // none of the states has fewer roots
+        remember();
+    }
+
+    /// Returns what is wrong; empty: nothing.
+    std::string step() {
+        const std::uint64_t what = below(20);
+        if (what < 8)
+            commit();
+        else if (what == 8)
+            commit_group();
+        else if (what == 9)
+            h_.checkpoint();
+        else if (what == 10)
+            commit_around_savepoint();
+        else if (what == 11)
+            roll_back();
+        else if (what < 15 && h_.undo_depth() != 0)
+            h_.undo(1 + below(h_.undo_depth()));
+        else if (what < 18 && h_.redo_depth() != 0)
+            h_.redo(1 + below(h_.redo_depth()));
+        else
+            go_anywhere();
+        ++steps_;
+        return check();
+    }
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
+
+private:
+    std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
+
+    void change() {
+        for (std::uint64_t count = 1 + below(4); count != 0; --count, ++changes_) {
+            auto& list = *h_.find_root<numbers>("numbers");
+            switch (below(9)) {
+            case 0:
+                list.resize(below(30'000), changes_);
+                break;
+            case 1:
+                std::fill(list.begin(), list.end(), changes_); // chunks that move
+                break;
+            case 2:
+                if (!list.empty())
+                    list[below(list.size())] = changes_;
+                break;
+            case 3:
+                h_.find_root<names>("names")->insert_or_assign(string(1 + below(60), 'x'), changes_);
+                break;
+            case 4:
+                if (auto& index = *h_.find_root<names>("names"); !index.empty())
+                    index.erase(index.begin());
+                break;
+            case 5:
+                for (std::uint64_t i = below(200); i != 0; --i)
+                    (*h_.find_root<trees>("tree"))[below(2000)] = changes_;
+                break;
+            case 6:
+                for (std::uint64_t i = below(200); i != 0; --i)
+                    (void)h_.find_root<trees>("tree")->erase(below(2000));
+                break;
+            case 7:
+                for (std::uint64_t i = below(200); i != 0; --i)
+                    (*h_.find_root<tables>("table"))[below(2000)] = changes_;
+                break;
+            default:
+                if (below(4) == 0)
+                    h_.find_root<tables>("table")->clear();
+                else
+                    numbers().swap(list);
+            }
+        }
+    }
+    void commit() {
+        h_.write([&] { change(); });
+        remember();
+    }
+    void commit_group() {
+        {
+            const auto g = h_.group("several");
+            for (std::uint64_t count = below(4); count != 0; --count)
+                h_.write([&] { change(); });
+        }
+        remember();
+    }
+    void commit_around_savepoint() {
+        h_.write([&] {
+            change();
+            auto here = h_.savepoint();
+            change();
+            if (below(2) == 0)
+                here.rollback();
+        });
+        remember();
+    }
+    void roll_back() {
+        const in here(h_);
+        change();
+        h_.rollback();
+    }
+    void go_anywhere() {
+        const auto steps = h_.history();
+        h_.go_to(steps[below(steps.size())].version);
+    }
+    [[nodiscard]] std::uint64_t here() const {
+        for (const history_step& each : h_.history()) {
+            if (each.is_present)
+                return each.version;
+        }
+        return 0;
+    }
+    /// Only the states that the history still leads to, so that this does not take more and more memory.
+    void remember() {
+        std::map<std::uint64_t, std::vector<std::byte>> kept;
+        for (const history_step& each : h_.history()) {
+            if (const auto found = copies_.find(each.version); found != copies_.end())
+                kept.insert(copies_.extract(found));
+        }
+        copies_ = std::move(kept);
+        copies_[here()] = all_memory(h_);
+    }
+    std::string check() {
+        if (!is_memory(h_, copies_.at(here())))
+            return "step " + std::to_string(steps_) + ": memory is not what it was at version " +
+                   std::to_string(here());
+        if (steps_ % 50 != 0)
+            return {};
+        const auto report = h_.verify();
+        return report.clean() ? "" : report.problems.front().what;
+    }
+
+    heap& h_;
+    std::mt19937_64 dice_;
+    std::uint64_t steps_ = 0;
+    std::uint64_t changes_ = 0;
+    std::map<std::uint64_t, std::vector<std::byte>> copies_;
+};
+
+TEST_P(histories, give_back_each_byte_whatever_came_between) {
+    const char* const asked = std::getenv("REMANENCE_HISTORY_STEPS");
+    const std::uint64_t steps = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 400;
+    std::uint64_t changes = 0;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        history_options how{.steps_max = 30};
+        if (seed == 2)
+            how = {.bytes_max = 2 * MiB};
+        heap_options with = options(how);
+        with.log_limit_bytes = seed == 3 ? 64 * KiB : 0; // checkpoints between and beside commits
+        heap h = heap::open(dir_ / std::to_string(seed), with);
+        walk random(h, seed);
+        for (std::uint64_t i = 0; i < steps; ++i)
+            ASSERT_EQ(random.step(), "");
+        changes += random.changes();
+        h.close();
+    }
+    std::cout << changes << " changes, " << 3 * steps << " steps\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(each, histories, testing::Values(tracking::automatic, tracking::trap, tracking::fallback),
+                         [](const auto& instance) {
+                             return instance.param == tracking::automatic ? "automatic"
+                                    : instance.param == tracking::trap    ? "trap"
+                                                                          : "fallback";
+                         });
+
+} // namespace
+} // namespace remanence::test

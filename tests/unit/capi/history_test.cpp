@@ -1,0 +1,145 @@
+// Undo and redo in C.
+#include "fixture.hpp"
+
+#include <string>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+class c_history : public c_heap {
+protected:
+    void open_with(rem_history_options history) {
+        const rem_options options = options_of(REM_TRANSACTIONAL);
+        history.size = sizeof history;
+        ASSERT_OK(rem_open_with_history(path.c_str(), &options, &history, &heap));
+    }
+    void open_with_steps(std::size_t steps_max) {
+        rem_history_options history{};
+        history.steps_max = steps_max;
+        open_with(history);
+    }
+    void set(account* of, long balance) {
+        ASSERT_OK(rem_write_begin(heap));
+        of->balance = balance;
+        ASSERT_OK(rem_write_end(heap));
+    }
+    std::uint64_t depth(rem_status (*ask)(const rem_heap*, uint64_t*)) {
+        uint64_t steps = 0;
+        EXPECT_OK(ask(heap, &steps));
+        return steps;
+    }
+    std::uint64_t version() {
+        uint64_t found = 0;
+        EXPECT_OK(rem_version(heap, &found));
+        return found;
+    }
+};
+
+struct shown_step {
+    std::uint64_t version;
+    std::string name;
+    bool is_present;
+    bool has_parent;
+};
+
+TEST_F(c_history, is_gone_back_and_forth_in) {
+    open_with_steps(100);
+    account* const a = add_account("a", 1);
+    set(a, 2);
+    set(a, 3);
+    const std::uint64_t undone = depth(rem_undo_depth);
+    ASSERT_OK(rem_undo(heap, 1));
+    EXPECT_EQ(a->balance, 2);
+    EXPECT_EQ(depth(rem_undo_depth), undone - 1);
+    EXPECT_EQ(depth(rem_redo_depth), 1U);
+    ASSERT_OK(rem_redo(heap, 1));
+    EXPECT_EQ(a->balance, 3);
+    ASSERT_OK(rem_undo(heap, 2));
+    EXPECT_EQ(a->balance, 1);
+    ASSERT_OK(rem_undo(heap, depth(rem_undo_depth)));
+    EXPECT_EQ(account_at("a"), nullptr);
+    EXPECT_STATUS(rem_undo(heap, 1), REM_NO_STEP);
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+}
+
+TEST_F(c_history, has_groups_names_and_branches) {
+    open_with_steps(100);
+    account* const a = add_account("a", 1);
+    ASSERT_OK(rem_group_begin(heap, "pay"));
+    set(a, 2);
+    set(a, 3);
+    EXPECT_STATUS(rem_undo(heap, 1), REM_SECTION_OPEN);
+    ASSERT_OK(rem_group_end(heap));
+    EXPECT_STATUS(rem_group_end(heap), REM_NO_SECTION);
+    const std::uint64_t paid = version();
+    ASSERT_OK(rem_undo(heap, 1));
+    EXPECT_EQ(a->balance, 1);
+    set(a, 4);
+    EXPECT_STATUS(rem_redo(heap, 1), REM_NO_STEP);
+    EXPECT_NE(std::string(rem_last_error()->message).find("go_to(" + std::to_string(paid) + ")"), std::string::npos);
+    ASSERT_OK(rem_go_to(heap, paid));
+    EXPECT_EQ(a->balance, 3);
+    std::vector<shown_step> all;
+    ASSERT_OK(rem_history(
+        heap,
+        [](void* into, const rem_step* each) {
+            static_cast<std::vector<shown_step>*>(into)->push_back(
+                {each->version, each->name, each->is_present, each->has_parent});
+            return true;
+        },
+        &all));
+    ASSERT_GE(all.size(), 3U);
+    EXPECT_FALSE(all.front().has_parent);
+    EXPECT_EQ(all[all.size() - 2].name, "pay");
+    EXPECT_TRUE(all[all.size() - 2].is_present);
+    ASSERT_OK(rem_history_forget(heap));
+    EXPECT_EQ(depth(rem_undo_depth), 0U);
+}
+
+TEST_F(c_history, has_limits) {
+    rem_history_options history{};
+    history.steps_max = 3;
+    history.when_full = REM_REFUSE;
+    open_with(history);
+    account* const a = add_account("a", 1);
+    while (depth(rem_undo_depth) < 3)
+        set(a, a->balance + 1);
+    ASSERT_OK(rem_write_begin(heap));
+    a->balance = 100;
+    EXPECT_STATUS(rem_write_end(heap), REM_HISTORY_FULL);
+    EXPECT_NE(a->balance, 100);
+}
+
+TEST_F(c_history, refuses_what_is_wrong) {
+    const rem_options options = options_of(REM_TRANSACTIONAL);
+    rem_history_options history{};
+    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
+    history.size = sizeof history;
+    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT); // no limit
+    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, nullptr, &heap), REM_INVALID_ARGUMENT);
+    history.steps_max = 3;
+    history.when_full = static_cast<rem_when_full>(7);
+    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
+    EXPECT_EQ(heap, nullptr);
+    open();
+    EXPECT_STATUS(rem_undo(heap, 1), REM_INVALID_ARGUMENT);
+    EXPECT_EQ(depth(rem_undo_depth), 0U);
+    EXPECT_OK(rem_group_begin(heap, nullptr));
+    EXPECT_STATUS(rem_undo_depth(heap, nullptr), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_history(heap, nullptr, nullptr), REM_INVALID_ARGUMENT);
+    ASSERT_OK(rem_write_begin(heap));
+    EXPECT_STATUS(rem_group_begin(heap, "g"), REM_SECTION_OPEN);
+    ASSERT_OK(rem_write_end(heap));
+    ASSERT_OK(rem_close(heap));
+    open_with_steps(3);
+    account* const a = add_account("a", 1);
+    a->balance = 2;
+    EXPECT_STATUS(rem_undo(heap, 1), REM_UNCOMMITTED);
+    EXPECT_EQ(a->balance, 2);
+}
+
+} // namespace
+
+} // namespace remanence::test
