@@ -179,10 +179,10 @@ public:
         return acknowledged(gone(engine_->redo(steps, log::durability::durable)));
     }
     void begin_group() override {
-        engine_->with_steps([](history::step_tree& steps) { steps.begin_group("group"); });
+        engine_->with_steps([](auto& steps) { steps.begin_group("group"); });
     }
     void end_group() override {
-        engine_->with_steps([](history::step_tree& steps) { steps.end_group(); });
+        engine_->with_steps([](auto& steps) { steps.end_group(); });
     }
     void announce(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)

@@ -68,8 +68,13 @@ void undo_of_bulk(session& program) {
     program.commit();
 }
 
+/// Also on what a power loss left.
 void undo_of_groups(session& program) {
-    begin(program);
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.change_serial();
+    program.commit();
     for (std::uint64_t i = 0; i < 3; i++) {
         program.begin_group();
         program.add_block(70 + 3000 * i);
