@@ -21,7 +21,7 @@ void step_tree::stage(delta before) {
     staged_.reset();
     if (is_group_lost_)
         return stage_nothing();
-    staged next;
+    staged next{{}, {}, true};
     if (joins_group()) {
         std::vector<delta>& deltas = at(present_).deltas;
         if (deltas.size() == deltas.capacity())
@@ -41,7 +41,7 @@ void step_tree::stage(delta before) {
 
 void step_tree::stage_nothing() {
     staged_.reset();
-    staged_.emplace().is_kept = false;
+    staged_ = staged{{}, {}, false};
 }
 
 // H2

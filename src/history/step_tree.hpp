@@ -111,7 +111,7 @@ private:
     struct staged {
         states::node_type made;      // a new state
         std::optional<delta> joined; // to the present one
-        bool is_kept = true;
+        bool is_kept;
     };
 
     [[nodiscard]] known_state& at(std::uint64_t version) { return states_.find(version)->second; }
