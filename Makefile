@@ -17,14 +17,14 @@ help: ## print the targets
 
 # Of the demo; bench has none by default.
 demo: NAME ?= address_book
-demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache or sqlite
+demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache, drawing or sqlite
 	@scripts/setup build $(if $(filter sqlite,$(NAME)),softpm)
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target $(NAME)_demo
 	@build/release/bin/$(NAME)_demo
 
 # Tests of single layers, of files of older formats, of includes, and power losses: what most changes break first.
-CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format capi inspect log os recover share store testing track txn types view) \
+CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format capi history inspect log os recover share store testing track txn types view) \
 	$(patsubst %,unit_%_threads,api capi log os track txn)
 check: ## the inner loop: optimized build, unit tests and some crash states, in minutes
 	@scripts/setup build tests

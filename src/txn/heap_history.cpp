@@ -129,14 +129,18 @@ result<void> heap_history::check_may_go() const {
     return {};
 }
 
+static std::string counted(std::uint64_t steps) {
+    return steps == 1 ? "one step of " : std::to_string(steps) + " steps of ";
+}
+
 result<std::uint64_t> heap_history::after_undo(std::uint64_t steps) const {
     REM_TRY(check_may_go());
     const std::uint64_t possible = steps_.undo_depth();
     if (steps <= possible)
         return steps_.before_present(steps);
     return fail(errc::no_step,
-                "no " + std::to_string(steps) + " steps of " + path_ + " can be undone: its history leads back " +
-                    std::to_string(possible) + ". Ask heap::undo_depth() before.",
+                counted(steps) + path_ + " cannot be undone: its history leads back " + std::to_string(possible) +
+                    ". Ask heap::undo_depth() before.",
                 path_);
 }
 
@@ -145,7 +149,7 @@ result<std::uint64_t> heap_history::after_redo(std::uint64_t steps) const {
     const std::uint64_t possible = steps_.redo_depth();
     if (steps <= possible)
         return steps_.after_present(steps);
-    std::string message = "no " + std::to_string(steps) + " steps of " + path_ + " can be redone: ";
+    std::string message = counted(steps) + path_ + " cannot be redone: ";
     const auto left = possible == 0 ? steps_.left_branch() : std::nullopt;
     if (left)
         message += "a commit after an undo began another branch. What was undone is still there: heap::go_to(" +

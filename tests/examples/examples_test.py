@@ -139,6 +139,31 @@ class cache_demo(Example):
         self.assertEqual(self.files(), ["cache.rem"])
 
 
+class drawing_demo(Example):
+    SMALL = ("--kills", "3", "--run-ms", "100", "--seed", "3")
+
+    def check_report(self, report):
+        kills = re.findall(r"^  kill +(\d+): +[\d,]+ commands?, ", report, re.MULTILINE)
+        self.assertEqual(kills, ["1", "2", "3"], report)
+        self.assertIn("redo() says: a commit after an undo began another branch.", report)
+        self.assertRegex(report, r"(?m)^  \* +\d+ after +\d+  delete$")
+        self.assertTrue(report.endswith("\nEach drawing was as its last command left it.\n"), report)
+
+    def test_survives_its_kills_and_leaves_a_picture(self):
+        self.check_report(self.run_program(*self.SMALL))
+        self.assertEqual(self.files(), ["drawing.svg"])
+        with open(os.path.join(self.directory, "drawing.svg"), encoding="utf-8") as picture:
+            text = picture.read()
+        self.assertEqual((text.count("<rect"), text.count("<circle"), text.count("<line")), (1, 1, 2 + 8), text)
+
+    def test_shows_after_the_undo_what_was_there_before(self):
+        report = self.run_program("d.rem", "--svg", "d.svg", *self.SMALL)
+        self.check_report(report)
+        roof = r"//#####################\\"
+        self.assertEqual(report.count(roof), 3, report)  # drawn, after the undo, beside the fence
+        self.assertEqual(self.files(), ["d.rem", "d.svg"])
+
+
 class ring_buffer(Example):
     def test_keeps_the_last_five_lines_over_all_runs(self):
         self.assertEqual(self.run_program("last.rem", "a", "b", "c"), "a\nb\nc\n")
