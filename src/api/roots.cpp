@@ -3,6 +3,7 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "types/root_directory.hpp"
+#include "types/schema_table.hpp"
 
 namespace remanence::detail {
 
@@ -17,6 +18,20 @@ namespace remanence::detail {
           path);
 }
 
+/// errc::type_mismatch when a class that says its members has others than the stored objects.
+static void know_schema(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
+    const types::known_schema known = types::look_up_schema(impl.memory(), type);
+    if (known.has_changed) {
+        raise(errc::type_mismatch,
+              "the type " + type.name + " of the root \"" + std::string(name) + "\" of " + impl.memory().path() +
+                  " has changed: " + *known.has_changed +
+                  ". Ask for the stored type, or keep this one under another name or in another file.",
+              impl.memory().path());
+    }
+    if (!known.is_stored && !impl.options.read_only)
+        impl.outdated.note_schema(type, &types::store_schemas);
+}
+
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
     const auto renamed =
         impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
@@ -27,6 +42,7 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
         return nullptr;
     if (!type.position_independent && impl->engine().why_elsewhere())
         raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
+    know_schema(*impl, name, type);
     impl->checks.know(name, type.hash, check);
     if (found->outdated) {
         impl->checks.know_outdated(name, found->outdated->hash);
@@ -38,6 +54,7 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {
     detail::check(types::root_directory(impl->memory()).add(name, type, object));
+    impl->outdated.note_schema(type, &types::store_schemas);
     impl->checks.know(name, type.hash, check);
 }
 

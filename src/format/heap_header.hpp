@@ -25,12 +25,14 @@ struct heap_header {
     std::uint64_t schema_bytes;
     std::uint32_t schema_version; // of that table's layout
     std::uint32_t schema_zero;
-    std::uint64_t reserved[2];
+    std::uint64_t type_table; // heap offset of what types the roots have (schema_table.hpp); 0: there is none
+    std::uint64_t reserved;
     alloc_state allocator;
 };
 static_assert(sizeof(heap_header) <= k_page_bytes);
 static_assert(offsetof(heap_header, root_word) == 16 && offsetof(heap_header, schema_offset) == 24);
-static_assert(offsetof(heap_header, schema_version) == 40 && offsetof(heap_header, allocator) == 64);
+static_assert(offsetof(heap_header, schema_version) == 40 && offsetof(heap_header, type_table) == 48 &&
+              offsetof(heap_header, allocator) == 64);
 static_assert(std::is_trivially_copyable_v<heap_header>);
 
 constexpr bool is_known_header_version(std::uint32_t version) {

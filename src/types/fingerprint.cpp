@@ -594,19 +594,46 @@ void structure_writer::take(const member_table& members, std::string_view open, 
     }
 }
 
+/// Calls `found` with the number and the offset of each member that has one.
+template <class Found>
+static void for_each_offset(const member_table& members, const Found& found) {
+    if (members.locate == nullptr)
+        return;
+    constexpr std::uintptr_t k_place = std::uintptr_t{1} << 32; // aligned for anything; nothing is read there
+    std::vector<const volatile void*> addresses(members.count);
+    members.locate(k_place, addresses.data());
+    for (std::size_t i = 0; i != members.count; ++i) {
+        if (addresses[i] != nullptr)
+            found(i, reinterpret_cast<std::uintptr_t>(addresses[i]) - k_place);
+    }
+}
+
+static void locate(const member_table& members, std::vector<types::type_part>& parts) {
+    for_each_offset(members, [&](std::size_t i, std::uint64_t offset) { parts[i].offset = offset; });
+}
+
+void structure_writer::shape(const type_shape& shape) {
+    types::type_row& row = rows_[last_];
+    if (row.shape != shape_kind::none)
+        return;
+    row.shape = shape.kind;
+    shapes_.push_back({last_, &shape});
+}
+
+static void fill(const type_shape& shape, types::type_row& row) {
+    row.numbers.assign(shape.numbers, shape.numbers + shape.count);
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; shape.labels != nullptr && i != shape.count; ++i) {
+        row.labels.emplace_back(shape.labels + begin, shape.labels + shape.label_ends[i]);
+        begin = shape.label_ends[i];
+    }
+}
+
 void structure_writer::members(const member_table& members) {
     types::type_row taken;
     take(members, " {", ", ", taken);
     text_1_ += '}';
-    if (members.locate != nullptr) {
-        constexpr std::uintptr_t k_place = std::uintptr_t{1} << 32; // aligned for anything; nothing is read there
-        std::vector<const volatile void*> addresses(members.count);
-        members.locate(k_place, addresses.data());
-        for (std::size_t i = 0; i != members.count; ++i) {
-            if (addresses[i] != nullptr)
-                taken.parts[i].offset = reinterpret_cast<std::uintptr_t>(addresses[i]) - k_place;
-        }
-    }
+    locate(members, taken.parts);
     rows_[open_].kind = types::type_kind::members;
     rows_[open_].parts = std::move(taken.parts);
 }
@@ -639,6 +666,29 @@ void structure_writer::text(std::string_view text) {
     rows_[open_].note += text;
 }
 
+/// Of names and places, which are what a change shows in; FNV-1a, never 0 unless there is nothing.
+template <class Rows>
+static std::uint32_t hash_of_classes(const Rows& shapes) {
+    std::uint32_t hash = 0;
+    const auto add = [&](std::uint64_t value) {
+        constexpr std::uint32_t k_prime = 16777619;
+        for (unsigned shift = 0; shift != 64; shift += 8)
+            hash = (hash ^ static_cast<std::uint32_t>((value >> shift) & 0xff)) * k_prime;
+    };
+    for (const auto& each : shapes) {
+        const member_table* const members = each.shape->members;
+        if (members == nullptr || !members->is_own)
+            continue;
+        if (hash == 0)
+            hash = 2166136261;
+        const std::uint32_t bytes = members->count == 0 ? 0 : members->ends[members->count - 1];
+        for (std::uint32_t i = 0; i != bytes; ++i)
+            add(static_cast<unsigned char>(members->names[i]));
+        for_each_offset(*members, [&](std::size_t i, std::uint64_t offset) { add(i << 32 ^ offset); });
+    }
+    return hash;
+}
+
 type_fingerprint structure_writer::finish(const std::type_info& type, std::size_t size, std::size_t alignment) && {
     types::type_description described{std::move(rows_), last_};
     type_fingerprint result;
@@ -660,7 +710,33 @@ type_fingerprint structure_writer::finish(const std::type_info& type, std::size_
     result.description = described.encode();
     if (result.description.size() > types::k_description_bytes_max)
         result.description.clear();
+    result.shapes = static_cast<std::uint32_t>(shapes_.size());
+    result.classes_hash = hash_of_classes(shapes_);
     return result;
+}
+
+std::string structure_writer::schema() && {
+    const std::uint32_t root = last_;
+    for (std::size_t i = 0; i != shapes_.size(); ++i) { // grows: members are types that were not met before
+        const row_with_shape each = shapes_[i];
+        fill(*each.shape, rows_[each.row]);
+        if (each.shape->members == nullptr)
+            continue;
+        types::type_row taken;
+        open_ = each.row;
+        take(*each.shape->members, {}, {}, taken);
+        locate(*each.shape->members, taken.parts);
+        rows_[each.row].fields = std::move(taken.parts);
+    }
+    types::type_description described{std::move(rows_), root};
+    for (types::type_row& row : described.rows) {
+        if (!row.name.empty())
+            row.name = readable_name(row.name.c_str());
+    }
+    std::string encoded = described.encode(types::row_contents::schema);
+    if (encoded.size() > types::k_schema_bytes_max)
+        encoded.clear();
+    return encoded;
 }
 
 } // namespace remanence::detail

@@ -20,9 +20,32 @@ void put(std::string& out, std::uint64_t value) {
     out += static_cast<char>(value);
 }
 
+/// Small numbers of either sign in few bytes.
+std::uint64_t zigzag(std::uint64_t number) { return (number << 1) ^ (0 - (number >> 63)); }
+std::uint64_t from_zigzag(std::uint64_t number) { return (number >> 1) ^ (0 - (number & 1)); }
+
 void put(std::string& out, std::string_view text) {
     put(out, text.size());
     out += text;
+}
+
+/// What a schema says besides.
+void put_shape(std::string& out, const type_row& row) {
+    out += static_cast<char>(row.shape);
+    if (row.shape == detail::shape_kind::none)
+        return;
+    put(out, row.numbers.size());
+    for (const std::uint64_t number : row.numbers)
+        put(out, zigzag(number));
+    put(out, row.labels.size());
+    for (const std::string& label : row.labels)
+        put(out, label);
+    put(out, row.fields.size());
+    for (const type_part& field : row.fields) {
+        put(out, field.name);
+        put(out, field.offset ? *field.offset + 1 : 0);
+        put(out, field.type);
+    }
 }
 
 void put(std::string& out, const type_row& row) {
@@ -119,7 +142,32 @@ public:
         return read;
     }
 
+    void shape(type_row& read, std::uint64_t rows) {
+        if (rest_.empty() || k_shape_kinds.find(rest_.front()) == std::string_view::npos)
+            return fail();
+        read.shape = static_cast<detail::shape_kind>(take(1).front());
+        if (read.shape == detail::shape_kind::none)
+            return;
+        for (std::uint64_t left = count(); left != 0 && !failed_; --left)
+            read.numbers.push_back(from_zigzag(number()));
+        for (std::uint64_t left = count(); left != 0 && !failed_; --left)
+            read.labels.push_back(text());
+        for (std::uint64_t left = count(); left != 0 && !failed_; --left) {
+            type_part field;
+            field.name = text();
+            if (const std::uint64_t offset = number(); offset != 0)
+                field.offset = offset - 1;
+            const std::uint64_t type = number();
+            if (type >= rows)
+                fail();
+            field.type = static_cast<std::uint32_t>(type);
+            read.fields.push_back(std::move(field));
+        }
+    }
+
 private:
+    static constexpr std::string_view k_shape_kinds = "-iufbcer=aowtTvVdlsmhBHg";
+
     std::string_view take(std::size_t count) {
         const std::string_view taken = rest_.substr(0, count);
         rest_.remove_prefix(count);
@@ -136,16 +184,19 @@ private:
 
 } // namespace
 
-std::string type_description::encode() const {
+std::string type_description::encode(row_contents contents) const {
     std::string out;
     put(out, rows.size());
     put(out, root);
-    for (const type_row& row : rows)
+    for (const type_row& row : rows) {
         put(out, row);
+        if (contents == row_contents::schema)
+            put_shape(out, row);
+    }
     return out;
 }
 
-std::optional<type_description> type_description::decode(std::string_view bytes) {
+std::optional<type_description> type_description::decode(std::string_view bytes, row_contents contents) {
     description_reader in(bytes);
     type_description read;
     const std::uint64_t count = in.count();
@@ -153,8 +204,11 @@ std::optional<type_description> type_description::decode(std::string_view bytes)
     if (root >= count)
         return std::nullopt;
     read.root = static_cast<std::uint32_t>(root);
-    while (read.rows.size() != count && !in.failed())
+    while (read.rows.size() != count && !in.failed()) {
         read.rows.push_back(in.row(read.rows.size(), count));
+        if (contents == row_contents::schema)
+            in.shape(read.rows.back(), count);
+    }
     if (in.failed() || !in.at_end())
         return std::nullopt;
     return read;

@@ -4,6 +4,8 @@
 // The encoding (docs/format.md, "Type descriptions") is input when it comes from a heap: decode() checks all of it (I7).
 #pragma once
 
+#include <remanence/types/detail/shape.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +17,7 @@ namespace remanence::types {
 
 /// Longer ones are not stored.
 inline constexpr std::size_t k_description_bytes_max = std::size_t{64} * 1024;
+inline constexpr std::size_t k_schema_bytes_max = std::size_t{1024} * 1024;
 
 enum class type_kind : std::uint8_t {
     plain = 'n',     // a function, void, a mere tag: a name
@@ -43,17 +46,26 @@ struct type_row {
     std::uint64_t extent = 0;    // of an array; 0: not known
     std::string note = {};       // what else distinguishes its layout, for example " string 1"
     std::vector<type_part> parts = {};
+    // Of a schema only (include/remanence/types/detail/shape.hpp).
+    detail::shape_kind shape = detail::shape_kind::none;
+    std::vector<std::uint64_t> numbers = {};
+    std::vector<std::string> labels = {}; // of numbers, of an enumeration
+    std::vector<type_part> fields = {};   // of shape_kind::members. One without a name is a base
     friend bool operator==(const type_row&, const type_row&) = default;
 };
+
+/// What of a row is encoded: a description says what a type looks like, a schema also how to read its objects.
+enum class row_contents { description, schema };
 
 /// Rows refer to each other; pointers and arrays only to rows before them.
 struct type_description {
     std::vector<type_row> rows;
     std::uint32_t root = 0; // the row of the type that is described
 
-    [[nodiscard]] std::string encode() const;
-    /// Nothing when these bytes are no description.
-    static std::optional<type_description> decode(std::string_view bytes);
+    [[nodiscard]] std::string encode(row_contents contents = row_contents::description) const;
+    /// Nothing when these bytes are none.
+    static std::optional<type_description> decode(std::string_view bytes,
+                                                  row_contents contents = row_contents::description);
 
     /// As a programmer would write it: "rem::vector<int>", "double[2][3]", "node*".
     [[nodiscard]] std::string name_of(std::uint32_t row) const;

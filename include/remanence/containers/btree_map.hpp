@@ -185,4 +185,10 @@ template <class Key, class Value, class Compare, class Allocator, std::size_t No
 struct detail::class_contents<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
     : detail::btree_fingerprint<std::pair<const Key, Value>, NodeBytes, Key, Value, Compare> {};
 
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::shape_of<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_shape<std::pair<const Key, Value>, NodeBytes, detail::mapped_offset_v<Key, Value>> {};
+template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::shape_of<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_shape<std::pair<const Key, Value>, NodeBytes, detail::mapped_offset_v<Key, Value>> {};
 } // namespace remanence

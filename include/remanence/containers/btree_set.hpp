@@ -177,4 +177,8 @@ template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct detail::class_contents<btree_multiset<Key, Compare, Allocator, NodeBytes>>
     : detail::btree_fingerprint<Key, NodeBytes, Key, Compare> {};
 
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::shape_of<btree_set<Key, Compare, Allocator, NodeBytes>> : detail::btree_shape<Key, NodeBytes, 0> {};
+template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct detail::shape_of<btree_multiset<Key, Compare, Allocator, NodeBytes>> : detail::btree_shape<Key, NodeBytes, 0> {};
 } // namespace remanence

@@ -126,4 +126,8 @@ template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct detail::class_contents<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
     : detail::hash_fingerprint<std::pair<const Key, Value>, Key, Value, Hash, KeyEqual> {};
 
+template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
+struct detail::shape_of<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : detail::hash_shape<std::pair<const Key, Value>, detail::mapped_offset_v<Key, Value>> {};
+
 } // namespace remanence

@@ -141,4 +141,7 @@ template <class Key, class Hash, class KeyEqual, class Allocator>
 struct detail::class_contents<hash_set<Key, Hash, KeyEqual, Allocator>>
     : detail::hash_fingerprint<Key, Key, Hash, KeyEqual> {};
 
+template <class Key, class Hash, class KeyEqual, class Allocator>
+struct detail::shape_of<hash_set<Key, Hash, KeyEqual, Allocator>> : detail::hash_shape<Key, 0> {};
+
 } // namespace remanence

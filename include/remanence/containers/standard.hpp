@@ -5,6 +5,7 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/containers/detail/between_heaps.hpp>
+#include <remanence/containers/detail/standard_shapes.hpp>
 
 #include <compare>
 #include <concepts>

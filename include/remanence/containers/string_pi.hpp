@@ -880,6 +880,11 @@ struct detail::memory_outside<basic_string_pi<Allocator>> {
 template <class Allocator>
 inline constexpr bool detail::is_plain_key_v<basic_string_pi<Allocator>> = true;
 
+template <class Allocator>
+struct detail::shape_of<basic_string_pi<Allocator>>
+    : detail::shape_with<detail::shape_kind::text_by_link,
+                         detail::allocator_bytes_v<detail::kept_allocator<Allocator>>> {};
+
 /// Its name, size and alignment, and the number of its layout.
 template <class Allocator>
 struct detail::class_contents<basic_string_pi<Allocator>> {

@@ -843,6 +843,11 @@ struct detail::memory_outside<vector_pi<T, Allocator>> {
 };
 
 template <class T, class Allocator>
+struct detail::shape_of<vector_pi<T, Allocator>>
+    : detail::shape_with<detail::shape_kind::linked_block, detail::allocator_bytes_v<detail::kept_allocator<Allocator>>,
+                         detail::allocator_bytes_v<detail::kept_allocator<Allocator>> + 8> {};
+
+template <class T, class Allocator>
 struct detail::class_contents<vector_pi<T, Allocator>> {
     static void write(structure_writer& out) {
         write_list<T>(out, " <", ">");

@@ -406,6 +406,10 @@ void write_serialised_structure(structure_writer& out) {
         out.plain(typeid(T));
 }
 
+template <class T, class Trait>
+struct shape_of<fragile<T, Trait>>
+    : shape_with<shape_kind::serialised, allocator_bytes_v<kept_allocator<allocator<char>>>> {};
+
 /// Its name, size and alignment, the number of its format, and what is serialised where the library's trait does it.
 template <class T, class Trait>
 struct class_contents<fragile<T, Trait>> {

@@ -92,7 +92,7 @@ std::vector<layout> all_layouts() {
         LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
         LAYOUT(heap_header, FIELD(heap_header, magic), FIELD(heap_header, version), FIELD(heap_header, zero),
                FIELD(heap_header, root_word), FIELD(heap_header, schema_offset), FIELD(heap_header, schema_bytes),
-               FIELD(heap_header, schema_version), FIELD(heap_header, schema_zero), FIELD(heap_header, reserved),
+               FIELD(heap_header, schema_version), FIELD(heap_header, schema_zero), FIELD(heap_header, type_table), FIELD(heap_header, reserved),
                FIELD(heap_header, allocator)),
         LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, current_slab),
                FIELD(alloc_state, allocated_bytes), FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count),

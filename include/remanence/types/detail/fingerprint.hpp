@@ -11,6 +11,7 @@
 #include <remanence/types/detail/aggregate.hpp>
 #include <remanence/types/detail/member_names.hpp>
 #include <remanence/types/detail/position_independent.hpp>
+#include <remanence/types/detail/shape.hpp>
 #include <remanence/types/layout_number.hpp>
 
 #include <algorithm>
@@ -37,6 +38,11 @@ namespace remanence::detail {
 /// algorithm 1 are read, too: type_fingerprint::hash_1.
 inline constexpr std::uint32_t k_fingerprint_algorithm = 2;
 
+class structure_writer;
+/// Writes the structure of one type: a plain function, since tables of these compile faster than templates that call each
+/// other with lists of types.
+using write_type = void (*)(structure_writer&);
+
 struct type_fingerprint {
     std::string name;            ///< readable, for example "rem::multimap<rem::string, address>"
     std::uint64_t hash = 0;      ///< over the structure
@@ -55,17 +61,17 @@ struct type_fingerprint {
     std::uint64_t layout_number = 0;
     /// The structure, so that another program can say what differs: types::type_description, encoded.
     std::string description;
+
+    // Not part of the hash: what the schema says besides (types/type_schema.hpp).
+    write_type structure = nullptr;  ///< of the type, to write its schema when that is needed
+    std::uint32_t shapes = 0;        ///< how many of its types have a shape: so much is known of it
+    std::uint32_t classes_hash = 0;  ///< of what its classes say of their members (REM_REFLECT); 0: none does
 };
 
 /// `mangled` as a programmer would write it, with Remanence's own aliases. Never fails: at worst it is `mangled`.
 [[nodiscard]] std::string readable_name(const char* mangled);
 /// See type_fingerprint::nameable.
 [[nodiscard]] bool is_nameable(const char* mangled);
-
-class structure_writer;
-/// Writes the structure of one type: a plain function, since tables of these compile faster than templates that call each
-/// other with lists of types.
-using write_type = void (*)(structure_writer&);
 
 /// What class T says of its members.
 struct member_table {
@@ -75,6 +81,7 @@ struct member_table {
     /// Puts the members' addresses, in an object at `place`, into `into`; null for bit-fields. Reads no object.
     void (*locate)(std::uintptr_t place, const volatile void** into);
     std::size_t count;
+    bool is_own = false; // the class says it (REM_REFLECT)
 };
 
 /// Notes a structure down as a table, each type once. From that the hash, which has the mangled names (the ABI fixes these,
@@ -97,6 +104,8 @@ public:
     /// `contents` says what it consists of, if it was not written before; may be null.
     void object(const std::type_info& type, std::size_t size, std::size_t alignment, std::uint32_t layout_number,
                 write_type contents);
+    /// How the type of the last call of object() keeps what it consists of. `shape` must live as long as the process.
+    void shape(const type_shape& shape);
     /// A class of which the values of the members are stored, serialised one after the other.
     void serialised(const std::type_info& type, const member_table& members);
 
@@ -109,6 +118,8 @@ public:
     void text(std::string_view text);
 
     [[nodiscard]] type_fingerprint finish(const std::type_info& type, std::size_t size, std::size_t alignment) &&;
+    /// Instead: the schema, encoded (types/type_schema.hpp).
+    [[nodiscard]] std::string schema() &&;
 
 private:
     std::uint32_t write(write_type type);
@@ -119,6 +130,12 @@ private:
     std::uint32_t last_ = 0;            // the row of the type that was written last
     std::uint32_t open_ = 0;            // the row whose contents are being written
     std::string text_1_;                // what algorithm 1 hashes
+
+    struct row_with_shape {
+        std::uint32_t row;
+        const type_shape* shape;
+    };
+    std::vector<row_with_shape> shapes_;
 };
 
 template <class T>
@@ -241,6 +258,8 @@ void write_class(structure_writer& out) {
     static_assert(!std::is_polymorphic_v<T>,
                   "Remanence cannot store objects with virtual functions yet: they point into the running program.");
     out.object(typeid(T), sizeof(T), alignof(T), layout_number<T>, contents_of_class<T>());
+    if constexpr (has_shape<T>)
+        out.shape(shape_of<T>::k_shape);
 }
 
 /// The type that an enumeration is stored as.
@@ -267,12 +286,75 @@ void write_structure(structure_writer& out) {
         out.plain(typeid(std::type_identity<type>));
     } else if constexpr (std::is_enum_v<type>) {
         out.object(typeid(type), sizeof(type), alignof(type), 0, &write_underlying<type>);
+        out.shape(shape_of<type>::k_shape);
     } else if constexpr (std::is_scalar_v<type>) {
         out.object(typeid(type), sizeof(type), alignof(type), 0, nullptr);
+        if constexpr (has_shape<type>)
+            out.shape(shape_of<type>::k_shape);
     } else {
         write_class<type>(out);
     }
 }
+
+// Classes whose members are not found by taking them apart: these say them (REM_REFLECT in reflect.hpp), or are known here.
+
+/// `Members`: k_names (packed_names), k_types (write_type[]), k_count, locate().
+template <class Members>
+struct shape_of_members {
+    static constexpr member_table k_table{Members::k_types.data(), Members::k_names.text, Members::k_names.ends,
+                                          &Members::locate, Members::k_count, Members::k_is_own};
+    static constexpr type_shape k_shape{.kind = shape_kind::members, .members = &k_table};
+};
+
+template <class... Ts>
+consteval std::array<write_type, sizeof...(Ts) + 1> writers_of() {
+    return {&write_structure<Ts>..., nullptr};
+}
+
+template <class A, class B>
+struct members_of_pair {
+    static constexpr packed_names<2, 11> k_names{"firstsecond", {5, 11}};
+    static constexpr auto k_types = writers_of<A, B>();
+    static constexpr std::size_t k_count = 2;
+    static constexpr bool k_is_own = false;
+    static void locate(std::uintptr_t place, const volatile void** into) {
+        into[0] = reinterpret_cast<const volatile void*>(place);
+        into[1] = reinterpret_cast<const volatile void*>(place + mapped_offset_v<A, B>);
+    }
+};
+template <class A, class B>
+    requires(!std::is_reference_v<A> && !std::is_reference_v<B>)
+struct shape_of<std::pair<A, B>> : shape_of_members<members_of_pair<A, B>> {};
+
+template <class Indices, class... Ts>
+struct members_of_tuple;
+template <std::size_t... I, class... Ts>
+struct members_of_tuple<std::index_sequence<I...>, Ts...> {
+    static constexpr std::size_t k_count = sizeof...(Ts);
+    static constexpr bool k_is_own = false;
+    static_assert(k_count <= 100, "the names have two digits at most");
+    static consteval auto name() {
+        packed_names<k_count + 1, 2 * k_count> named;
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i != k_count; ++i) {
+            if (i >= 10)
+                named.text[bytes++] = static_cast<char>('0' + i / 10);
+            named.text[bytes++] = static_cast<char>('0' + i % 10);
+            named.ends[i] = static_cast<std::uint32_t>(bytes);
+        }
+        return named;
+    }
+    static constexpr auto k_names = name();
+    static constexpr auto k_types = writers_of<Ts...>();
+    static void locate(std::uintptr_t place, const volatile void** into) {
+        const auto& object = *reinterpret_cast<const std::tuple<Ts...>*>(place);
+        ((into[I] = __builtin_addressof(std::get<I>(object))), ...);
+    }
+};
+template <class... Ts>
+    requires((!std::is_reference_v<Ts> && ...) && sizeof...(Ts) <= 100)
+struct shape_of<std::tuple<Ts...>>
+    : shape_of_members<members_of_tuple<std::index_sequence_for<Ts...>, Ts...>> {};
 
 template <class T>
 type_fingerprint make_fingerprint() {
@@ -281,6 +363,7 @@ type_fingerprint make_fingerprint() {
     type_fingerprint made =
         std::move(out).finish(typeid(T), sizeof(T), alignof(T)); // NOLINT(bugprone-sizeof-expression)
     made.position_independent = is_position_independent_v<T>;
+    made.structure = &write_structure<T>;
     return made;
 }
 

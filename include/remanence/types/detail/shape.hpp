@@ -1,0 +1,233 @@
+// How a type keeps what it consists of, so that a program that does not have the type can read its objects: the numbers that
+// a reader of heaps needs besides the rows of a fingerprint (fingerprint.hpp). A reader knows these few shapes, not libraries.
+// Depends on the standard library only.
+//
+// A shape is no part of a fingerprint: to know more of a type does not make it another type.
+#pragma once
+
+#include <remanence/types/detail/member_names.hpp>
+#include <remanence/types/detail/parts.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace remanence::detail {
+
+struct member_table; // fingerprint.hpp
+
+/// The kinds, as the schema has them (docs/reference/schema.md). "Part" is an argument of the template, by its place.
+enum class shape_kind : char {
+    none = '-',
+    signed_number = 'i',
+    unsigned_number = 'u',
+    floating = 'f',
+    boolean = 'b',
+    character = 'c',
+    enumeration = 'e',   // numbers: the values of its enumerators, which are its labels
+    members = 'r',       // fields: what a class says of itself (REM_REFLECT), pairs and tuples
+    same_as_part = '=',  // the part's number
+    array = 'a',         // how many
+    optional = 'o',      // offset of the flag
+    variant = 'w',       // offset and size of the index
+    text = 't',          // offsets of the address of the characters, and of their number
+    text_by_link = 'T',  // offset of the 24 bytes
+    contiguous = 'v',    // offsets of the addresses of begin and end
+    linked_block = 'V',  // offsets of the link, and of the number of elements
+    deque = 'd',         // offsets of the first and the last iterator, elements in a block
+    ring = 'l',          // offset of the sentinel, of an element in its node
+    chain = 's',         // offset of the first link, of an element in its node
+    tree = 'm',          // offset of the header, of an element in its node, of the mapped value in an element (0: a set)
+    hash_chain = 'h',    // offset of the first link, of an element in its node, of the mapped value (0: a set)
+    btree = 'B',         // slots, whether they hold elements, their offset, size, offset of children, of the mapped value
+    hash_table = 'H',    // bytes of a slot, whether it holds an element, its alignment, offset of the mapped value
+    serialised = 'g',    // offset of a text_by_link whose bytes only the program can read
+};
+
+struct type_shape {
+    shape_kind kind = shape_kind::none;
+    const std::uint64_t* numbers = nullptr;
+    std::size_t count = 0;
+    // Of an enumeration: as many labels as there are numbers, one behind the other.
+    const char* labels = nullptr;
+    const std::uint32_t* label_ends = nullptr;
+    // Of `members`.
+    const member_table* members = nullptr;
+};
+
+/// Specialised by what has one: a constant `k_shape`.
+template <class T>
+struct shape_of {};
+
+template <shape_kind Kind, std::uint64_t... Numbers>
+struct shape_with {
+    static constexpr std::uint64_t k_numbers[] = {Numbers..., 0}; // an array may not be empty
+    static constexpr type_shape k_shape{.kind = Kind, .numbers = k_numbers, .count = sizeof...(Numbers)};
+};
+
+[[nodiscard]] constexpr std::uint64_t aligned_up(std::uint64_t offset, std::uint64_t alignment) {
+    return (offset + alignment - 1) / alignment * alignment;
+}
+
+/// Where V lies in a std::pair<const K, V>.
+template <class K, class V>
+inline constexpr std::uint64_t mapped_offset_v = aligned_up(sizeof(K), alignof(V));
+
+/// What an allocator takes in front of a container's own words.
+template <class Alloc>
+inline constexpr std::uint64_t allocator_bytes_v = std::is_empty_v<Alloc> ? 0 : aligned_up(sizeof(Alloc), 8);
+
+template <class T>
+    requires std::is_integral_v<T>
+struct shape_of<T>
+    : shape_with<std::is_same_v<T, bool>   ? shape_kind::boolean
+                 : std::is_same_v<T, char> ? shape_kind::character
+                 : std::is_signed_v<T>     ? shape_kind::signed_number
+                                           : shape_kind::unsigned_number> {};
+template <class T>
+    requires std::is_floating_point_v<T>
+struct shape_of<T> : shape_with<shape_kind::floating> {};
+
+template <class T, std::size_t N>
+struct shape_of<std::array<T, N>> : shape_with<shape_kind::array, N> {};
+template <class T>
+struct shape_of<std::atomic<T>> : shape_with<shape_kind::same_as_part, 0> {};
+template <class Rep, class Period>
+struct shape_of<std::chrono::duration<Rep, Period>> : shape_with<shape_kind::same_as_part, 0> {};
+template <class Clock, class Duration>
+struct shape_of<std::chrono::time_point<Clock, Duration>> : shape_with<shape_kind::same_as_part, 1> {};
+
+#if defined(__GLIBCXX__) // the layouts of libstdc++
+template <class T>
+struct shape_of<std::optional<T>> : shape_with<shape_kind::optional, sizeof(T)> {};
+template <class... Ts>
+    requires(sizeof...(Ts) != 0 && sizeof...(Ts) < std::numeric_limits<unsigned char>::max())
+struct shape_of<std::variant<Ts...>>
+    : shape_with<shape_kind::variant,
+                 aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1> {};
+#endif
+
+// Enumerators, by trial: the compiler spells a value that has a name by its name, and others as a cast.
+
+#if defined(__clang__)
+#pragma clang diagnostic push
+#if __clang_major__ >= 16 && __clang_major__ < 20
+#pragma clang diagnostic ignored "-Wenum-constexpr-conversion"
+#endif
+#endif
+
+/// One instantiation for all values.
+template <auto... Values>
+consteval const char* spelling_of_values() {
+    return __PRETTY_FUNCTION__;
+}
+
+/// Those tried: enumerators of other values have no label.
+inline constexpr int k_enumerator_min = -16;
+inline constexpr int k_enumerator_max = 127;
+
+template <class E>
+inline constexpr int first_tried_v = std::is_signed_v<std::underlying_type_t<E>> ? k_enumerator_min : 0;
+
+/// Not a cast: clang refuses one to an enumeration without a fixed type.
+template <class E, int Value>
+inline constexpr E enumerator_v = __builtin_bit_cast(E, static_cast<std::underlying_type_t<E>>(Value));
+
+template <class E, int... Offsets>
+consteval std::string_view spelling_of_enumerators(std::integer_sequence<int, Offsets...> /*all*/) {
+    return spelling_of_values<enumerator_v<E, first_tried_v<E> + Offsets>...>();
+}
+
+template <class E>
+struct enumerators {
+    static constexpr int k_tried = k_enumerator_max + 1 - first_tried_v<E>;
+
+    /// Calls `visit(value, label)` for each value that has a label.
+    template <class Visit>
+    static constexpr void for_each(Visit visit) {
+        std::string_view rest = spelling_of_enumerators<E>(std::make_integer_sequence<int, k_tried>());
+        const std::size_t equals = rest.rfind("alues = ");
+        rest.remove_prefix(equals == std::string_view::npos ? rest.size() : equals + sizeof("alues = "));
+        for (int value = first_tried_v<E>; !rest.empty() && value <= k_enumerator_max; ++value) {
+            std::size_t end = 0;
+            for (int depth = 0; end != rest.size(); ++end) {
+                const char c = rest[end];
+                if (c == '(')
+                    ++depth;
+                else if (c == ')')
+                    --depth;
+                else if (depth == 0 && (c == ',' || c == '}' || c == '>'))
+                    break;
+            }
+            const std::string_view item = rest.substr(0, end);
+            rest.remove_prefix(end == rest.size() ? end : end + 1);
+            if (rest.starts_with(' '))
+                rest.remove_prefix(1);
+            const bool is_named = !item.empty() && item[0] != '(' && item[0] != '-' && (item[0] < '0' || item[0] > '9');
+            if (is_named)
+                visit(value, last_identifier_at_run_time(item));
+        }
+    }
+    static consteval std::size_t count() {
+        std::size_t labels = 0;
+        for_each([&](int, std::string_view) { ++labels; });
+        return labels;
+    }
+    static consteval std::size_t bytes() {
+        std::size_t sum = 0;
+        for_each([&](int, std::string_view label) { sum += label.size(); });
+        return sum;
+    }
+
+private:
+    static constexpr std::string_view last_identifier_at_run_time(std::string_view item) {
+        const std::size_t colon = item.rfind(':');
+        return colon == std::string_view::npos ? item : item.substr(colon + 1);
+    }
+};
+
+template <class E>
+    requires std::is_enum_v<E>
+struct shape_of<E> {
+    static constexpr std::size_t k_count = enumerators<E>::count();
+    struct table {
+        packed_names<k_count + 1, enumerators<E>::bytes()> labels;
+        std::uint64_t values[k_count + 1] = {};
+    };
+    static consteval table make() {
+        table made;
+        std::size_t bytes = 0;
+        std::size_t index = 0;
+        enumerators<E>::for_each([&](int value, std::string_view label) {
+            for (const char c : label)
+                made.labels.text[bytes++] = c;
+            made.labels.ends[index] = static_cast<std::uint32_t>(bytes);
+            made.values[index++] = static_cast<std::uint64_t>(value); // modulo 2^64
+        });
+        return made;
+    }
+    static constexpr table k_table = make();
+    static constexpr type_shape k_shape{.kind = shape_kind::enumeration,
+                                        .numbers = k_table.values,
+                                        .count = k_count,
+                                        .labels = k_table.labels.text,
+                                        .label_ends = k_table.labels.ends};
+};
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+template <class T>
+concept has_shape = requires { shape_of<T>::k_shape; };
+
+} // namespace remanence::detail

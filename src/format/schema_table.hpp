@@ -1,0 +1,34 @@
+// The schemas of the roots' types as they lie in the heap: one block, found by heap_header::type_table. Part of the heap's
+// contents. A release that does not know it may ignore it, and write to the heap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace remanence::format {
+
+inline constexpr std::uint64_t k_schemas_magic = 0x53454d4548435352; // "RSCHEMES"
+inline constexpr std::uint32_t k_schemas_version = 1;
+inline constexpr std::uint64_t k_schemas_bytes_max = std::uint64_t{1} << 26;
+
+struct schema_table {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t count;
+    std::uint64_t bytes; // of all of it: this, the entries, the schemas one behind the other
+    // then schema_entry[count], sorted by hash, then algorithm
+};
+static_assert(sizeof(schema_table) == 24 && offsetof(schema_table, bytes) == 16);
+
+struct schema_entry {
+    std::uint64_t fingerprint_hash;
+    std::uint32_t fingerprint_algorithm;
+    std::uint32_t shapes;       // how many of its types have a shape
+    std::uint32_t classes_hash; // of what its classes say of their members; 0: none does
+    std::uint32_t schema_bytes;
+};
+static_assert(sizeof(schema_entry) == 24 && offsetof(schema_entry, schema_bytes) == 20);
+static_assert(std::is_trivially_copyable_v<schema_table> && std::is_trivially_copyable_v<schema_entry>);
+
+} // namespace remanence::format

@@ -1,0 +1,186 @@
+// Whether the rows of a schema fit each other: what reads objects by it relies on nothing else (I7).
+#include "types/schema_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace remanence::types {
+
+namespace {
+
+using detail::shape_kind;
+
+constexpr std::uint64_t k_object_bytes_max = std::uint64_t{1} << 47;
+
+class soundness {
+public:
+    explicit soundness(const type_description& schema) : rows_(schema.rows), state_(schema.rows.size(), untouched) {}
+
+    bool run() {
+        for (std::uint32_t i = 0; i != rows_.size(); ++i) {
+            if (!is_sound(rows_[i]))
+                return false;
+        }
+        for (std::uint32_t i = 0; i != rows_.size(); ++i) {
+            if (!is_finite(i, 0))
+                return false;
+        }
+        return true;
+    }
+
+private:
+    enum state : char { untouched, under_way, done };
+
+    static bool is_number(const type_row& row, std::uint64_t bytes_max) {
+        return row.kind == type_kind::object && row.size >= 1 && row.size <= bytes_max;
+    }
+    [[nodiscard]] bool has_part(const type_row& row, std::uint64_t index) const { return index < row.parts.size(); }
+    [[nodiscard]] bool lies_within(std::uint64_t offset, std::uint64_t bytes, const type_row& row) const {
+        return offset <= row.size && bytes <= row.size - offset;
+    }
+    /// Of a part that lies in the object itself.
+    [[nodiscard]] bool holds(const type_row& row, std::uint64_t offset, std::uint32_t part) const {
+        return lies_within(offset, size_of(part), row);
+    }
+
+    /// Arrays and pointers have no size of their own. 0 where it is not known.
+    [[nodiscard]] std::uint64_t size_of(std::uint32_t index) const {
+        std::uint64_t times = 1;
+        for (;;) { // rows of arrays refer to rows before them
+            const type_row& row = rows_[index];
+            if (row.kind == type_kind::pointer)
+                return times * sizeof(std::uint64_t);
+            if (row.kind != type_kind::array)
+                return times * row.size;
+            if (row.extent > k_object_bytes_max / times)
+                return std::numeric_limits<std::uint64_t>::max();
+            times *= std::max<std::uint64_t>(row.extent, 1);
+            index = row.parts.front().type;
+            if (const type_row& element = rows_[index]; element.size > k_object_bytes_max / times)
+                return std::numeric_limits<std::uint64_t>::max();
+        }
+    }
+
+    [[nodiscard]] bool is_sound(const type_row& row) const {
+        if (row.size > k_object_bytes_max)
+            return false;
+        if (row.kind == type_kind::members) {
+            for (const type_part& part : row.parts) {
+                if (part.offset && !holds(row, *part.offset, part.type))
+                    return false;
+            }
+        }
+        for (const type_part& field : row.fields) {
+            if (row.shape != shape_kind::members || (field.offset && !holds(row, *field.offset, field.type)))
+                return false;
+        }
+        return row.shape == shape_kind::none || has_sound_shape(row);
+    }
+
+    [[nodiscard]] bool has_sound_shape(const type_row& row) const {
+        const auto& n = row.numbers;
+        const auto word_at = [&](std::size_t i) { return lies_within(n[i], sizeof(std::uint64_t), row); };
+        const auto is_offset = [&](std::size_t i) { return n[i] < k_object_bytes_max; };
+        // An element of one part, or of two of which the second lies at number `mapped`.
+        const auto has_element = [&](std::size_t mapped) {
+            return n[mapped] == 0 ? has_part(row, 0) : has_part(row, 1) && is_offset(mapped) && size_of(row.parts[0].type) <= n[mapped];
+        };
+        switch (row.shape) {
+        case shape_kind::none:
+            return true;
+        case shape_kind::signed_number:
+        case shape_kind::unsigned_number:
+        case shape_kind::floating:
+            return n.empty() && is_number(row, 16);
+        case shape_kind::boolean:
+        case shape_kind::character:
+            return n.empty() && is_number(row, 1);
+        case shape_kind::enumeration:
+            return n.size() == row.labels.size() && is_number(row, 8) && has_part(row, 0) &&
+                   rows_[row.parts[0].type].size == row.size;
+        case shape_kind::members:
+            return n.empty();
+        case shape_kind::same_as_part:
+            return n.size() == 1 && has_part(row, n[0]) && holds(row, 0, row.parts[n[0]].type);
+        case shape_kind::array:
+            return n.size() == 1 && has_part(row, 0) &&
+                   (n[0] == 0 || (size_of(row.parts[0].type) <= row.size / n[0] && n[0] <= row.size));
+        case shape_kind::optional:
+            return n.size() == 1 && has_part(row, 0) && lies_within(n[0], 1, row) && holds(row, 0, row.parts[0].type);
+        case shape_kind::variant: {
+            if (n.size() != 2 || n[1] != 1 || !lies_within(n[0], n[1], row) || row.parts.empty())
+                return false;
+            return std::all_of(row.parts.begin(), row.parts.end(),
+                               [&](const type_part& part) { return holds(row, 0, part.type); });
+        }
+        case shape_kind::text:
+            return n.size() == 2 && word_at(0) && word_at(1);
+        case shape_kind::text_by_link:
+        case shape_kind::serialised:
+            return n.size() == 1 && lies_within(n[0], 24, row);
+        case shape_kind::contiguous:
+        case shape_kind::linked_block:
+            return n.size() == 2 && word_at(0) && word_at(1) && has_part(row, 0);
+        case shape_kind::deque:
+            return n.size() == 3 && lies_within(n[0], 32, row) && lies_within(n[1], 32, row) && n[2] != 0 &&
+                   is_offset(2) && has_part(row, 0);
+        case shape_kind::ring:
+            return n.size() == 2 && lies_within(n[0], 16, row) && is_offset(1) && n[1] >= 16 && has_part(row, 0);
+        case shape_kind::chain:
+            return n.size() == 2 && word_at(0) && is_offset(1) && n[1] >= 8 && has_part(row, 0);
+        case shape_kind::tree:
+            return n.size() == 3 && lies_within(n[0], 40, row) && is_offset(1) && n[1] >= 32 && has_element(2);
+        case shape_kind::hash_chain:
+            return n.size() == 3 && lies_within(n[0], 16, row) && is_offset(1) && n[1] >= 8 && has_element(2);
+        case shape_kind::btree:
+            return n.size() == 6 && lies_within(0, 32, row) && n[0] != 0 && n[0] < 65536 && n[1] <= 1 && n[2] >= 16 &&
+                   is_offset(2) && n[3] != 0 && is_offset(3) && n[4] >= 16 && is_offset(4) && has_element(5) &&
+                   (n[1] == 1 || n[3] == sizeof(std::uint64_t));
+        case shape_kind::hash_table:
+            return n.size() == 4 && lies_within(0, 24, row) && n[0] != 0 && n[0] < k_object_bytes_max && n[1] <= 1 &&
+                   n[2] != 0 && n[2] <= 4096 && has_element(3) && (n[1] == 1 || n[0] == sizeof(std::uint64_t));
+        }
+        return false;
+    }
+
+    /// Whether an object of this row ends: what it holds by value does not lead back to it.
+    bool is_finite(std::uint32_t index, unsigned depth) { // NOLINT(misc-no-recursion): bounded
+        constexpr unsigned k_depth_max = 500;
+        if (state_[index] == done)
+            return true;
+        if (state_[index] == under_way || depth > k_depth_max)
+            return false;
+        state_[index] = under_way;
+        const type_row& row = rows_[index];
+        const auto all = [&](const std::vector<type_part>& parts) {
+            return std::all_of(parts.begin(), parts.end(),
+                               [&](const type_part& part) { return is_finite(part.type, depth + 1); });
+        };
+        bool ends = true;
+        if (row.kind == type_kind::members || row.kind == type_kind::array)
+            ends = all(row.parts);
+        ends = ends && all(row.fields);
+        switch (row.shape) {
+        case shape_kind::array:
+        case shape_kind::optional:
+        case shape_kind::variant:
+        case shape_kind::same_as_part:
+        case shape_kind::enumeration:
+            ends = ends && all(row.parts);
+            break;
+        default:
+            break;
+        }
+        state_[index] = done;
+        return ends;
+    }
+
+    const std::vector<type_row>& rows_;
+    std::vector<state> state_;
+};
+
+} // namespace
+
+bool is_sound_schema(const type_description& schema) { return soundness(schema).run(); }
+
+} // namespace remanence::types

@@ -1,0 +1,59 @@
+// The schema of a heap: what the types of its roots consist of, so that a program that does not have them can read it. A block
+// of the heap's contents, found from its header (docs/format.md, "Type table").
+//
+// It is input (I7). Entries are found by the fingerprints of roots, so a writer that does not know of the table leaves nothing
+// wrong behind: an entry that no root has is not looked at.
+#pragma once
+
+#include "base/result.hpp"
+#include "txn/heap_memory.hpp"
+#include "types/heap_bytes.hpp"
+#include "types/type_description.hpp"
+
+#include <remanence/types/detail/fingerprint.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::types {
+
+/// What the table says of one type.
+struct stored_schema {
+    std::uint64_t hash;
+    std::uint32_t algorithm;
+    std::uint32_t shapes;
+    std::uint32_t classes_hash;
+    std::string_view encoded; // in the heap; not looked into yet
+};
+
+/// Reads the table, wherever the heap's memory is. `offset`: what the header says; 0: there is none. Nothing when there is
+/// none, or one of a later layout. errc::corrupt.
+result<std::vector<stored_schema>> read_schemas(heap_bytes& heap, const std::string& path, std::uint64_t offset);
+
+/// The schema of this fingerprint, decoded. Nothing when it is not stored. errc::corrupt, when its rows do not fit each other.
+result<std::optional<type_description>> schema_of(const std::vector<stored_schema>& all, std::uint64_t hash,
+                                                  std::uint32_t algorithm, const std::string& path);
+
+/// Whether rows can be followed: parts lie within the objects they are parts of, and by value nothing holds itself. O(rows).
+bool is_sound_schema(const type_description& schema);
+
+/// The same with the members that classes say they have (REM_REFLECT) as members, to be compared.
+type_description with_own_members(type_description schema);
+
+/// What the open heap knows of a type.
+struct known_schema {
+    bool is_stored = false;              // as much as the program knows
+    std::optional<std::string> has_changed; // of a class that says its members: how
+};
+/// Never fails: of a damaged table nothing is known. O(log types).
+known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerprint& type);
+
+/// Adds the schemas of these types, and leaves out those that no root has. With the write lock held. errc::exhausted; nothing
+/// has changed then. O(size of the table).
+result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types);
+
+} // namespace remanence::types
