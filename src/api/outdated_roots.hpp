@@ -21,8 +21,7 @@ public:
     /// Any thread. `type` must live as long as the process. std::bad_alloc.
     void note(std::string_view name, const types::stored_fingerprint& stored, const type_fingerprint& type);
     /// types::store_schemas(): named by who notes a type, so that programs without typed roots have no need of it.
-    using store_function = result<void> (*)(txn::heap_memory& memory,
-                                            std::span<const type_fingerprint* const> types);
+    using store_function = result<void> (*)(txn::heap_memory& memory, std::span<const type_fingerprint* const> types);
     /// Any thread. `type` must live as long as the process. std::bad_alloc.
     void note_schema(const type_fingerprint& type, store_function store);
     /// Before a commit, with the write lock held. What cannot be renewed (there is no memory for it in the heap) stays as it is,

@@ -20,6 +20,8 @@ namespace remanence::detail {
 
 /// errc::type_mismatch when a class that says its members has others than the stored objects.
 static void know_schema(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
+    if (type.structure == nullptr) // not of a type of C++
+        return;
     const types::known_schema known = types::look_up_schema(impl.memory(), type);
     if (known.has_changed) {
         raise(errc::type_mismatch,
@@ -54,7 +56,8 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {
     detail::check(types::root_directory(impl->memory()).add(name, type, object));
-    impl->outdated.note_schema(type, &types::store_schemas);
+    if (type.structure != nullptr)
+        impl->outdated.note_schema(type, &types::store_schemas);
     impl->checks.know(name, type.hash, check);
 }
 

@@ -17,7 +17,7 @@ struct schema_table {
     std::uint32_t version;
     std::uint32_t count;
     std::uint64_t bytes; // of all of it: this, the entries, the schemas one behind the other
-    // then schema_entry[count], sorted by hash, then algorithm
+    // then schema_entry[count]
 };
 static_assert(sizeof(schema_table) == 24 && offsetof(schema_table, bytes) == 16);
 

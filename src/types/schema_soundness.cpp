@@ -83,7 +83,8 @@ private:
         const auto is_offset = [&](std::size_t i) { return n[i] < k_object_bytes_max; };
         // An element of one part, or of two of which the second lies at number `mapped`.
         const auto has_element = [&](std::size_t mapped) {
-            return n[mapped] == 0 ? has_part(row, 0) : has_part(row, 1) && is_offset(mapped) && size_of(row.parts[0].type) <= n[mapped];
+            return n[mapped] == 0 ? has_part(row, 0)
+                                  : has_part(row, 1) && is_offset(mapped) && size_of(row.parts[0].type) <= n[mapped];
         };
         switch (row.shape) {
         case shape_kind::none:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "format/schema_table.hpp"
 #include "txn/heap_memory.hpp"
 #include "types/heap_bytes.hpp"
 #include "types/type_description.hpp"
@@ -44,12 +45,16 @@ bool is_sound_schema(const type_description& schema);
 /// The same with the members that classes say they have (REM_REFLECT) as members, to be compared.
 type_description with_own_members(type_description schema);
 
+/// How they differ for this type; nothing when that cannot be told. Null in programs of which no class says its members.
+[[gnu::weak]] std::optional<std::string> change_of_classes(const format::schema_table& table,
+                                                           const detail::type_fingerprint& type);
+
 /// What the open heap knows of a type.
 struct known_schema {
-    bool is_stored = false;              // as much as the program knows
+    bool is_stored = false;                 // as much as the program knows
     std::optional<std::string> has_changed; // of a class that says its members: how
 };
-/// Never fails: of a damaged table nothing is known. O(log types).
+/// Never fails: of a damaged table nothing is known. O(types).
 known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerprint& type);
 
 /// Adds the schemas of these types, and leaves out those that no root has. With the write lock held. errc::exhausted; nothing

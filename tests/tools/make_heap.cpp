@@ -1,4 +1,5 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
+// objects, change_objects: object_heap.hpp.
 // usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
@@ -7,6 +8,8 @@
 // the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
 // shared_idle, shared_reader, shared_guest, shared_writer: shares the heap that is there (a guest: to read only), and stays in no
 // section, a read section, a read section, a write section, until standard input ends; shared_busy: writes as busy does, to a heap that others share.
+#include "object_heap.hpp"
+
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -121,6 +124,18 @@ int run(int argc, char** argv) {
         heap.close();
         return 0;
     }
+    if (end == "objects") {
+        make_objects(argv[1]);
+        std::puts("{}");
+        return 0;
+    }
+    if (end == "forged_object") {
+        std::puts("{}");
+        std::fflush(stdout);
+        make_forged_object(argv[1]);
+    }
+    if (end == "change_objects")
+        change_objects(argv[1]);
     if (end == "busy")
         write_as_fast_as_possible(argv[1]);
     if (end.starts_with("shared_")) {

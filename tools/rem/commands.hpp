@@ -14,6 +14,9 @@ int stat(const std::string& file, bool as_json);
 int readers(const std::string& file, bool as_json);
 int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
+int schema(const std::string& file, bool as_cpp);
+int get(const std::string& file, const std::string& object);
+int dump(const std::string& file, const std::string& root);
 int upgrade(const std::string& file, const std::string& application);
 
 } // namespace remanence::tool

@@ -56,6 +56,15 @@ constexpr const char* k_verify_examples = "Examples:\n"
                                           "  rem verify book.rem\n"
                                           "  rem verify --pointers book.rem\n"
                                           "  rem verify --json book.rem | jq '.roots[] | select(.state == \"whole\")'";
+constexpr const char* k_schema_examples = "Examples:\n"
+                                          "  rem schema book.rem\n"
+                                          "  rem schema --cpp book.rem > book.hpp";
+constexpr const char* k_get_examples = "Examples:\n"
+                                       "  rem get book.rem 'people[\"KNUTH\"][0].city'\n"
+                                       "  rem get book.rem counter";
+constexpr const char* k_dump_examples = "Examples:\n"
+                                        "  rem dump book.rem > book.jsonl\n"
+                                        "  rem dump book.rem people | jq -c 'select(.k == \"KNUTH\").v'";
 constexpr const char* k_upgrade_examples = "Examples:\n"
                                            "  rem upgrade book.rem\n"
                                            "  rem upgrade --application org.x.book book.rem";
@@ -75,6 +84,9 @@ int run_command(int argc, char** argv) {
     std::string file;
     std::string to;
     std::string application;
+    std::string object;
+    std::string root;
+    bool as_cpp = false;
     bool as_json = false;
     bool force = false;
     bool with_pointers = false;
@@ -101,6 +113,17 @@ int run_command(int argc, char** argv) {
         ->type_name("")
         ->check(is_name);
     copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
+
+    auto* schema_command =
+        add("schema", "Say what the types of the roots consist of, as the heap has stored it", k_schema_examples);
+    schema_command->add_flag("--cpp", as_cpp, "Print a C++ header that declares them");
+    auto* get_command = add("get", "Print a part of a root as JSON", k_get_examples);
+    get_command->add_option("PATH", object, "A root's name, then .member, [number] or [\"key\"]")
+        ->required()
+        ->type_name("")
+        ->check(is_name);
+    auto* dump_command = add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples);
+    dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
 
     auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
                                 k_upgrade_examples);
@@ -132,6 +155,9 @@ int run_command(int argc, char** argv) {
                : readers_command->parsed() ? readers(file, as_json)
                : verify_command->parsed()  ? verify(file, with_pointers, as_json)
                : copy_command->parsed()    ? copy(file, to, force)
+               : schema_command->parsed()  ? schema(file, as_cpp)
+               : get_command->parsed()     ? get(file, object)
+               : dump_command->parsed()    ? dump(file, root)
                                            : upgrade(file, application);
     } catch (const error& stop) {
         if (as_json)

@@ -29,9 +29,14 @@ struct bases_in<void(Bases...)> {
     template <class T>
     static void locate(std::uintptr_t place, const volatile void** into) {
         const T* const object = reinterpret_cast<const T*>(place);
+        static_cast<void>(object); // there may be no base
+        static_cast<void>(into);
         ((*into++ = static_cast<const Bases*>(object)), ...);
     }
 };
+
+/// Does nothing; names the part of the library that tells how such classes changed, so that their programs have it.
+void tell_changes_of_classes() noexcept;
 
 /// What REM_REFLECT makes its friend.
 struct reflect_access {
@@ -86,6 +91,7 @@ struct reflect_access {
         static constexpr const auto& k_names = k_made.names;
         static constexpr const auto& k_types = k_made.types;
         static void locate(std::uintptr_t place, const volatile void** into) {
+            tell_changes_of_classes();
             bases::template locate<T>(place, into);
             T::rem_reflect_places_(*reinterpret_cast<const T*>(place), into + bases::k_count);
         }
@@ -137,13 +143,13 @@ struct shape_of<T> : shape_of_members<reflect_access::members<T>> {};
 
 /// What a type is.
 enum class type_kind_of : std::uint8_t {
-    hidden,      ///< a class that cannot be looked into
-    number,      ///< integers, characters, bool, floating point
+    hidden, ///< a class that cannot be looked into
+    number, ///< integers, characters, bool, floating point
     enumeration,
-    members,     ///< an aggregate, or a class that has REM_REFLECT, a pair, a tuple
+    members, ///< an aggregate, or a class that has REM_REFLECT, a pair, a tuple
     array,
     pointer,
-    container,   ///< and what else keeps elements in a known shape: strings, std::optional, std::variant
+    container, ///< and what else keeps elements in a known shape: strings, std::optional, std::variant
 };
 
 class reflection;

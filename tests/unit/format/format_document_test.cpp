@@ -8,6 +8,7 @@
 #include "format/heap_header.hpp"
 #include "format/log_record.hpp"
 #include "format/root_directory.hpp"
+#include "format/schema_table.hpp"
 #include "format/superblock.hpp"
 #include "log/record.hpp"
 
@@ -92,8 +93,8 @@ std::vector<layout> all_layouts() {
         LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
         LAYOUT(heap_header, FIELD(heap_header, magic), FIELD(heap_header, version), FIELD(heap_header, zero),
                FIELD(heap_header, root_word), FIELD(heap_header, schema_offset), FIELD(heap_header, schema_bytes),
-               FIELD(heap_header, schema_version), FIELD(heap_header, schema_zero), FIELD(heap_header, type_table), FIELD(heap_header, reserved),
-               FIELD(heap_header, allocator)),
+               FIELD(heap_header, schema_version), FIELD(heap_header, schema_zero), FIELD(heap_header, type_table),
+               FIELD(heap_header, reserved), FIELD(heap_header, allocator)),
         LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, current_slab),
                FIELD(alloc_state, allocated_bytes), FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count),
                FIELD(alloc_state, free_run_root), FIELD(alloc_state, used_pages), FIELD(alloc_state, used_bins),
@@ -108,6 +109,10 @@ std::vector<layout> all_layouts() {
         LAYOUT(root_directory, FIELD(root_directory, magic), FIELD(root_directory, version),
                FIELD(root_directory, zero), FIELD(root_directory, count), FIELD(root_directory, capacity),
                FIELD(root_directory, table)),
+        LAYOUT(schema_table, FIELD(schema_table, magic), FIELD(schema_table, version), FIELD(schema_table, count),
+               FIELD(schema_table, bytes)),
+        LAYOUT(schema_entry, FIELD(schema_entry, fingerprint_hash), FIELD(schema_entry, fingerprint_algorithm),
+               FIELD(schema_entry, shapes), FIELD(schema_entry, classes_hash), FIELD(schema_entry, schema_bytes)),
         LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes),
                FIELD(root_entry, object_alignment), FIELD(root_entry, description_bytes),
                FIELD(root_entry, fingerprint_hash), FIELD(root_entry, fingerprint_algorithm),
@@ -158,6 +163,7 @@ std::string printed_constants() {
     line("k_header_magic", magic_word(k_header_magic));
     line("k_arena_magic", magic_word(k_arena_magic));
     line("k_directory_magic", magic_word(k_directory_magic));
+    line("k_schemas_magic", magic_word(k_schemas_magic));
     line("k_format_version", k_format_version);
     line("k_format_version_oldest", k_format_version_oldest);
     line("k_log_version", k_log_version);
@@ -168,6 +174,7 @@ std::string printed_constants() {
     line("k_arena_alignment_pages", k_arena_alignment_pages);
     line("k_alloc_state_version", k_alloc_state_version);
     line("k_directory_version", k_directory_version);
+    line("k_schemas_version", k_schemas_version);
     line("k_endianness", k_endianness);
     line("k_checksum_xxh3", k_checksum_xxh3);
     line("k_flag_clean", k_flag_clean);

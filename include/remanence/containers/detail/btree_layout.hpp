@@ -23,8 +23,9 @@ struct btree_fingerprint {
 /// `Mapped`: where the mapped value lies in an element; 0: it is a set.
 template <class Value, std::size_t NodeBytes, std::uint64_t Mapped>
 struct btree_shape
-    : shape_with<shape_kind::btree, btree_nodes<Value, NodeBytes>::k_capacity, btree_nodes<Value, NodeBytes>::k_is_inline,
-                 btree_nodes<Value, NodeBytes>::k_slots_offset, btree_nodes<Value, NodeBytes>::k_slot_bytes,
-                 btree_nodes<Value, NodeBytes>::k_children_offset, Mapped> {};
+    : shape_with<shape_kind::btree, btree_nodes<Value, NodeBytes>::k_capacity,
+                 btree_nodes<Value, NodeBytes>::k_is_inline, btree_nodes<Value, NodeBytes>::k_slots_offset,
+                 btree_nodes<Value, NodeBytes>::k_slot_bytes, btree_nodes<Value, NodeBytes>::k_children_offset,
+                 Mapped> {};
 
 } // namespace remanence::detail

@@ -21,8 +21,7 @@ struct hash_fingerprint {
 
 /// `Mapped`: where the mapped value lies in an element; 0: it is a set.
 template <class Value, std::uint64_t Mapped>
-struct hash_shape
-    : shape_with<shape_kind::hash_table, hash_block<Value>::slot::k_slot_bytes, hash_block<Value>::slot::k_is_inline,
-                 hash_block<Value>::k_slot_alignment, Mapped> {};
+struct hash_shape : shape_with<shape_kind::hash_table, hash_block<Value>::slot::k_slot_bytes,
+                               hash_block<Value>::slot::k_is_inline, hash_block<Value>::k_slot_alignment, Mapped> {};
 
 } // namespace remanence::detail

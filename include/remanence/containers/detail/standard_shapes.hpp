@@ -36,7 +36,8 @@ struct shape_of<std::vector<T, Alloc>>
 /// Behind the address and the length of its map: two iterators of four words, the first of which is the address of an element.
 template <class T, class Alloc>
 struct shape_of<std::deque<T, Alloc>>
-    : shape_with<shape_kind::deque, allocator_bytes_v<Alloc> + 2 * k_word_bytes, allocator_bytes_v<Alloc> + 6 * k_word_bytes,
+    : shape_with<shape_kind::deque, allocator_bytes_v<Alloc> + 2 * k_word_bytes,
+                 allocator_bytes_v<Alloc> + 6 * k_word_bytes,
                  (sizeof(T) < k_deque_block_bytes ? k_deque_block_bytes / sizeof(T) : 1)> {};
 
 template <class T, class Alloc>

@@ -63,9 +63,9 @@ struct type_fingerprint {
     std::string description;
 
     // Not part of the hash: what the schema says besides (types/type_schema.hpp).
-    write_type structure = nullptr;  ///< of the type, to write its schema when that is needed
-    std::uint32_t shapes = 0;        ///< how many of its types have a shape: so much is known of it
-    std::uint32_t classes_hash = 0;  ///< of what its classes say of their members (REM_REFLECT); 0: none does
+    write_type structure = nullptr; ///< of the type, to write its schema when that is needed
+    std::uint32_t shapes = 0;       ///< how many of its types have a shape: so much is known of it
+    std::uint32_t classes_hash = 0; ///< of what its classes say of their members (REM_REFLECT); 0: none does
 };
 
 /// `mangled` as a programmer would write it, with Remanence's own aliases. Never fails: at worst it is `mangled`.
@@ -302,7 +302,7 @@ void write_structure(structure_writer& out) {
 template <class Members>
 struct shape_of_members {
     static constexpr member_table k_table{Members::k_types.data(), Members::k_names.text, Members::k_names.ends,
-                                          &Members::locate, Members::k_count, Members::k_is_own};
+                                          &Members::locate,        Members::k_count,      Members::k_is_own};
     static constexpr type_shape k_shape{.kind = shape_kind::members, .members = &k_table};
 };
 
@@ -353,8 +353,7 @@ struct members_of_tuple<std::index_sequence<I...>, Ts...> {
 };
 template <class... Ts>
     requires((!std::is_reference_v<Ts> && ...) && sizeof...(Ts) <= 100)
-struct shape_of<std::tuple<Ts...>>
-    : shape_of_members<members_of_tuple<std::index_sequence_for<Ts...>, Ts...>> {};
+struct shape_of<std::tuple<Ts...>> : shape_of_members<members_of_tuple<std::index_sequence_for<Ts...>, Ts...>> {};
 
 template <class T>
 type_fingerprint make_fingerprint() {

@@ -33,24 +33,24 @@ enum class shape_kind : char {
     floating = 'f',
     boolean = 'b',
     character = 'c',
-    enumeration = 'e',   // numbers: the values of its enumerators, which are its labels
-    members = 'r',       // fields: what a class says of itself (REM_REFLECT), pairs and tuples
-    same_as_part = '=',  // the part's number
-    array = 'a',         // how many
-    optional = 'o',      // offset of the flag
-    variant = 'w',       // offset and size of the index
-    text = 't',          // offsets of the address of the characters, and of their number
-    text_by_link = 'T',  // offset of the 24 bytes
-    contiguous = 'v',    // offsets of the addresses of begin and end
-    linked_block = 'V',  // offsets of the link, and of the number of elements
-    deque = 'd',         // offsets of the first and the last iterator, elements in a block
-    ring = 'l',          // offset of the sentinel, of an element in its node
-    chain = 's',         // offset of the first link, of an element in its node
-    tree = 'm',          // offset of the header, of an element in its node, of the mapped value in an element (0: a set)
-    hash_chain = 'h',    // offset of the first link, of an element in its node, of the mapped value (0: a set)
-    btree = 'B',         // slots, whether they hold elements, their offset, size, offset of children, of the mapped value
-    hash_table = 'H',    // bytes of a slot, whether it holds an element, its alignment, offset of the mapped value
-    serialised = 'g',    // offset of a text_by_link whose bytes only the program can read
+    enumeration = 'e',  // numbers: the values of its enumerators, which are its labels
+    members = 'r',      // fields: what a class says of itself (REM_REFLECT), pairs and tuples
+    same_as_part = '=', // the part's number
+    array = 'a',        // how many
+    optional = 'o',     // offset of the flag
+    variant = 'w',      // offset and size of the index
+    text = 't',         // offsets of the address of the characters, and of their number
+    text_by_link = 'T', // offset of the 24 bytes
+    contiguous = 'v',   // offsets of the addresses of begin and end
+    linked_block = 'V', // offsets of the link, and of the number of elements
+    deque = 'd',        // offsets of the first and the last iterator, elements in a block
+    ring = 'l',         // offset of the sentinel, of an element in its node
+    chain = 's',        // offset of the first link, of an element in its node
+    tree = 'm',         // offset of the header, of an element in its node, of the mapped value in an element (0: a set)
+    hash_chain = 'h',   // offset of the first link, of an element in its node, of the mapped value (0: a set)
+    btree = 'B',      // slots, whether they hold elements, their offset, size, offset of children, of the mapped value
+    hash_table = 'H', // bytes of a slot, whether it holds an element, its alignment, offset of the mapped value
+    serialised = 'g', // offset of a text_by_link whose bytes only the program can read
 };
 
 struct type_shape {
@@ -88,11 +88,10 @@ inline constexpr std::uint64_t allocator_bytes_v = std::is_empty_v<Alloc> ? 0 : 
 
 template <class T>
     requires std::is_integral_v<T>
-struct shape_of<T>
-    : shape_with<std::is_same_v<T, bool>   ? shape_kind::boolean
-                 : std::is_same_v<T, char> ? shape_kind::character
-                 : std::is_signed_v<T>     ? shape_kind::signed_number
-                                           : shape_kind::unsigned_number> {};
+struct shape_of<T> : shape_with<std::is_same_v<T, bool>   ? shape_kind::boolean
+                                : std::is_same_v<T, char> ? shape_kind::character
+                                : std::is_signed_v<T>     ? shape_kind::signed_number
+                                                          : shape_kind::unsigned_number> {};
 template <class T>
     requires std::is_floating_point_v<T>
 struct shape_of<T> : shape_with<shape_kind::floating> {};
@@ -112,8 +111,7 @@ struct shape_of<std::optional<T>> : shape_with<shape_kind::optional, sizeof(T)> 
 template <class... Ts>
     requires(sizeof...(Ts) != 0 && sizeof...(Ts) < std::numeric_limits<unsigned char>::max())
 struct shape_of<std::variant<Ts...>>
-    : shape_with<shape_kind::variant,
-                 aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1> {};
+    : shape_with<shape_kind::variant, aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1> {};
 #endif
 
 // Enumerators, by trial: the compiler spells a value that has a name by its name, and others as a cast.

@@ -1,0 +1,44 @@
+// The roots of an inspected heap, each with its schema, and what `rem` prints of it.
+#pragma once
+
+#include "base/result.hpp"
+#include "inspect/inspection.hpp"
+#include "types/type_description.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::inspect {
+
+struct root_with_schema {
+    std::string name;
+    std::string type;
+    std::uint64_t object = 0; // heap offset
+    bool position_independent = false;
+    std::shared_ptr<const types::type_description> schema; // null: the heap does not have it
+};
+
+/// By name. errc::corrupt. O(roots and their types).
+result<std::vector<root_with_schema>> roots_with_schema(inspection& heap);
+
+/// As text: what each type looks like.
+std::string schema_text(const std::vector<root_with_schema>& roots);
+/// As a header of C++, which declares the structs and enumerations.
+std::string schema_header(const std::vector<root_with_schema>& roots, const std::string& path);
+
+/// Hands the JSON of a part of a root to `sink`: "people[\"KNUTH\"][0].city". errc::not_found when there is no such part, errc::invalid_argument
+/// for what is no path; errc::corrupt. O(elements of the containers on the way).
+result<void> get_object(inspection& heap, std::string_view path, const std::function<void(std::string_view)>& sink);
+
+/// Hands the portable form of a root, or of all (`only` empty), to `sink` in pieces of lines, but for the last line: it says that
+/// the heap was read as of one commit, which the caller knows later. Returns how many lines there are before it.
+/// docs/reference/dump.md. errc::not_found: no such root; errc::corrupt. Time O(objects); memory O(pointers), and that of an element.
+result<std::uint64_t> dump_objects(inspection& heap, const std::string& only,
+                                   const std::function<void(std::string_view)>& sink);
+
+} // namespace remanence::inspect

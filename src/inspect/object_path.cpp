@@ -1,0 +1,247 @@
+// `rem get`: a path leads from a root to a part of its object.
+#include "inspect/heap_schema.hpp"
+#include "inspect/object_reader.hpp"
+#include "inspect/object_text.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace remanence::inspect {
+
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+/// One step: a member, or what stands in brackets as JSON has it.
+struct step {
+    std::string member;
+    std::string index;
+    bool is_member = false;
+    std::string shown; // the path up to here
+};
+
+result<std::vector<step>> steps_of(std::string_view path, std::size_t from) {
+    const auto wrong = [&](std::size_t at) {
+        return fail(errc::invalid_argument,
+                    "\"" + std::string(path) + "\" is no path: at its character " + std::to_string(at + 1) +
+                        R"( there should be .member, [number] or ["key"], as in people["KNUTH"][0].city)");
+    };
+    std::vector<step> steps;
+    std::size_t at = from;
+    while (at < path.size()) {
+        step next;
+        if (path[at] == '.') {
+            const std::size_t end = std::min(path.find_first_of(".[", at + 1), path.size());
+            if (end == at + 1)
+                return wrong(end);
+            next.member = path.substr(at + 1, end - at - 1);
+            next.is_member = true;
+            at = end;
+        } else if (path[at] == '[') {
+            std::size_t end = at + 1;
+            if (end < path.size() && path[end] == '"') {
+                for (++end; end < path.size() && path[end] != '"'; ++end)
+                    end += path[end] == '\\' ? std::size_t{1} : std::size_t{0};
+                ++end;
+            } else {
+                end = path.find(']', at);
+            }
+            if (end >= path.size() || path[end] != ']' || end == at + 1)
+                return wrong(std::min(end, path.size()));
+            next.index = path.substr(at + 1, end - at - 1);
+            at = end + 1;
+        } else {
+            return wrong(at);
+        }
+        next.shown = path.substr(0, at);
+        steps.push_back(std::move(next));
+    }
+    return steps;
+}
+
+/// What stands for a pointer when nobody knows the way to what it points at.
+struct pointers_by_place : object_walk::listener {
+    void point(std::string& out, object_place, std::uint64_t to) override {
+        out += "{\"$offset\":" + std::to_string(to) + '}';
+    }
+};
+
+class path_follower {
+public:
+    path_follower(object_reader& reader, object_place root) : reader_(reader), at_({root}) {}
+
+    result<void> follow(const step& next) {
+        auto inner = look_through(at_.front());
+        if (!inner)
+            return inner.error();
+        if (at_.size() != 1) { // several elements of one key
+            auto index = number(next);
+            if (!index || *index >= at_.size())
+                return none(next);
+            at_ = {at_[*index]};
+            return {};
+        }
+        return next.is_member ? member(*inner, next) : element(*inner, next);
+    }
+    /// A path that ends at a pointer means what that points at; null stays null.
+    result<void> end() {
+        for (object_place& each : at_) {
+            if (reader_.row(each.row).kind != type_kind::pointer)
+                continue;
+            auto to = reader_.target(each);
+            if (!to)
+                return to.error();
+            if (*to != 0)
+                each = {reader_.row(each.row).parts.front().type, *to};
+        }
+        return {};
+    }
+    [[nodiscard]] const std::vector<object_place>& found() const { return at_; }
+
+private:
+    static unexpected none(const step& wanted) { return fail(errc::not_found, "there is no " + wanted.shown + "."); }
+    static std::optional<std::uint64_t> number(const step& of) {
+        std::uint64_t value = 0;
+        const char* const end = of.index.data() + of.index.size();
+        const auto read = std::from_chars(of.index.data(), end, value);
+        return of.is_member || read.ec != std::errc() || read.ptr != end ? std::nullopt : std::optional(value);
+    }
+    /// Pointers, optionals and variants are not named on the way.
+    result<object_place> look_through(object_place at) {
+        constexpr int k_times = 64;
+        for (int i = 0; i != k_times; ++i) {
+            const type_row& row = reader_.row(at.row);
+            if (row.kind == type_kind::pointer) {
+                auto to = reader_.target(at);
+                if (!to)
+                    return to.error();
+                if (*to == 0)
+                    return fail(errc::not_found, "the pointer on the way is null.");
+                at = {row.parts.front().type, *to};
+            } else if (row.shape == detail::shape_kind::optional || row.shape == detail::shape_kind::variant) {
+                auto held = reader_.held(at);
+                if (!held)
+                    return held.error();
+                if (!*held)
+                    return fail(errc::not_found, "what should be on the way is empty.");
+                at = **held;
+            } else if (row.shape == detail::shape_kind::same_as_part) {
+                at = {row.parts[row.numbers[0]].type, at.at};
+            } else {
+                return at;
+            }
+        }
+        return at;
+    }
+    result<void> member(object_place of, const step& wanted) {
+        const type_row& row = reader_.row(of.row);
+        const auto& parts = row.shape == detail::shape_kind::members ? row.fields : row.parts;
+        if (row.kind != type_kind::members && row.shape != detail::shape_kind::members)
+            return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
+                                             " has no members that are known.");
+        std::string known;
+        for (const type_part& part : parts) {
+            const std::string name = part.name.empty() ? reader_.schema().name_of(part.type) : part.name;
+            if (part.offset && name == wanted.member) {
+                at_ = {{part.type, of.at + *part.offset}};
+                return {};
+            }
+            if (part.offset)
+                known += (known.empty() ? "" : ", ") + name;
+        }
+        return fail(errc::not_found, "there is no " + wanted.shown + ": the members of " +
+                                         reader_.schema().name_of(of.row) + " are " + known + ".");
+    }
+    result<void> element(object_place of, const step& wanted) {
+        if (!reader_.is_container(of.row)) {
+            return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
+                                             " has no elements that are known.");
+        }
+        std::vector<object_place> all;
+        if (reader_.is_map(of.row)) {
+            pointers_by_place pointers;
+            object_walk walk(reader_, pointers);
+            std::string key;
+            REM_TRY(reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+                key.clear();
+                REM_TRY(walk.put(key, each.key));
+                if (key == wanted.index)
+                    all.push_back(each.value);
+                return true;
+            }));
+        } else {
+            const auto index = number(wanted);
+            if (!index)
+                return none(wanted);
+            std::uint64_t left = *index;
+            REM_TRY(reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+                if (left-- != 0)
+                    return true;
+                all.push_back(each.value);
+                return false;
+            }));
+        }
+        if (all.empty())
+            return none(wanted);
+        at_ = std::move(all);
+        return {};
+    }
+
+    object_reader& reader_;
+    std::vector<object_place> at_; // several: of a key that has several elements
+};
+
+} // namespace
+
+result<void> get_object(inspection& heap, std::string_view path, const std::function<void(std::string_view)>& sink) {
+    auto roots = roots_with_schema(heap);
+    if (!roots)
+        return roots.error();
+    const root_with_schema* root = nullptr;
+    std::string names;
+    for (const root_with_schema& each : *roots) { // the longest name that the path begins with
+        names += (names.empty() ? "" : ", ") + each.name;
+        const bool begins =
+            path.starts_with(each.name) &&
+            (path.size() == each.name.size() || path[each.name.size()] == '.' || path[each.name.size()] == '[');
+        if (begins && (root == nullptr || each.name.size() > root->name.size()))
+            root = &each;
+    }
+    if (root == nullptr) {
+        return fail(errc::not_found,
+                    heap.path() + " has no root that \"" + std::string(path) +
+                        "\" begins with. It has: " + (names.empty() ? "none" : names) + ".",
+                    heap.path());
+    }
+    auto steps = steps_of(path, root->name.size());
+    if (!steps)
+        return steps.error();
+    if (!root->schema) {
+        return fail(errc::not_found,
+                    heap.path() + " does not say what the root \"" + root->name + "\" of type " + root->type +
+                        " consists of: no program of a release that stores it has committed since.",
+                    heap.path());
+    }
+    object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root->schema);
+    path_follower follower(reader, {root->schema->root, root->object});
+    for (const step& each : *steps)
+        REM_TRY(follower.follow(each));
+    REM_TRY(follower.end());
+    pointers_by_place pointers;
+    object_walk walk(reader, pointers);
+    std::string text;
+    const bool is_list = follower.found().size() > 1;
+    for (std::size_t i = 0; i != follower.found().size(); ++i) {
+        if (is_list)
+            text += i == 0 ? '[' : ',';
+        REM_TRY(walk.put(text, follower.found()[i]));
+    }
+    if (is_list)
+        text += ']';
+    sink(text);
+    return {};
+}
+
+} // namespace remanence::inspect

@@ -1,0 +1,471 @@
+#include "inspect/object_reader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+namespace remanence::inspect {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_row;
+
+namespace {
+
+constexpr std::uint64_t k_word = 8;
+constexpr std::uint64_t k_size_max = std::uint64_t{1} << 47;
+
+} // namespace
+
+unexpected object_reader::damaged(object_place where, std::string_view what) const {
+    return fail(errc::corrupt,
+                path_ + " has at heap offset " + std::to_string(where.at) + " a " + schema_.name_of(where.row) + " " +
+                    std::string(what) + ". Restore the heap from a copy.",
+                path_);
+}
+
+std::uint64_t object_reader::size_of(std::uint32_t index) const {
+    std::uint64_t times = 1;
+    for (;;) {
+        const type_row& each = schema_.rows[index];
+        if (each.kind == type_kind::pointer)
+            return times * k_word;
+        if (each.kind != type_kind::array)
+            return each.size > k_size_max / times ? 0 : times * each.size;
+        if (each.extent > k_size_max / times)
+            return 0;
+        times *= std::max<std::uint64_t>(each.extent, 1);
+        index = each.parts.front().type;
+    }
+}
+
+result<const std::byte*> object_reader::bytes(std::uint64_t at, std::uint64_t count) {
+    if (!heap_.contains(at, count)) {
+        return fail(errc::corrupt,
+                    "an object of " + path_ + " leads to heap offset " + std::to_string(at) +
+                        ", which does not lie in the heap. Restore the heap from a copy.",
+                    path_);
+    }
+    auto found = heap_.at(at, count);
+    if (!found)
+        return found.error();
+    return *found;
+}
+
+template <class T>
+result<T> object_reader::word(std::uint64_t at) {
+    auto found = bytes(at, sizeof(T));
+    if (!found)
+        return found.error();
+    T value;
+    std::memcpy(&value, *found, sizeof value);
+    return value;
+}
+
+result<std::uint64_t> object_reader::followed(std::uint64_t address, object_place from) {
+    const std::uint64_t at = address - base_;
+    if (address < base_ || !heap_.contains(at, 1))
+        return damaged(from, "with an address that does not lie in the heap");
+    return at;
+}
+
+result<std::uint64_t> object_reader::linked(std::uint64_t at) {
+    auto distance = word<std::uint64_t>(at);
+    if (!distance)
+        return distance.error();
+    return *distance == 0 ? 0 : at + *distance; // modulo 2^64; bytes() checks it
+}
+
+result<void> object_reader::count_one(object_place of) {
+    if (budget_ == 0)
+        return damaged(of, "that leads in a circle");
+    --budget_;
+    return {};
+}
+
+bool object_reader::is_map(std::uint32_t index) const {
+    const type_row& of = schema_.rows[index];
+    switch (of.shape) {
+    case shape_kind::tree:
+    case shape_kind::hash_chain:
+    case shape_kind::btree:
+    case shape_kind::hash_table:
+        return of.numbers.back() != 0;
+    default:
+        return false;
+    }
+}
+
+bool object_reader::is_container(std::uint32_t index) const {
+    switch (schema_.rows[index].shape) {
+    case shape_kind::array:
+    case shape_kind::contiguous:
+    case shape_kind::linked_block:
+    case shape_kind::deque:
+    case shape_kind::ring:
+    case shape_kind::chain:
+    case shape_kind::tree:
+    case shape_kind::hash_chain:
+    case shape_kind::btree:
+    case shape_kind::hash_table:
+        return true;
+    default:
+        return schema_.rows[index].kind == type_kind::array;
+    }
+}
+
+/// `mapped`: where the mapped value lies in the element; 0: there is none.
+result<bool> object_reader::give(object_place container, std::uint64_t at, std::uint64_t mapped,
+                                 const visit_element& visit) {
+    REM_TRY(count_one(container));
+    const type_row& of = schema_.rows[container.row];
+    element_place element;
+    element.value = {of.parts[0].type, at};
+    if (mapped != 0)
+        element = {.value = {of.parts[1].type, at + mapped}, .has_key = true, .key = {of.parts[0].type, at}};
+    return visit(element);
+}
+
+result<void> object_reader::for_each_element(object_place container, const visit_element& visit) {
+    const type_row& of = schema_.rows[container.row];
+    const auto& n = of.numbers;
+    if (of.kind == type_kind::array)
+        return contiguous(container, container.at, of.extent, visit);
+    switch (of.shape) {
+    case shape_kind::array:
+        return contiguous(container, container.at, n[0], visit);
+    case shape_kind::contiguous: {
+        auto begin = word<std::uint64_t>(container.at + n[0]);
+        auto end = word<std::uint64_t>(container.at + n[1]);
+        if (!begin || !end)
+            return (!begin ? begin : end).error();
+        if (*begin == *end)
+            return {};
+        auto first = followed(*begin, container);
+        if (!first)
+            return first.error();
+        const std::uint64_t size = size_of(of.parts[0].type);
+        if (*end < *begin || size == 0 || (*end - *begin) % size != 0)
+            return damaged(container, "that ends before it begins");
+        return contiguous(container, *first, (*end - *begin) / size, visit);
+    }
+    case shape_kind::linked_block: {
+        auto first = linked(container.at + n[0]);
+        auto count = word<std::uint64_t>(container.at + n[1]);
+        if (!first || !count)
+            return (!first ? first : count).error();
+        return contiguous(container, *first, *count, visit);
+    }
+    case shape_kind::deque:
+        return deque(container, visit);
+    case shape_kind::ring:
+    case shape_kind::chain:
+    case shape_kind::hash_chain:
+        return list(container, visit);
+    case shape_kind::tree:
+        return tree(container, visit);
+    case shape_kind::btree:
+        return btree(container, visit);
+    case shape_kind::hash_table:
+        return hash_table(container, visit);
+    default:
+        return {};
+    }
+}
+
+result<void> object_reader::contiguous(object_place of, std::uint64_t first, std::uint64_t count,
+                                       const visit_element& visit) {
+    if (count == 0)
+        return {};
+    const std::uint64_t size = size_of(schema_.rows[of.row].parts[0].type);
+    if (size == 0 || count > k_size_max / size || !heap_.contains(first, count * size))
+        return damaged(of, "whose elements do not lie in the heap");
+    for (std::uint64_t i = 0; i != count; ++i) {
+        auto more = give(of, first + i * size, 0, visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+    }
+    return {};
+}
+
+result<void> object_reader::deque(object_place of, const visit_element& visit) {
+    const type_row& row = schema_.rows[of.row];
+    const std::uint64_t size = size_of(row.parts[0].type);
+    const std::uint64_t start = of.at + row.numbers[0]; // element, first, last, block
+    auto at = word<std::uint64_t>(start);
+    auto last = word<std::uint64_t>(start + 2 * k_word);
+    auto block = word<std::uint64_t>(start + 3 * k_word);
+    auto end = word<std::uint64_t>(of.at + row.numbers[1]);
+    for (auto* each : {&at, &last, &block, &end}) {
+        if (!*each)
+            return each->error();
+    }
+    if (size == 0 || row.numbers[2] > k_size_max / size)
+        return damaged(of, "with elements of no size");
+    while (*at != *end) {
+        auto place = followed(*at, of);
+        if (!place)
+            return place.error();
+        auto more = give(of, *place, 0, visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return {};
+        *at += size;
+        if (*at != *last)
+            continue;
+        *block += k_word;
+        auto next = followed(*block, of);
+        if (!next)
+            return next.error();
+        auto begin = word<std::uint64_t>(*next);
+        if (!begin)
+            return begin.error();
+        *at = *begin;
+        *last = *begin + row.numbers[2] * size;
+    }
+    return {};
+}
+
+/// Rings end where they began, chains with null.
+result<void> object_reader::list(object_place of, const visit_element& visit) {
+    const type_row& row = schema_.rows[of.row];
+    const std::uint64_t sentinel = of.at + row.numbers[0];
+    const std::uint64_t end = row.shape == shape_kind::ring ? base_ + sentinel : 0;
+    const std::uint64_t mapped = row.shape == shape_kind::hash_chain ? row.numbers[2] : 0;
+    std::uint64_t node = sentinel;
+    for (;;) {
+        auto next = word<std::uint64_t>(node);
+        if (!next)
+            return next.error();
+        if (*next == end)
+            return {};
+        auto place = followed(*next, of);
+        if (!place)
+            return place.error();
+        auto more = give(of, *place + row.numbers[1], mapped, visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return {};
+        node = *place;
+    }
+}
+
+/// A red-black tree of libstdc++: colour, parent, left, right. The header's parent is the root.
+result<void> object_reader::tree(object_place of, const visit_element& visit) {
+    constexpr std::uint64_t k_parent = 8;
+    constexpr std::uint64_t k_left = 16;
+    constexpr std::uint64_t k_right = 24;
+    constexpr std::size_t k_height_max = 128; // of 2^64 nodes
+    const type_row& row = schema_.rows[of.row];
+    std::vector<std::uint64_t> open; // whose left side has been visited, or is being
+    auto next = word<std::uint64_t>(of.at + row.numbers[0] + k_parent);
+    for (;;) {
+        if (!next)
+            return next.error();
+        if (*next != 0) {
+            if (open.size() == k_height_max)
+                return damaged(of, "that is deeper than it can be");
+            auto node = followed(*next, of);
+            if (!node)
+                return node.error();
+            open.push_back(*node);
+            next = word<std::uint64_t>(*node + k_left);
+            continue;
+        }
+        if (open.empty())
+            return {};
+        const std::uint64_t node = open.back();
+        open.pop_back();
+        auto more = give(of, node + row.numbers[1], row.numbers[2], visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return {};
+        next = word<std::uint64_t>(node + k_right);
+    }
+}
+
+namespace {
+
+struct btree_head {
+    std::uint64_t parent;
+    std::uint16_t count, capacity, height, reserved;
+};
+static_assert(sizeof(btree_head) == 16);
+
+constexpr unsigned k_btree_height_max = 64;
+
+} // namespace
+
+result<void> object_reader::btree(object_place of, const visit_element& visit) {
+    auto root = linked(of.at);
+    if (!root)
+        return root.error();
+    if (*root == 0)
+        return {};
+    auto head = word<btree_head>(*root);
+    if (!head)
+        return head.error();
+    if (head->height > k_btree_height_max)
+        return damaged(of, "that is deeper than it can be");
+    auto done = btree_node(of, *root, head->height, visit);
+    if (!done)
+        return done.error();
+    return {};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): by height, which is small
+result<bool> object_reader::btree_node(object_place of, std::uint64_t node, unsigned height,
+                                       const visit_element& visit) {
+    const auto& n = schema_.rows[of.row].numbers;
+    auto head = word<btree_head>(node);
+    if (!head)
+        return head.error();
+    if (head->height != height || head->count > n[0])
+        return damaged(of, "with a node that is none");
+    REM_TRY(count_one(of));
+    for (std::uint64_t i = 0; i <= head->count; ++i) {
+        if (height != 0) {
+            auto distance = word<std::uint64_t>(node + n[4] + i * k_word);
+            if (!distance)
+                return distance.error();
+            auto more = btree_node(of, node + *distance, height - 1, visit);
+            if (!more || !*more)
+                return more;
+        }
+        if (i == head->count)
+            break;
+        std::uint64_t element = node + n[2] + i * n[3];
+        if (n[1] == 0) {
+            auto there = linked(element);
+            if (!there)
+                return there.error();
+            element = *there;
+        }
+        auto more = give(of, element, n[5], visit);
+        if (!more || !*more)
+            return more;
+    }
+    return true;
+}
+
+result<void> object_reader::hash_table(object_place of, const visit_element& visit) {
+    constexpr std::uint64_t k_group = 16;
+    constexpr unsigned char k_slot_end = 2; // what is greater is an element's
+    const auto& n = schema_.rows[of.row].numbers;
+    auto block = linked(of.at);
+    auto buckets = word<std::uint64_t>(of.at + k_word);
+    if (!block || !buckets)
+        return (!block ? block : buckets).error();
+    if (*buckets == 0)
+        return {};
+    if (!std::has_single_bit(*buckets) || *buckets < 4 || *buckets > k_size_max / n[0])
+        return damaged(of, "with an impossible number of buckets");
+    const std::uint64_t controls = std::max(*buckets, k_group);
+    const std::uint64_t alignment = std::max(n[2], k_group);
+    const std::uint64_t slots = *block + (controls + alignment - 1) / alignment * alignment;
+    if (!heap_.contains(*block, controls))
+        return damaged(of, "whose elements do not lie in the heap");
+    for (std::uint64_t i = 0; i != controls; ++i) {
+        if (i % k_group == k_group - 1)
+            continue;
+        auto control = word<unsigned char>(*block + i);
+        if (!control)
+            return control.error();
+        if (*control <= k_slot_end)
+            continue;
+        std::uint64_t element = slots + (i - i / k_group) * n[0];
+        if (n[1] == 0) {
+            auto there = linked(element);
+            if (!there)
+                return there.error();
+            element = *there;
+        }
+        auto more = give(of, element, n[3], visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+    }
+    return {};
+}
+
+result<std::string_view> object_reader::text(object_place of) {
+    const type_row& row = schema_.rows[of.row];
+    std::uint64_t first = 0;
+    std::uint64_t length = 0;
+    if (row.shape == shape_kind::text) {
+        auto address = word<std::uint64_t>(of.at + row.numbers[0]);
+        auto count = word<std::uint64_t>(of.at + row.numbers[1]);
+        if (!address || !count)
+            return (!address ? address : count).error();
+        auto place = followed(*address, of);
+        if (!place)
+            return place.error();
+        first = *place;
+        length = *count;
+    } else {
+        constexpr std::uint64_t k_bytes = 24;
+        const std::uint64_t at = of.at + row.numbers[0];
+        auto last = word<unsigned char>(at + k_bytes - 1);
+        if (!last)
+            return last.error();
+        if ((*last & 0x80U) == 0) {
+            if (*last >= k_bytes)
+                return damaged(of, "of an impossible length");
+            first = at;
+            length = k_bytes - 1 - *last;
+        } else {
+            auto place = linked(at);
+            auto count = word<std::uint64_t>(at + k_word);
+            if (!place || !count)
+                return (!place ? place : count).error();
+            first = *place;
+            length = *count;
+        }
+    }
+    if (length == 0)
+        return std::string_view();
+    if (!heap_.contains(first, length))
+        return damaged(of, "whose characters do not lie in the heap");
+    auto found = bytes(first, length);
+    if (!found)
+        return found.error();
+    return std::string_view(reinterpret_cast<const char*>(*found), length);
+}
+
+result<std::optional<object_place>> object_reader::held(object_place of) {
+    const type_row& row = schema_.rows[of.row];
+    auto mark = word<unsigned char>(of.at + row.numbers[0]);
+    if (!mark)
+        return mark.error();
+    if (row.shape == shape_kind::optional)
+        return *mark == 0 ? std::optional<object_place>() : object_place{row.parts[0].type, of.at};
+    if (*mark == 255)
+        return std::optional<object_place>();
+    if (*mark >= row.parts.size())
+        return damaged(of, "that holds none of its alternatives");
+    return std::optional(object_place{row.parts[*mark].type, of.at});
+}
+
+result<std::uint64_t> object_reader::target(object_place pointer) {
+    auto address = word<std::uint64_t>(pointer.at);
+    if (!address)
+        return address.error();
+    if (*address == 0)
+        return std::uint64_t{0};
+    auto place = followed(*address, pointer);
+    if (!place)
+        return place.error();
+    const std::uint64_t size = size_of(schema_.rows[pointer.row].parts.front().type);
+    if (!heap_.contains(*place, size))
+        return damaged(pointer, "to what does not lie in the heap");
+    return *place;
+}
+
+} // namespace remanence::inspect

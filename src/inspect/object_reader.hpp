@@ -1,0 +1,85 @@
+// Reads objects of a heap by its schema, without the program that has their types: what an object consists of, and where the
+// elements of containers are. It knows the shapes of types/detail/shape.hpp.
+//
+// Objects are input here: each address is checked to lie in the heap before it is followed, and what leads in a circle comes to
+// an end, since no heap has more elements than bytes.
+#pragma once
+
+#include "base/result.hpp"
+#include "types/heap_bytes.hpp"
+#include "types/type_description.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace remanence::inspect {
+
+/// An object, or a part of one: its row in the schema, and where it lies.
+struct object_place {
+    std::uint32_t row = 0;
+    std::uint64_t at = 0; // heap offset
+};
+
+/// One of a container.
+struct element_place {
+    object_place value; // in sets the key
+    bool has_key = false;
+    object_place key; // of a map
+};
+
+class object_reader {
+public:
+    /// `base`: the heap's recorded address. `bytes`: of the heap. All must outlive it.
+    object_reader(types::heap_bytes& heap, const std::string& path, std::uint64_t base, std::uint64_t bytes,
+                  const types::type_description& schema)
+        : heap_(heap), path_(path), base_(base), schema_(schema), budget_(16 * bytes) {}
+
+    [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
+    [[nodiscard]] const types::type_description& schema() const { return schema_; }
+    /// Of an object of this row; 0 where it is not known.
+    [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const;
+
+    /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container(). errc::corrupt.
+    using visit_element = std::function<result<bool>(const element_place&)>;
+    result<void> for_each_element(object_place container, const visit_element& visit);
+    [[nodiscard]] bool is_container(std::uint32_t row) const;
+    [[nodiscard]] bool is_map(std::uint32_t row) const;
+
+    /// Of shape_kind::text, text_by_link and serialised. Valid as long as the heap's memory.
+    result<std::string_view> text(object_place of);
+    /// What an optional or a variant holds; nothing when it is empty.
+    result<std::optional<object_place>> held(object_place of);
+    /// Where a pointer leads; 0: null. The object of this row lies in the heap.
+    result<std::uint64_t> target(object_place pointer);
+    result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count);
+
+    /// Of an object that is not as its schema says.
+    [[nodiscard]] unexpected damaged(object_place where, std::string_view what) const;
+
+private:
+    template <class T>
+    result<T> word(std::uint64_t at);
+    result<std::uint64_t> followed(std::uint64_t address, object_place from);
+    /// What follows a link: the offset, 0 for null.
+    result<std::uint64_t> linked(std::uint64_t at);
+    result<void> count_one(object_place of);
+    result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
+
+    result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, const visit_element& visit);
+    result<void> deque(object_place of, const visit_element& visit);
+    result<void> list(object_place of, const visit_element& visit);
+    result<void> tree(object_place of, const visit_element& visit);
+    result<void> btree(object_place of, const visit_element& visit);
+    result<bool> btree_node(object_place of, std::uint64_t node, unsigned height, const visit_element& visit);
+    result<void> hash_table(object_place of, const visit_element& visit);
+
+    types::heap_bytes& heap_;
+    const std::string& path_;
+    std::uint64_t base_;
+    const types::type_description& schema_;
+    std::uint64_t budget_;
+};
+
+} // namespace remanence::inspect

@@ -1,0 +1,325 @@
+#include "inspect/object_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace remanence::inspect {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+constexpr std::string_view k_digits = "0123456789abcdef";
+
+/// Bytes of the UTF-8 sequence at the beginning; 0: it is none.
+std::size_t sequence_bytes(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xc2 ? 0
+                               : first < 0xe0 ? 2
+                               : first < 0xf0 ? 3
+                               : first < 0xf5 ? 4
+                                              : 0;
+    if (length == 0 || length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0U) != 0x80)
+            return 0;
+    }
+    if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) || (first == 0xf0 && byte(1) < 0x90) ||
+        (first == 0xf4 && byte(1) > 0x8f)) // too long, surrogates, beyond U+10FFFF
+        return 0;
+    return length;
+}
+
+template <class T>
+void put_chars(std::string& out, T value) {
+    std::array<char, 64> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    out.append(text.data(), end);
+}
+
+template <class T>
+void put_floating(std::string& out, const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    if (std::isfinite(value))
+        put_chars(out, value);
+    else
+        out += std::isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"";
+}
+
+std::uint64_t unsigned_at(const std::byte* from, std::uint64_t size) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from, size); // little-endian
+    return value;
+}
+
+std::int64_t signed_at(const std::byte* from, std::uint64_t size) {
+    const unsigned unused = static_cast<unsigned>(64 - 8 * size);
+    return static_cast<std::int64_t>(unsigned_at(from, size) << unused) >> unused;
+}
+
+} // namespace
+
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t bytes = sequence_bytes(text);
+        if (bytes == 0)
+            return false;
+        text.remove_prefix(bytes);
+    }
+    return true;
+}
+
+void put_json_text(std::string& out, std::string_view text) {
+    out += '"';
+    std::size_t plain = 0;
+    for (std::size_t i = 0; i != text.size(); ++i) {
+        const char c = text[i];
+        if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20)
+            continue;
+        out.append(text, plain, i - plain);
+        plain = i + 1;
+        switch (c) {
+        case '"':
+            out += "\\\"";
+            break;
+        case '\\':
+            out += "\\\\";
+            break;
+        case '\n':
+            out += "\\n";
+            break;
+        case '\t':
+            out += "\\t";
+            break;
+        default:
+            out += "\\u00";
+            out += k_digits[static_cast<unsigned char>(c) >> 4];
+            out += k_digits[static_cast<unsigned char>(c) & 15];
+        }
+    }
+    out.append(text, plain);
+    out += '"';
+}
+
+void put_json_bytes(std::string& out, std::string_view bytes) {
+    if (is_utf8(bytes))
+        return put_json_text(out, bytes);
+    out += "{\"$bytes\":\"";
+    for (const char c : bytes) {
+        out += k_digits[static_cast<unsigned char>(c) >> 4];
+        out += k_digits[static_cast<unsigned char>(c) & 15];
+    }
+    out += "\"}";
+}
+
+result<void> object_walk::put_hidden(std::string& out, object_place of) {
+    out += "{\"$hidden\":";
+    put_json_text(out, reader_.schema().name_of(of.row));
+    out += '}';
+    return {};
+}
+
+result<void> object_walk::put_number(std::string& out, object_place of) {
+    const type_row& row = reader_.row(of.row);
+    auto read = reader_.bytes(of.at, row.size);
+    if (!read)
+        return read.error();
+    const std::byte* const from = *read;
+    if (row.shape == shape_kind::floating) {
+        if (row.size == sizeof(float))
+            put_floating<float>(out, from);
+        else if (row.size == sizeof(double))
+            put_floating<double>(out, from);
+        else if (row.size == sizeof(long double))
+            put_floating<long double>(out, from);
+        else
+            return put_hidden(out, of);
+        return {};
+    }
+    if (row.size > sizeof(std::uint64_t)) {
+        put_json_bytes(out, {reinterpret_cast<const char*>(from), row.size});
+        return {};
+    }
+    switch (row.shape) {
+    case shape_kind::boolean:
+        out += unsigned_at(from, 1) != 0 ? "true" : "false";
+        break;
+    case shape_kind::character: {
+        const char c = static_cast<char>(unsigned_at(from, 1));
+        if (c >= ' ' && c < 0x7f)
+            put_json_text(out, {&c, 1});
+        else
+            put_chars(out, signed_at(from, 1));
+        break;
+    }
+    case shape_kind::enumeration: {
+        const bool is_signed = reader_.row(row.parts[0].type).shape == shape_kind::signed_number;
+        const std::uint64_t value =
+            is_signed ? static_cast<std::uint64_t>(signed_at(from, row.size)) : unsigned_at(from, row.size);
+        for (std::size_t i = 0; i != row.numbers.size(); ++i) {
+            if (row.numbers[i] == value) {
+                put_json_text(out, row.labels[i]);
+                return {};
+            }
+        }
+        if (is_signed)
+            put_chars(out, static_cast<std::int64_t>(value));
+        else
+            put_chars(out, value);
+        break;
+    }
+    case shape_kind::signed_number:
+        put_chars(out, signed_at(from, row.size));
+        break;
+    default:
+        put_chars(out, unsigned_at(from, row.size));
+    }
+    return {};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): bounded
+result<void> object_walk::put_members(std::string& out, object_place of, const std::vector<type_part>& parts,
+                                      unsigned depth) {
+    out += '{';
+    bool is_first = true;
+    for (const type_part& part : parts) {
+        if (!part.offset) // a bit-field
+            continue;
+        const std::string base = part.name.empty() ? reader_.schema().name_of(part.type) : std::string();
+        const std::string_view name = part.name.empty() ? std::string_view(base) : std::string_view(part.name);
+        if (!is_first)
+            out += ',';
+        is_first = false;
+        put_json_text(out, name);
+        out += ':';
+        path_.push_back({part.name.empty() ? std::string_view(reader_.row(part.type).name) : name, 0});
+        REM_TRY(put(out, {part.type, of.at + *part.offset}, depth + 1));
+        path_.pop_back();
+    }
+    out += '}';
+    return {};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): bounded
+result<void> object_walk::put_elements(std::string& out, object_place of, unsigned depth) {
+    const type_row& row = reader_.row(of.row);
+    const bool is_array = row.kind == type_kind::array || row.shape == shape_kind::array;
+    if (is_array && reader_.row(row.parts[0].type).shape == shape_kind::character &&
+        reader_.row(row.parts[0].type).kind == type_kind::object) {
+        const std::uint64_t length = row.kind == type_kind::array ? row.extent : row.numbers[0];
+        auto read = reader_.bytes(of.at, length);
+        if (!read)
+            return read.error();
+        std::string_view text(reinterpret_cast<const char*>(*read), length);
+        text = text.substr(0, text.find_last_not_of('\0') + 1); // npos + 1 is 0
+        put_json_bytes(out, text);
+        return {};
+    }
+    out += '[';
+    std::uint64_t index = 0;
+    REM_TRY(reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+        if (index != 0)
+            out += ',';
+        path_.push_back({{}, index++});
+        if (each.has_key) {
+            out += '[';
+            path_.push_back({{}, 0});
+            REM_TRY(put(out, each.key, depth + 1));
+            path_.back().element = 1;
+            out += ',';
+            REM_TRY(put(out, each.value, depth + 1));
+            path_.pop_back();
+            out += ']';
+        } else {
+            REM_TRY(put(out, each.value, depth + 1));
+        }
+        path_.pop_back();
+        return true;
+    }));
+    out += ']';
+    return {};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): bounded
+result<void> object_walk::put(std::string& out, object_place of, unsigned depth) {
+    if (depth == k_depth_max)
+        return fail(errc::corrupt, "an object at heap offset " + std::to_string(of.at) + " lies more than " +
+                                       std::to_string(k_depth_max) + " levels deep in others: it cannot be printed.");
+    const type_row& row = reader_.row(of.row);
+    told_.meet(of, path_);
+    if (row.kind == type_kind::pointer) {
+        auto to = reader_.target(of);
+        if (!to)
+            return to.error();
+        if (*to == 0)
+            out += "null";
+        else
+            told_.point(out, of, *to);
+        return {};
+    }
+    if (row.kind == type_kind::array)
+        return row.extent == 0 ? put_hidden(out, of) : put_elements(out, of, depth);
+    if (row.shape == shape_kind::members)
+        return put_members(out, of, row.fields, depth);
+    if (row.kind == type_kind::members)
+        return put_members(out, of, row.parts, depth);
+    switch (row.shape) {
+    case shape_kind::none:
+        return put_hidden(out, of);
+    case shape_kind::text:
+    case shape_kind::text_by_link: {
+        auto text = reader_.text(of);
+        if (!text)
+            return text.error();
+        put_json_bytes(out, *text);
+        return {};
+    }
+    case shape_kind::serialised: {
+        auto text = reader_.text(of);
+        if (!text)
+            return text.error();
+        out += "{\"$serialised\":";
+        put_json_bytes(out, *text);
+        out += '}';
+        return {};
+    }
+    case shape_kind::same_as_part:
+        return put(out, {row.parts[row.numbers[0]].type, of.at}, depth + 1);
+    case shape_kind::optional:
+    case shape_kind::variant: {
+        auto held = reader_.held(of);
+        if (!held)
+            return held.error();
+        if (!*held) {
+            out += "null";
+            return {};
+        }
+        // What an optional or a variant holds is told by a list and an object, so that it is no other null.
+        if (row.shape == shape_kind::optional) {
+            out += '[';
+            REM_TRY(put(out, **held, depth + 1));
+            out += ']';
+            return {};
+        }
+        out += "{\"$holds\":";
+        put_json_text(out, reader_.schema().name_of((*held)->row));
+        out += ",\"value\":";
+        REM_TRY(put(out, **held, depth + 1));
+        out += '}';
+        return {};
+    }
+    default:
+        return reader_.is_container(of.row) ? put_elements(out, of, depth) : put_number(out, of);
+    }
+}
+
+} // namespace remanence::inspect

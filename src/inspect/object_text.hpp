@@ -1,0 +1,60 @@
+// Objects of a heap as JSON, by its schema. docs/reference/dump.md has the forms.
+#pragma once
+
+#include "base/result.hpp"
+#include "inspect/object_reader.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace remanence::inspect {
+
+/// Quoted; `text` must be UTF-8 (is_utf8()).
+void put_json_text(std::string& out, std::string_view text);
+[[nodiscard]] bool is_utf8(std::string_view text);
+/// A text, or {"$bytes":"hex"} where it is no UTF-8.
+void put_json_bytes(std::string& out, std::string_view bytes);
+
+/// A place on the way from a root to a part of its object: a member's name, or the number of an element in its container (then
+/// 0 for the key and 1 for the value of a map's element).
+struct path_step {
+    std::string_view member; // a view of the schema's, or empty
+    std::uint64_t element = 0;
+};
+
+/// Goes through an object and all that it holds, without what it points at. Deeper than k_depth_max levels: errc::limit_exceeded.
+class object_walk {
+public:
+    static constexpr unsigned k_depth_max = 1000;
+
+    struct listener {
+        virtual ~listener() = default;
+        /// Each object before its parts. `path` leads to it.
+        virtual void meet(object_place, const std::vector<path_step>& /*path*/) {}
+        /// What stands for a pointer in the text. `to`: 0 for null.
+        virtual void point(std::string& /*out*/, object_place /*pointer*/, std::uint64_t /*to*/) {}
+    };
+
+    object_walk(object_reader& reader, listener& told) : reader_(reader), told_(told) {}
+
+    /// Appends to `out` the JSON of the object.
+    result<void> put(std::string& out, object_place of) { return put(out, of, 0); }
+    /// The way to what is put next; for who puts the elements of a root one by one.
+    std::vector<path_step>& path() { return path_; }
+
+private:
+    result<void> put(std::string& out, object_place of, unsigned depth);
+    result<void> put_number(std::string& out, object_place of);
+    result<void> put_members(std::string& out, object_place of, const std::vector<types::type_part>& parts,
+                             unsigned depth);
+    result<void> put_elements(std::string& out, object_place of, unsigned depth);
+    result<void> put_hidden(std::string& out, object_place of);
+
+    object_reader& reader_;
+    listener& told_;
+    std::vector<path_step> path_;
+};
+
+} // namespace remanence::inspect

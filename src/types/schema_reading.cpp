@@ -1,0 +1,63 @@
+// Reads the schemas of a heap, wherever its memory is: for who looks at heaps.
+#include "types/schema_entries.hpp"
+#include "types/schema_table.hpp"
+
+#include <algorithm>
+
+namespace remanence::types {
+
+result<std::vector<stored_schema>> read_schemas(heap_bytes& heap, const std::string& path, std::uint64_t offset) {
+    const auto damaged = [&] {
+        return fail(errc::corrupt,
+                    "the type table of " + path + " is damaged at heap offset " + std::to_string(offset) +
+                        ". The roots can be used nevertheless; the next program that opens them for writing renews it.",
+                    path);
+    };
+    if (offset == 0)
+        return std::vector<stored_schema>();
+    if (!may_be_table(heap, offset))
+        return damaged();
+    auto head = heap.at(offset, sizeof(format::schema_table));
+    if (!head)
+        return head.error();
+    const format::schema_table read = *reinterpret_cast<const format::schema_table*>(*head);
+    if (read.magic != format::k_schemas_magic)
+        return damaged();
+    if (read.version != format::k_schemas_version)
+        return std::vector<stored_schema>();
+    if (!fits(heap, offset, read))
+        return damaged();
+    auto whole = heap.at(offset, read.bytes);
+    if (!whole)
+        return whole.error();
+    const auto& table = *reinterpret_cast<const format::schema_table*>(*whole);
+    std::vector<stored_schema> all;
+    schema_texts texts(table);
+    for (const format::schema_entry* each = entries_of(table); each != entries_of(table) + read.count; ++each) {
+        const auto encoded = texts.next(*each);
+        if (!encoded)
+            return damaged();
+        all.push_back(
+            {each->fingerprint_hash, each->fingerprint_algorithm, each->shapes, each->classes_hash, *encoded});
+    }
+    return all;
+}
+
+result<std::optional<type_description>> schema_of(const std::vector<stored_schema>& all, std::uint64_t hash,
+                                                  std::uint32_t algorithm, const std::string& path) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const stored_schema& each) {
+        return each.hash == hash && each.algorithm == algorithm;
+    });
+    if (found == all.end())
+        return std::optional<type_description>();
+    auto schema = type_description::decode(found->encoded, row_contents::schema);
+    if (!schema || !is_sound_schema(*schema)) {
+        return fail(errc::corrupt,
+                    "a schema in the type table of " + path +
+                        " is damaged. The roots can be used nevertheless; restore the heap from a copy to look inside.",
+                    path);
+    }
+    return schema;
+}
+
+} // namespace remanence::types

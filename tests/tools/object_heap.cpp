@@ -1,0 +1,177 @@
+#include "object_heap.hpp"
+
+#include <remanence/remanence.hpp>
+#include <remanence/types/reflect.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+namespace rem = remanence;
+
+namespace app {
+
+struct address {
+    rem::string street;
+    rem::string city;
+    int zip = 0;
+};
+enum class colour : unsigned char { red, green = 5, blue };
+
+struct numbers {
+    bool yes = true;
+    char letter = 'x';
+    signed char small = -5;
+    unsigned char byte = 200;
+    short medium = -30000;
+    std::uint64_t large = std::numeric_limits<std::uint64_t>::max();
+    std::int64_t negative = std::numeric_limits<std::int64_t>::min();
+    float third = 1.0F / 3;
+    double tenth = 0.1;
+    double infinite = std::numeric_limits<double>::infinity();
+    colour known = colour::blue;
+    colour unknown = static_cast<colour>(77);
+    char name[8] = "ann";
+    int grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    unsigned bits : 3 = 5;
+};
+
+struct base {
+    int of_base = 11;
+};
+class account : public base {
+public:
+    explicit account(int number = 7) : number_(number) {}
+
+private:
+    int number_;
+    double balance_ = 2.5;
+    rem::vector<address> at_;
+    REM_REFLECT((base), number_, balance_, at_);
+};
+
+struct node {
+    int value = 0;
+    node* next = nullptr;
+    const address* home = nullptr;
+};
+
+struct all_shapes {
+    rem::vector<int> vector{1, 2, 3};
+    rem::deque<int> deque;
+    rem::list<rem::string> list;
+    rem::forward_list<int> forward_list{7, 8};
+    rem::map<int, rem::string> map;
+    rem::multimap<rem::string, int> multimap;
+    rem::set<int> set{3, 1, 2};
+    rem::unordered_map<rem::string, int> unordered_map;
+    rem::unordered_set<int> unordered_set{4};
+    rem::btree_map<rem::string_pi, rem::vector_pi<int>> btree_map;
+    rem::btree_set<int> btree_set;
+    rem::hash_map<int, rem::string> hash_map;
+    rem::hash_set<rem::string_pi> hash_set;
+    rem::vector_pi<double> vector_pi{0.5, 1.5};
+    rem::string_pi short_text{"short"};
+    rem::string_pi long_text{"a text that is too long for the object itself"};
+    rem::string bytes{"\xff\x01"};
+    std::optional<int> some = 5;
+    std::optional<rem::string> none;
+    std::variant<int, rem::string> variant{rem::string("text")};
+    std::pair<int, rem::string> pair{1, "one"};
+    std::tuple<char, double, int> tuple{'t', 2.5, 3};
+    std::array<short, 3> array{{7, 8, 9}};
+    std::atomic<int> atomic{42};
+    std::chrono::seconds seconds{90};
+};
+
+} // namespace app
+
+template <>
+inline constexpr bool remanence::enable_persistable<app::account> = true;
+
+void make_objects(const char* path) {
+    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    auto& people = heap.root<rem::btree_multimap<rem::string, app::address>>("people");
+    auto& numbers = heap.root<app::numbers>("numbers");
+    auto& shapes = heap.root<app::all_shapes>("shapes");
+    heap.root<app::account>("account", 8);
+    auto& ring = heap.root<app::node>("ring");
+    heap.root<rem::vector<app::numbers>>("empty");
+    heap.root<std::uint64_t>("odd \"name\".[1]", std::uint64_t{3});
+    heap.write([&] {
+        numbers.bits = 6;
+        people.emplace("KNUTH", app::address{"Serra Mall 353", "Stanford", 94305});
+        people.emplace("KNUTH", app::address{"\"Quoted\" \\ street\n", "M\xc3\xbcnchen", 80331});
+        people.emplace("ADA", app::address{"St James's Square 12", "London", 0});
+        for (int i = 0; i < 1000; ++i) {
+            shapes.deque.push_back(i);
+            shapes.btree_set.insert(i);
+        }
+        for (int i = 0; i < 300; ++i)
+            shapes.deque.pop_front();
+        shapes.list.emplace_back("first");
+        shapes.list.emplace_back("a text that is too long for the object itself");
+        shapes.map.emplace(2, "two");
+        shapes.map.emplace(1, "one");
+        shapes.multimap.emplace("k", 1);
+        shapes.multimap.emplace("k", 2);
+        shapes.unordered_map.emplace("x", 10);
+        for (int i = 0; i < 100; ++i) {
+            shapes.hash_map.emplace(i, std::to_string(i));
+            shapes.btree_map.emplace("key " + std::to_string(i), rem::vector_pi<int>{i, i + 1});
+        }
+        shapes.hash_set.emplace("member");
+        auto* second = heap.make<app::node>();
+        auto* third = heap.make<app::node>();
+        ring.value = 1;
+        ring.next = second;
+        second->value = 2;
+        second->next = third;
+        third->value = 3;
+        third->next = &ring;
+        third->home = heap.make<app::address>("alone", "Bonn", 53111);
+        second->home = third->home;
+        auto& inside = heap.root<rem::vector<app::address>>("places");
+        inside.push_back({"a", "b", 1});
+        inside.push_back({"c", "d", 2});
+    });
+    heap.close();
+}
+
+void make_forged_object(const char* path) {
+    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    auto& text = heap.root<rem::string>("text", "a text that is too long for the object itself");
+    heap.write([&] {
+        const std::uint64_t nowhere = 16;
+        std::memcpy(reinterpret_cast<char*>(&text) + sizeof(rem::allocator<char>), &nowhere, sizeof nowhere);
+    });
+    heap.commit();
+    std::_Exit(0);
+}
+
+void change_objects(const char* path) {
+    rem::heap heap = rem::heap::open_existing(path);
+    auto& changing = heap.root<rem::map<std::uint64_t, rem::string>>("changing");
+    auto& count = heap.root<std::uint64_t>("count");
+    for (std::uint64_t n = 0;; ++n) {
+        heap.write([&] {
+            changing.emplace(n, std::string(static_cast<std::size_t>(n % 100), 'c'));
+            if (changing.size() > 500)
+                changing.erase(changing.begin());
+            count = changing.size();
+        });
+        if (n == 0) {
+            std::puts("{}");
+            std::fflush(stdout);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+"""rem_objects_test.py REM MAKE_HEAP SOURCE [unittest options]: objects of heaps, printed without the program that wrote them."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from rem_support import DAMAGE, ERROR, USAGE, RemTest, main
+
+INCLUDE = os.path.join(os.path.abspath(sys.argv[3]), "..", "..", "include")
+
+
+class Dump:
+    """A reader of the portable form, after docs/reference/dump.md. It needs nothing of Remanence."""
+
+    def __init__(self, text):
+        lines = [json.loads(line) for line in text.decode().splitlines()]
+        head, *body, end = lines
+        if head.get("remanence_dump") != 1:
+            raise ValueError("no dump of a form that is known")
+        if not end.get("end") or end["lines"] != len(lines) - 1:
+            raise ValueError("the dump is not whole")
+        self.schemas, self.roots, self.objects, self.types = {}, {}, {}, {}
+        elements = None
+        for line in body:
+            if "types" in line:
+                self.schemas[line["schema"]] = line["types"]
+            elif "root" in line or "object" in line:
+                name = line.get("root", line.get("object"))
+                elements = [] if "elements" in line else None
+                value = elements if "elements" in line else line.get("value")
+                (self.roots if "root" in line else self.objects)[name] = value
+                if "type" in line:
+                    self.types[name] = self.schemas[line["schema"]][line["type"]]
+            elif "k" in line:
+                elements.append([line["k"], line["v"]])
+            else:
+                elements.append(line["v"])
+
+    def follow(self, reference):
+        owner, *steps = reference["$ref"]
+        value = (self.roots if isinstance(owner, str) else self.objects)[owner]
+        for step in steps:
+            value = value[step]
+        return value
+
+
+class objects(RemTest):
+    def setUp(self):
+        super().setUp()
+        self.make("objects")
+
+    def get(self, path):
+        return self.json("get", "book.rem", path)
+
+    def dump(self, *root):
+        return Dump(self.rem("dump", "book.rem", *root).stdout)
+
+    def test_get_finds_members_elements_and_keys(self):
+        self.assertEqual(self.get('people["KNUTH"][0].city'), "Stanford")
+        self.assertEqual(self.get('people["KNUTH"][1].city'), "M\u00fcnchen")
+        self.assertEqual(self.get('people["ADA"]'), {"street": "St James's Square 12", "city": "London", "zip": 0})
+        self.assertEqual([each["zip"] for each in self.get('people["KNUTH"]')], [94305, 80331])
+        self.assertEqual(self.get("shapes.hash_map[42]"), "42")
+        self.assertEqual(self.get('shapes.btree_map["key 7"][1]'), 8)
+        self.assertEqual(self.get("shapes.deque[3]"), 303)
+        self.assertEqual(self.get("numbers.grid[1][2]"), 6)
+        self.assertEqual(self.get("account.number_"), 8)
+        self.assertEqual(self.get("account.app::base.of_base"), 11)
+        self.assertEqual(self.get("account"), {"app::base": {"of_base": 11}, "number_": 8, "balance_": 2.5, "at_": []})
+        self.assertEqual(self.get('odd "name".[1]'), 3)
+
+    def test_get_follows_pointers_optionals_and_variants(self):
+        self.assertEqual(self.get("ring.next.next.value"), 3)
+        self.assertEqual(self.get("ring.next.next.next.value"), 1)
+        self.assertEqual(self.get("ring.next.home"), {"street": "alone", "city": "Bonn", "zip": 53111})
+        self.assertIsNone(self.get("ring.home"))
+        self.assertEqual(self.get("shapes.some"), [5])
+        self.assertIsNone(self.get("shapes.none"))
+
+    def test_get_says_what_there_is_instead(self):
+        def error_of(path):
+            return self.text("get", "book.rem", path, code=ERROR)[1]
+
+        self.assertIn("It has: account, empty, numbers", error_of("nobody"))
+        self.assertIn("there is no numbers.weight: the members of app::numbers are yes, letter,", error_of("numbers.weight"))
+        self.assertIn('there is no people["BABBAGE"].', error_of('people["BABBAGE"]'))
+        self.assertIn("there is no shapes.vector[3].", error_of("shapes.vector[3]"))
+        self.assertIn('"people[" is no path', error_of("people["))
+        self.assertIn("is no path: at its character 8", error_of("people.."))
+        self.assertIn("the pointer on the way is null", error_of("ring.home.city"))
+        self.assertIn("has no elements that are known", error_of("numbers[0]"))
+        self.rem("get", "book.rem", code=USAGE)
+
+    def test_dump_has_every_object_as_the_program_wrote_it(self):
+        dump = self.dump()
+        self.assertEqual(
+            dump.roots["numbers"],
+            {
+                "yes": True, "letter": "x", "small": -5, "byte": 200, "medium": -30000, "large": 2**64 - 1, "negative": -(2**63),
+                "third": 0.33333334, "tenth": 0.1, "infinite": "inf", "known": "blue", "unknown": 77, "name": "ann",
+                "grid": [[1, 2, 3], [4, 5, 6]],
+            },
+        )
+        self.assertEqual([key for key, _ in dump.roots["people"]], ["ADA", "KNUTH", "KNUTH"])
+        self.assertEqual(dump.roots["people"][2][1]["street"], '"Quoted" \\ street\n')
+        self.assertEqual(dump.roots["empty"], [])
+        shapes = dump.roots["shapes"]
+        self.assertEqual(shapes.pop("deque"), list(range(300, 1000)))
+        self.assertEqual(shapes.pop("btree_set"), list(range(1000)))
+        self.assertEqual(sorted(shapes.pop("hash_map")), [[i, str(i)] for i in range(100)])
+        keys = sorted(f"key {i}" for i in range(100))
+        self.assertEqual(shapes.pop("btree_map"), [[key, [int(key[4:]), int(key[4:]) + 1]] for key in keys])
+        self.assertEqual(
+            shapes,
+            {
+                "vector": [1, 2, 3], "list": ["first", "a text that is too long for the object itself"], "forward_list": [7, 8],
+                "map": [[1, "one"], [2, "two"]], "multimap": [["k", 1], ["k", 2]], "set": [1, 2, 3], "unordered_map": [["x", 10]],
+                "unordered_set": [4], "hash_set": ["member"], "vector_pi": [0.5, 1.5], "short_text": "short",
+                "long_text": "a text that is too long for the object itself", "bytes": {"$bytes": "ff01"}, "some": [5], "none": None,
+                "variant": {"$holds": "rem::string", "value": "text"}, "pair": {"first": 1, "second": "one"},
+                "tuple": {"0": "t", "1": 2.5, "2": 3}, "array": [7, 8, 9], "atomic": 42, "seconds": 90,
+            },
+        )
+
+    def test_dump_tells_pointers_by_the_way_to_what_they_point_at(self):
+        dump = self.dump()
+        second = dump.follow(dump.roots["ring"]["next"])
+        third = dump.follow(second["next"])
+        self.assertEqual((second["value"], third["value"]), (2, 3))
+        self.assertIs(dump.follow(third["next"]), dump.roots["ring"])
+        self.assertIs(dump.follow(second["home"]), dump.follow(third["home"]))
+        self.assertEqual(dump.follow(third["home"])["city"], "Bonn")
+        self.assertEqual(len(dump.objects), 3)
+
+    def test_dump_says_what_types_consist_of(self):
+        dump = self.dump()
+        people = dump.types["people"]
+        self.assertEqual((people["name"], people["shape"]), ("rem::btree_multimap<rem::string, app::address>", "keyed"))
+        numbers = {member["name"]: member for member in dump.types["numbers"]["members"]}
+        self.assertEqual(numbers["grid"]["offset"], 60)
+        self.assertNotIn("offset", numbers[""])  # bit-fields
+        for types in dump.schemas.values():
+            for each in types:
+                if each["name"] == "app::colour":
+                    self.assertEqual(each["enumerators"], {"red": 0, "green": 5, "blue": 6})
+
+    def test_dump_of_one_root_has_no_other(self):
+        self.assertEqual(list(self.dump("people").roots), ["people"])
+        self.assertIn('has no root "nobody"', self.text("dump", "book.rem", "nobody", code=ERROR)[1])
+
+    def test_a_dump_that_was_cut_short_is_noticed(self):
+        whole = self.rem("dump", "book.rem").stdout
+        with self.assertRaises(ValueError):
+            Dump(whole[: whole.rindex(b"\n", 0, -1) + 1])
+
+    def test_the_printed_header_compiles_and_has_the_sizes_of_the_heap(self):
+        text = self.text("schema", "--cpp", "book.rem")[0]
+        self.assertIn("namespace app {\nstruct address {\n    rem::string street;\n    rem::string city;\n    int zip;\n};", text)
+        self.assertIn("enum class colour : unsigned char { red = 0, green = 5, blue = 6 };", text)
+        compiler = shutil.which("g++-12") or shutil.which("g++")
+        if compiler is None:
+            self.skipTest("no compiler")
+        header = self.path("types.cpp")
+        with open(header, "w") as file:
+            file.write(text.replace("#pragma once", ""))
+        done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-I", INCLUDE, header], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+
+    def test_schema_shows_types_members_and_enumerators(self):
+        text = self.text("schema", "book.rem")[0]
+        self.assertIn("people: rem::btree_multimap<rem::string, app::address>\n", text)
+        self.assertIn("app::address 88/8 {0 rem::string street, 40 rem::string city, 80 int zip}\n", text)
+        self.assertIn("app::account 48/8 {0 app::base, 4 int number_, 8 double balance_,", text)
+        self.assertIn("app::colour = red 0, green 5, blue 6\n", text)
+
+    def test_looking_changes_nothing(self):
+        before = self.state()
+        self.rem("schema", "book.rem")
+        self.rem("get", "book.rem", "people")
+        self.rem("dump", "book.rem")
+        self.assertEqual(self.state(), before)
+
+
+class others(RemTest):
+    def test_heaps_of_older_releases_say_that_they_have_no_schema(self):
+        golden = os.path.join(INCLUDE, "..", "tests", "compat", "golden", "format-3")
+        looked_at = 0
+        for name in sorted(os.listdir(golden)):
+            if not name.endswith(".rem.gz"):
+                continue
+            for part in (name, name.replace(".rem.gz", ".rem-log.gz")):
+                if os.path.exists(os.path.join(golden, part)):
+                    with gzip.open(os.path.join(golden, part)) as packed, open(self.path(part[:-3]), "wb") as file:
+                        file.write(packed.read())
+            heap = name[:-3]
+            text = self.text("schema", heap)[0]
+            if not text:
+                continue
+            looked_at += 1
+            self.assertEqual(text.count("not stored: "), len(self.json("ls", "--json", heap)["roots"]))
+            roots = [line for line in map(json.loads, self.rem("dump", heap).stdout.splitlines()) if "root" in line]
+            self.assertTrue(roots and all(root["hidden"] for root in roots))
+            self.assertIn("does not say what the root", self.text("get", heap, roots[0]["root"], code=ERROR)[1])
+        self.assertGreater(looked_at, 0)
+
+    def test_an_object_that_leads_out_of_the_heap_is_told_with_its_place(self):
+        self.make("forged_object", "forged.rem")
+        said = self.text("get", "forged.rem", "text", code=DAMAGE)[1]
+        self.assertRegex(said, r"at heap offset \d+ a rem::string with an address that does not lie in the heap")
+        self.assertRegex(self.text("dump", "forged.rem", code=DAMAGE)[1], "with an address that does not lie in the heap")
+
+    def test_reads_a_heap_that_a_program_changes_all_the_time(self):
+        self.make("objects")
+        process = subprocess.Popen([os.path.abspath(sys.argv[2]), self.heap, "change_objects"], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"{}\n")
+        commits = set()
+        for _ in range(10):
+            done = self.rem("dump", "book.rem").stdout
+            dump = Dump(done)
+            commits.add(json.loads(done.splitlines()[0])["commit"])
+            self.assertEqual(len(dump.roots["changing"]), dump.roots["count"])
+            for number, text in dump.roots["changing"]:
+                self.assertEqual(text, "c" * (number % 100))
+            self.assertEqual(self.json("get", "book.rem", 'people["ADA"].city'), "London")
+        self.assertGreater(len(commits), 1)
+
+
+if __name__ == "__main__":
+    main()
