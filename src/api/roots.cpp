@@ -61,7 +61,10 @@ void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& ty
     impl->checks.know(name, type.hash, check);
 }
 
-void erase_root(heap_impl* impl, std::string_view name) { check(types::root_directory(impl->memory()).erase(name)); }
+void erase_root(heap_impl* impl, std::string_view name) {
+    check(types::root_directory(impl->memory()).erase(name));
+    (void)types::store_schemas(impl->memory(), {}); // without that of this root, if there is memory for a smaller table
+}
 
 heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->memory().base()); }
 

@@ -27,6 +27,18 @@ bool is_of(const format::schema_entry& entry, const detail::type_fingerprint& ty
     return entry.fingerprint_hash == type.hash && entry.fingerprint_algorithm == type.algorithm;
 }
 
+/// Leads to another table, or to none (0). Frees `old`.
+result<void> lead_to(txn::heap_memory& memory, std::uint64_t offset, const format::schema_table* old) {
+    format::heap_header& header = memory.header();
+    REM_TRY(memory.announce(&header.type_table, sizeof header.type_table));
+    header.type_table = offset;
+    if (old != nullptr) {
+        memory.deallocate(const_cast<format::schema_table*>(old), // NOLINT(cppcoreguidelines-pro-type-const-cast): ours
+                          align_up(old->bytes, sizeof(std::uint64_t)), alignof(std::uint64_t));
+    }
+    return {};
+}
+
 struct schema_to_store {
     format::schema_entry entry;
     std::string_view encoded;
@@ -72,8 +84,6 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
                             encoded});
         }
     }
-    if (kept.empty())
-        return {};
     const format::schema_table* const old = table_of(memory);
     if (old != nullptr) {
         schema_texts texts(*old);
@@ -86,6 +96,10 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
         }
     }
 
+    if (kept.empty())
+        return old == nullptr ? result<void>() : lead_to(memory, 0, old);
+    if (types.empty() && old != nullptr && kept.size() == old->count)
+        return {};
     format::schema_table head{format::k_schemas_magic, format::k_schemas_version,
                               static_cast<std::uint32_t>(kept.size()), sizeof head};
     for (const schema_to_store& each : kept)
@@ -105,14 +119,7 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
         text = std::copy(each.encoded.begin(), each.encoded.end(), text);
     }
     std::fill(text, reinterpret_cast<char*>(block + whole), '\xff');
-    format::heap_header& header = memory.header();
-    REM_TRY(memory.announce(&header.type_table, sizeof header.type_table));
-    header.type_table = memory.offset_of(block);
-    if (old != nullptr) {
-        memory.deallocate(const_cast<format::schema_table*>(old), // NOLINT(cppcoreguidelines-pro-type-const-cast): ours
-                          align_up(old->bytes, sizeof(std::uint64_t)), alignof(std::uint64_t));
-    }
-    return {};
+    return lead_to(memory, memory.offset_of(block), old);
 }
 
 } // namespace remanence::types

@@ -87,8 +87,12 @@ TEST_F(stored_schema, comes_to_an_older_heap_with_a_commit_that_happens_anyhow) 
 TEST_F(stored_schema, is_left_out_when_no_root_has_the_type_any_more) {
     heap h = create();
     h.root<address>("home");
+    EXPECT_NE(table_word(h), 0U);
     h.remove_root<address>("home");
+    EXPECT_EQ(table_word(h), 0U);
+    h.root<address>("home");
     h.root<int>("count");
+    h.remove_root<address>("home");
     EXPECT_EQ(stored(h).size(), 1U);
 }
 
