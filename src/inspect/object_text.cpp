@@ -1,5 +1,7 @@
 #include "inspect/object_text.hpp"
 
+#include "types/schema_table.hpp"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -15,28 +17,6 @@ using types::type_row;
 namespace {
 
 constexpr std::string_view k_digits = "0123456789abcdef";
-
-/// Bytes of the UTF-8 sequence at the beginning; 0: it is none.
-std::size_t sequence_bytes(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xc2 ? 0
-                               : first < 0xe0 ? 2
-                               : first < 0xf0 ? 3
-                               : first < 0xf5 ? 4
-                                              : 0;
-    if (length == 0 || length > text.size())
-        return 0;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80)
-            return 0;
-    }
-    if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) || (first == 0xf0 && byte(1) < 0x90) ||
-        (first == 0xf4 && byte(1) > 0x8f)) // too long, surrogates, beyond U+10FFFF
-        return 0;
-    return length;
-}
 
 template <class T>
 void put_chars(std::string& out, T value) {
@@ -67,16 +47,6 @@ std::int64_t signed_at(const std::byte* from, std::uint64_t size) {
 }
 
 } // namespace
-
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const std::size_t bytes = sequence_bytes(text);
-        if (bytes == 0)
-            return false;
-        text.remove_prefix(bytes);
-    }
-    return true;
-}
 
 void put_json_text(std::string& out, std::string_view text) {
     out += '"';
@@ -111,7 +81,7 @@ void put_json_text(std::string& out, std::string_view text) {
 }
 
 void put_json_bytes(std::string& out, std::string_view bytes) {
-    if (is_utf8(bytes))
+    if (types::is_utf8(bytes))
         return put_json_text(out, bytes);
     out += "{\"$bytes\":\"";
     for (const char c : bytes) {

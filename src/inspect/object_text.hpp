@@ -11,9 +11,8 @@
 
 namespace remanence::inspect {
 
-/// Quoted; `text` must be UTF-8 (is_utf8()).
+/// Quoted; `text` must be UTF-8, as names in a sound schema are.
 void put_json_text(std::string& out, std::string_view text);
-[[nodiscard]] bool is_utf8(std::string_view text);
 /// A text, or {"$bytes":"hex"} where it is no UTF-8.
 void put_json_bytes(std::string& out, std::string_view bytes);
 

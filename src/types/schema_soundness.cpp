@@ -12,6 +12,28 @@ using detail::shape_kind;
 
 constexpr std::uint64_t k_object_bytes_max = std::uint64_t{1} << 47;
 
+/// Bytes of the UTF-8 sequence at the beginning; 0: it is none.
+std::size_t sequence_bytes(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xc2 ? 0
+                               : first < 0xe0 ? 2
+                               : first < 0xf0 ? 3
+                               : first < 0xf5 ? 4
+                                              : 0;
+    if (length == 0 || length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0U) != 0x80)
+            return 0;
+    }
+    if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) || (first == 0xf0 && byte(1) < 0x90) ||
+        (first == 0xf4 && byte(1) > 0x8f)) // too long, surrogates, beyond U+10FFFF
+        return 0;
+    return length;
+}
+
 class soundness {
 public:
     explicit soundness(const type_description& schema) : rows_(schema.rows), state_(schema.rows.size(), untouched) {}
@@ -62,8 +84,13 @@ private:
     }
 
     [[nodiscard]] bool is_sound(const type_row& row) const {
-        if (row.size > k_object_bytes_max)
+        if (row.size > k_object_bytes_max || !is_utf8(row.name) ||
+            !std::all_of(row.labels.begin(), row.labels.end(), is_utf8))
             return false;
+        for (const auto* parts : {&row.parts, &row.fields}) {
+            if (!std::all_of(parts->begin(), parts->end(), [](const type_part& part) { return is_utf8(part.name); }))
+                return false;
+        }
         if (row.kind == type_kind::members) {
             for (const type_part& part : row.parts) {
                 if (part.offset && !holds(row, *part.offset, part.type))
@@ -181,6 +208,16 @@ private:
 };
 
 } // namespace
+
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t bytes = sequence_bytes(text);
+        if (bytes == 0)
+            return false;
+        text.remove_prefix(bytes);
+    }
+    return true;
+}
 
 bool is_sound_schema(const type_description& schema) { return soundness(schema).run(); }
 

@@ -39,7 +39,9 @@ result<std::vector<stored_schema>> read_schemas(heap_bytes& heap, const std::str
 result<std::optional<type_description>> schema_of(const std::vector<stored_schema>& all, std::uint64_t hash,
                                                   std::uint32_t algorithm, const std::string& path);
 
-/// Whether rows can be followed: parts lie within the objects they are parts of, and by value nothing holds itself. O(rows).
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+/// Whether rows can be followed, and names be printed: parts lie within the objects they are parts of, and by value nothing holds itself. O(rows).
 bool is_sound_schema(const type_description& schema);
 
 /// The same with the members that classes say they have (REM_REFLECT) as members, to be compared.

@@ -181,7 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string text;
     if (heap.contains(heap.root(), schema->rows[schema->root].size)) {
         const auto done = walk.put(text, {schema->root, heap.root()});
-        require(!done || inspect::is_utf8(text));
+        require(!done || types::is_utf8(text));
     }
     for (; !were.empty(); were.pop_back())
         heap.byte(were.back().first) = were.back().second;
