@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parents[1] / "examples/sqlite"
 sys.path.insert(0, str(DEMO))
 import demo  # noqa: E402
+import generate  # noqa: E402
 
 REMCC = REM = SOURCES = FOLDER = ""
 SEED = int(os.environ.get("SOFTPM_SEED", time.time_ns() % 1_000_000))
@@ -167,6 +168,51 @@ class Classes(Programs):
                 self.is_whole()
                 for file in self.files.iterdir():
                     file.unlink()
+
+
+class Generated(Programs):
+    """Programs by chance (generate.py), as they print plainly, and when they were killed and found their memory at another place."""
+
+    COUNT = int(os.environ.get("SOFTPM_PROGRAMS", 100))
+    OPTIONS = ("-O0", "-O1", "-O2", "-O3 -mavx2", "-Os", "-O2 -flto")
+
+    def prints_the_same(self, seed, options):
+        source = self.folder / "program.c"
+        source.write_text(generate.program(seed), encoding="utf-8")
+        self.succeeds("clang-19", "-w", *options, source, "-o", self.folder / "plain")
+        kept = compiled(self.folder / "kept", "-w", *options, "-DKEPT", source)
+        wanted = self.succeeds(self.folder / "plain", cwd=self.files)
+
+        first = run(kept, cwd=self.files)
+        self.assertEqual(first.returncode, -signal.SIGKILL, first.stdout + first.stderr)
+        moved = run(kept, cwd=self.files, env={**os.environ, "SOFTPM_AUDIT": "1"} | self.occupying(first.stdout.strip()))
+        self.assertEqual(moved.returncode, 0, moved.stdout + moved.stderr)
+        self.assertEqual(moved.stdout, wanted)
+        # And where it was, since nothing was kept of what the second process changed.
+        self.assertEqual(self.succeeds(kept, cwd=self.files), wanted)
+        self.is_whole()
+
+    def test_programs_by_chance_go_on_at_another_place(self):
+        for number in range(self.COUNT):
+            options = self.OPTIONS[number % len(self.OPTIONS)].split()
+            seed = SEED + number
+            with self.subTest(seed=seed, options=options):
+                self.prints_the_same(seed, options)
+            for file in self.files.iterdir():
+                file.unlink()
+
+    def test_without_marks_they_do_not(self):
+        # The control: the same program and runtime, compiled without the pass, must not pass.
+        source, object_file = self.folder / "program.c", self.folder / "program.o"
+        source.write_text(generate.program(SEED), encoding="utf-8")
+        self.succeeds("clang-19", "-w", "-O1", source, "-o", self.folder / "plain")
+        include = HERE.parents[1] / "bindings/softpm/include"
+        self.succeeds("clang-19", "-w", "-O1", "-DKEPT", f"-I{include}", "-c", source, "-o", object_file)
+        kept = compiled(self.folder / "kept", object_file)
+        first = run(kept, cwd=self.files)
+        self.assertEqual(first.returncode, -signal.SIGKILL, first.stdout + first.stderr)
+        moved = run(kept, cwd=self.files, env=self.occupying(first.stdout.strip()))
+        self.assertNotEqual(moved.stdout, self.succeeds(self.folder / "plain"))
 
 
 class Installed(Programs):

@@ -66,8 +66,9 @@ int pCSetAttr(int cID, const struct cattr* attr);
 struct cattr* pCGetAttr(int cID);
 
 /*
- * A persistence point: what the container's struct reaches now is what a restore finds. Does not wait for the device, unless the
- * container is synchronous; points become durable in their order. In a child of fork(): an error.
+ * A persistence point: what the container's struct reaches now is what a restore finds. A thread of the library writes it to the file;
+ * this call waits for neither it nor the device, unless the container is synchronous. So a process that is killed at once may lose it:
+ * pSync() tells that it is kept. Points become durable in their order. In a child of fork(): an error.
  */
 int pPoint(int cID);
 /* Waits until all points so far are on the device. */
