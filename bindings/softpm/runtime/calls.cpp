@@ -44,6 +44,8 @@ Result guarded(Result failed, Work&& work) {
     last_status.clear();
     try {
         return work(process());
+    } catch (const heap_exhausted& failure) { // of addresses, which a restore may lack: the heap's sentence says so
+        last_status = failure.what();
     } catch (const std::bad_alloc&) {
         last_status = "There is no memory left. The last point is whole.";
     } catch (const std::exception& failure) {
