@@ -350,8 +350,12 @@ public:
     /// Returns what is wrong; empty: nothing.
     std::string step() {
         const std::uint64_t what = below(20);
-        if (what < 8)
+        if (what < 5)
             commit();
+        else if (what < 7)
+            commit_declared();
+        else if (what == 7)
+            commit_async();
         else if (what == 8)
             commit_group();
         else if (what == 9)
@@ -396,27 +400,42 @@ private:
                     index.erase(index.begin());
                 break;
             case 5:
-                for (std::uint64_t i = below(200); i != 0; --i)
-                    (*h_.find_root<trees>("tree"))[below(2000)] = changes_;
-                break;
-            case 6:
-                for (std::uint64_t i = below(200); i != 0; --i)
-                    (void)h_.find_root<trees>("tree")->erase(below(2000));
-                break;
-            case 7:
-                for (std::uint64_t i = below(200); i != 0; --i)
-                    (*h_.find_root<tables>("table"))[below(2000)] = changes_;
+                numbers().swap(list);
                 break;
             default:
-                if (below(4) == 0)
-                    h_.find_root<tables>("table")->clear();
-                else
-                    numbers().swap(list);
+                change_own(6 + below(3));
             }
         }
     }
+    void change_own(std::uint64_t how) {
+        auto& tree = *h_.find_root<trees>("tree");
+        auto& table = *h_.find_root<tables>("table");
+        for (std::uint64_t i = below(200); i != 0; --i) {
+            const std::uint64_t key = below(2000);
+            if (how == 6)
+                tree[key] = changes_;
+            else if (how == 7)
+                (void)tree.erase(key);
+            else
+                table[key] = changes_;
+        }
+        if (below(20) == 0)
+            table.clear();
+    }
     void commit() {
         h_.write([&] { change(); });
+        remember();
+    }
+    /// Of containers that announce what they change.
+    void commit_declared() {
+        h_.write(declared, [&] {
+            for (std::uint64_t count = 1 + below(4); count != 0; --count, ++changes_)
+                change_own(6 + below(3));
+        });
+        remember();
+    }
+    void commit_async() {
+        (void)h_.write_async([&] { change(); });
         remember();
     }
     void commit_group() {
