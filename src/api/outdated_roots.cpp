@@ -19,7 +19,7 @@ void outdated_roots::note_schema(const type_fingerprint& type, store_function st
         schemas_.push_back(&type);
 }
 
-void outdated_roots::renew(txn::heap_memory& memory) noexcept {
+void outdated_roots::renew(txn::heap_memory& memory) {
     const std::scoped_lock lock(guards_all_);
     if (all_.empty() && schemas_.empty())
         return;
@@ -27,10 +27,10 @@ void outdated_roots::renew(txn::heap_memory& memory) noexcept {
         types::root_directory roots(memory);
         for (const auto& [name, root] : all_)
             (void)roots.renew(name, root.stored, *root.type);
-        if (!schemas_.empty())
-            (void)store_(memory, schemas_);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next commit tries again
     }
+    if (!schemas_.empty())
+        (void)store_(memory, schemas_); // the next commit tries again
 }
 
 void outdated_roots::forget() noexcept {

@@ -25,8 +25,8 @@ public:
     /// Any thread. `type` must live as long as the process. std::bad_alloc.
     void note_schema(const type_fingerprint& type, store_function store);
     /// Before a commit, with the write lock held. What cannot be renewed (there is no memory for it in the heap) stays as it is,
-    /// which is no reason for a commit to fail.
-    void renew(txn::heap_memory& memory) noexcept;
+    /// which is no reason for a commit to fail. std::bad_alloc when the process lacks memory to write a schema; nothing of that was done then.
+    void renew(txn::heap_memory& memory);
     /// After a commit that took what renew() did.
     void forget() noexcept;
 

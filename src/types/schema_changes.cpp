@@ -3,8 +3,6 @@
 #include "types/schema_table.hpp"
 #include "types/type_difference.hpp"
 
-#include <remanence/types/reflect.hpp>
-
 #include <utility>
 
 namespace remanence::types {
@@ -41,4 +39,8 @@ std::optional<std::string> change_of_classes(const format::schema_table& table, 
 
 } // namespace remanence::types
 
-void remanence::detail::tell_changes_of_classes() noexcept {}
+namespace remanence::detail {
+/// Declared in remanence/types/reflect.hpp, which is of a layer above.
+void tell_changes_of_classes() noexcept;
+void tell_changes_of_classes() noexcept {}
+} // namespace remanence::detail
