@@ -165,9 +165,10 @@ struct target_hash {
     }
 };
 
-class dump final : object_walk::listener {
+class dump_writer final : object_walk::listener {
 public:
-    dump(inspection& heap, std::vector<root_with_schema> roots, const std::function<void(std::string_view)>& sink)
+    dump_writer(inspection& heap, std::vector<root_with_schema> roots,
+                const std::function<void(std::string_view)>& sink)
         : heap_(heap), roots_(std::move(roots)), sink_(sink) {}
 
     result<std::uint64_t> run() {
@@ -399,7 +400,7 @@ result<std::uint64_t> dump_objects(inspection& heap, const std::string& only,
             return fail(errc::not_found, heap.path() + " has no root \"" + only + "\"; \"rem ls\" lists them.",
                         heap.path());
     }
-    return dump(heap, std::move(*roots), sink).run();
+    return dump_writer(heap, std::move(*roots), sink).run();
 }
 
 } // namespace remanence::inspect

@@ -15,23 +15,23 @@ using types::type_row;
 namespace {
 
 /// One step: a member, or what stands in brackets as JSON has it.
-struct step {
+struct way_step {
     std::string member;
     std::string index;
     bool is_member = false;
     std::string shown; // the path up to here
 };
 
-result<std::vector<step>> steps_of(std::string_view path, std::size_t from) {
+result<std::vector<way_step>> steps_of(std::string_view path, std::size_t from) {
     const auto wrong = [&](std::size_t at) {
         return fail(errc::invalid_argument,
                     "\"" + std::string(path) + "\" is no path: at its character " + std::to_string(at + 1) +
                         R"( there should be .member, [number] or ["key"], as in people["KNUTH"][0].city)");
     };
-    std::vector<step> steps;
+    std::vector<way_step> steps;
     std::size_t at = from;
     while (at < path.size()) {
-        step next;
+        way_step next;
         if (path[at] == '.') {
             const std::size_t end = std::min(path.find_first_of(".[", at + 1), path.size());
             if (end == at + 1)
@@ -72,7 +72,7 @@ class path_follower {
 public:
     path_follower(object_reader& reader, object_place root) : reader_(reader), at_({root}) {}
 
-    result<void> follow(const step& next) {
+    result<void> follow(const way_step& next) {
         auto inner = look_through(at_.front());
         if (!inner)
             return inner.error();
@@ -101,8 +101,10 @@ public:
     [[nodiscard]] const std::vector<object_place>& found() const { return at_; }
 
 private:
-    static unexpected none(const step& wanted) { return fail(errc::not_found, "there is no " + wanted.shown + "."); }
-    static std::optional<std::uint64_t> number(const step& of) {
+    static unexpected none(const way_step& wanted) {
+        return fail(errc::not_found, "there is no " + wanted.shown + ".");
+    }
+    static std::optional<std::uint64_t> number(const way_step& of) {
         std::uint64_t value = 0;
         const char* const end = of.index.data() + of.index.size();
         const auto read = std::from_chars(of.index.data(), end, value);
@@ -135,7 +137,7 @@ private:
         }
         return at;
     }
-    result<void> member(object_place of, const step& wanted) {
+    result<void> member(object_place of, const way_step& wanted) {
         const type_row& row = reader_.row(of.row);
         const auto& parts = row.shape == detail::shape_kind::members ? row.fields : row.parts;
         if (row.kind != type_kind::members && row.shape != detail::shape_kind::members)
@@ -154,7 +156,7 @@ private:
         return fail(errc::not_found, "there is no " + wanted.shown + ": the members of " +
                                          reader_.schema().name_of(of.row) + " are " + known + ".");
     }
-    result<void> element(object_place of, const step& wanted) {
+    result<void> element(object_place of, const way_step& wanted) {
         if (!reader_.is_container(of.row)) {
             return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
                                              " has no elements that are known.");
@@ -226,7 +228,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
     }
     object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root->schema);
     path_follower follower(reader, {root->schema->root, root->object});
-    for (const step& each : *steps)
+    for (const way_step& each : *steps)
         REM_TRY(follower.follow(each));
     REM_TRY(follower.end());
     pointers_by_place pointers;
