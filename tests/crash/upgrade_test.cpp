@@ -162,7 +162,8 @@ protected:
     void SetUp() override {
         heap made = detail::open(disk_, k_renewed_path, of_little_memory(), detail::opening::create);
         detail::heap_impl* const impl = detail::registry::find(made.base());
-        made.write([&] { detail::add_root(impl, "serials", serials_by_algorithm_1(), made.make<serials>(), nullptr); });
+        static const detail::type_fingerprint older = serials_by_algorithm_1(); // the heap notes its address
+        made.write([&] { detail::add_root(impl, "serials", older, made.make<serials>(), nullptr); });
         made.close();
         (void)disk_.take_trace();
     }
