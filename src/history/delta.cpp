@@ -1,8 +1,11 @@
 #include "history/delta.hpp"
 
 #include "base/checksum.hpp"
+#include "history/painted_page.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace remanence::history {
 
@@ -35,6 +38,50 @@ delta delta::other_side(const std::byte* base) const {
             other.add(range, base + range.offset);
     }
     return other;
+}
+
+delta delta::merged(std::span<const delta* const> in_order) {
+    struct part {
+        heap_range range;
+        const std::byte* content;
+        std::size_t order;
+        [[nodiscard]] std::uint64_t page() const { return range.offset / k_page_bytes; }
+    };
+    std::vector<part> parts;
+    std::size_t pieces = 0;
+    for (const delta* each : in_order)
+        pieces += each->pieces_.size();
+    parts.reserve(pieces);
+    for (std::size_t order = 0; order != in_order.size(); ++order)
+        in_order[order]->for_each(
+            [&](heap_range range, const std::byte* content) { parts.push_back({range, content, order}); });
+    std::ranges::sort(parts, {},
+                      [](const part& each) { return std::tuple(each.page(), each.order, each.range.offset); });
+
+    delta all;
+    const auto add = [&](heap_range range, const std::byte* content) {
+        if (content == nullptr || is_all_zeros({content, static_cast<std::size_t>(range.bytes)}))
+            all.add_zeros(range);
+        else
+            all.add(range, content);
+    };
+    painted_page painted;
+    for (auto first = parts.begin(); first != parts.end();) {
+        const auto end =
+            std::find_if(first, parts.end(), [&](const part& each) { return each.page() != first->page(); });
+        if (first->order == std::prev(end)->order) { // ranges of one delta do not overlap
+            for (; first != end; ++first)
+                add(first->range, first->content);
+            continue;
+        }
+        painted.clear();
+        const std::uint64_t page = align_down(first->range.offset, k_page_bytes);
+        for (; first != end; ++first)
+            painted.paint({first->range.offset - page, first->range.bytes}, first->content);
+        painted.for_each_run(
+            [&](heap_range run, const std::byte* content) { add({page + run.offset, run.bytes}, content); });
+    }
+    return all;
 }
 
 void delta::apply(std::byte* base) const noexcept {

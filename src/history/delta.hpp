@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace remanence::history {
@@ -31,6 +32,20 @@ public:
     /// Returns the pages in which the ranges lie, as ranges; those that follow each other are one.
     [[nodiscard]] std::vector<heap_range> pages() const;
 
+    /// Calls f(heap_range, content) for each range, in no particular order; without content, where it is zeros.
+    template <class F>
+    void for_each(const F& f) const {
+        const std::byte* content = content_.data();
+        for (const piece& each : pieces_) {
+            f(heap_range{each.offset(), each.bytes()}, each.is_zeros() ? nullptr : content);
+            if (!each.is_zeros())
+                content += each.bytes();
+        }
+    }
+
+    /// Returns one that does what these do when they are applied in this order: of each byte it has what the last one writes. Throws
+    /// std::bad_alloc. O(n log n) in their ranges.
+    [[nodiscard]] static delta merged(std::span<const delta* const> in_order);
     /// Returns what memory at `base` holds in these ranges.
     [[nodiscard]] delta other_side(const std::byte* base) const;
     /// Writes the bytes to memory at `base`.

@@ -9,24 +9,22 @@ step_tree::step_tree(const limits& most, std::uint64_t version) : most_(most), p
     known_state& first = states_[version];
     first.last_version = version;
     first.time = clock::now();
+    first.is_on_way = true;
 }
 
 bool step_tree::has_room(std::uint64_t bytes) const {
-    const std::uint64_t steps = states_.size() - 1 + (joins_group() ? 0 : 1);
+    const std::uint64_t steps = steps_ + (joins_group() ? 0 : 1);
     return (most_.steps_max == 0 || steps <= most_.steps_max) &&
            (most_.bytes_max == 0 || bytes_ + bytes <= most_.bytes_max);
 }
 
 void step_tree::stage(delta before) {
     staged_.reset();
-    if (is_group_lost_)
+    if (is_group_lost_ && !has_kept())
         return stage_nothing();
-    staged next{{}, {}, true};
+    staged next{{}, {}, true, is_group_lost_ || has_ended_};
     if (joins_group()) {
-        std::vector<delta>& deltas = at(present_).deltas;
-        if (deltas.size() == deltas.capacity())
-            deltas.reserve(2 * deltas.size());
-        next.joined = std::move(before);
+        next.joined.push_back(std::move(before));
     } else {
         states one;
         known_state& made = one[0];
@@ -41,26 +39,29 @@ void step_tree::stage(delta before) {
 
 void step_tree::stage_nothing() {
     staged_.reset();
-    staged_ = staged{{}, {}, false};
+    staged_ = staged{{}, {}, false, false};
 }
 
 // H2
 void step_tree::accept(std::uint64_t version) noexcept {
     if (!staged_)
         return;
+    const bool forgets = staged_->forgets;
     if (!staged_->is_kept)
         begin_at(version);
-    else if (staged_->joined)
-        join(std::move(*staged_->joined), version);
+    else if (!staged_->joined.empty())
+        join(std::move(staged_->joined), version);
     else
         add(std::move(staged_->made), version);
     staged_.reset();
+    if (forgets)
+        forget();
     if (most_.then == when_full::end && is_too_much()) {
         forget();
         has_ended_ = true;
     }
-    while (is_too_much() && states_.size() > 1)
-        drop_one();
+    while (is_too_much() && let_one_go()) {
+    }
 }
 
 void step_tree::add(states::node_type made, std::uint64_t version) noexcept {
@@ -68,12 +69,12 @@ void step_tree::add(states::node_type made, std::uint64_t version) noexcept {
     known_state& next = made.mapped();
     next.parent = present_;
     next.left = parent.next;
-    next.depth = parent.depth + 1;
     next.last_version = version;
     next.time = clock::now();
     parent.next = version;
     ++parent.children;
-    bytes_ += next.bytes;
+    set_on_way(next, true);
+    count(next, true); // H4: the present state is not passed
     made.key() = version;
     states_.insert(std::move(made));
     present_ = version;
@@ -82,12 +83,14 @@ void step_tree::add(states::node_type made, std::uint64_t version) noexcept {
 }
 
 // H3: the step is named anew. Nothing comes after it, and all that leads to it is its parent's.
-void step_tree::join(delta more, std::uint64_t version) noexcept {
+void step_tree::join(std::list<delta> more, std::uint64_t version) noexcept {
     states::node_type made = states_.extract(present_);
     known_state& step = made.mapped();
-    step.bytes += more.bytes();
-    bytes_ += more.bytes();
-    step.deltas.push_back(std::move(more)); // there is room
+    const bool counts = step.is_counted;
+    count(step, false);
+    step.bytes += more.front().bytes();
+    step.deltas.splice(step.deltas.end(), more);
+    count(step, counts);
     step.last_version = version;
     step.time = clock::now();
     at(step.parent).next = version;
@@ -111,69 +114,6 @@ void step_tree::begin_at(std::uint64_t version) noexcept {
     has_ended_ = most_.then == when_full::end;
 }
 
-bool step_tree::is_too_much() const {
-    return (most_.steps_max != 0 && states_.size() - 1 > most_.steps_max) ||
-           (most_.bytes_max != 0 && bytes_ > most_.bytes_max);
-}
-
-// The second state is a child of the oldest one (H3). Where it leads to the present one it becomes the oldest; else it is, with
-// what comes after it, a branch that was left.
-void step_tree::drop_one() noexcept {
-    const std::uint64_t second = std::next(states_.begin())->first;
-    if (oldest().children == 1 || is_on_way_to(present_, second))
-        drop_oldest();
-    else
-        drop_end_of_branch();
-}
-
-void step_tree::drop_oldest() noexcept {
-    const bool has_branches = oldest().children > 1;
-    states_.erase(states_.begin());
-    const auto now = states_.begin();
-    bytes_ -= std::exchange(now->second.bytes, 0);
-    now->second.deltas.clear();
-    now->second.deltas.shrink_to_fit();
-    now->second.parent = 0;
-    now->second.left = 0;
-    if (now->first == group_step_)
-        is_group_lost_ = true; // what the group changes next is half of it
-    if (!has_branches)
-        return;
-    for (auto each = std::next(now); each != states_.end();) // parents first
-        each = states_.contains(each->second.parent) ? std::next(each) : erase(each);
-}
-
-void step_tree::drop_end_of_branch() noexcept {
-    const auto end = std::ranges::find_if(
-        states_, [&](const auto& each) { return each.second.children == 0 && each.first != present_; });
-    erase(end);
-}
-
-step_tree::states::iterator step_tree::erase(states::iterator which) noexcept {
-    if (const auto parent = states_.find(which->second.parent); parent != states_.end()) {
-        --parent->second.children;
-        if (parent->second.next == which->first)
-            parent->second.next = 0;
-    }
-    bytes_ -= which->second.bytes;
-    return states_.erase(which);
-}
-
-void step_tree::forget() noexcept {
-    states::node_type only = states_.extract(present_);
-    states_.clear();
-    known_state& state = only.mapped();
-    state.parent = state.next = state.left = 0;
-    state.children = 0;
-    state.bytes = 0;
-    state.deltas.clear();
-    state.deltas.shrink_to_fit();
-    states_.insert(std::move(only));
-    bytes_ = 0;
-    is_group_lost_ = is_group_lost_ || group_step_ != 0;
-    group_step_ = 0;
-}
-
 void step_tree::begin_group(std::string_view name) {
     if (group_depth_ == 0)
         group_name_ = name;
@@ -187,9 +127,11 @@ void step_tree::end_group() noexcept {
     is_group_lost_ = false;
 }
 
-std::uint64_t step_tree::undo_depth() const { return at(present_).depth - oldest().depth; }
+std::uint64_t step_tree::undo_depth() const { return has_ended_ ? 0 : steps_on_way_; }
 
 std::uint64_t step_tree::redo_depth() const {
+    if (has_ended_)
+        return 0;
     std::uint64_t count = 0;
     for (std::uint64_t next = at(present_).next; next != 0; next = at(next).next)
         ++count;
@@ -235,7 +177,7 @@ std::vector<step_info> step_tree::list() const {
     all.reserve(states_.size());
     for (const auto& [version, each] : states_)
         all.push_back({version, each.parent == 0 ? std::nullopt : std::optional(each.parent), each.name, each.time,
-                       each.bytes, version == present_});
+                       each.bytes, version == present_, each.kept});
     return all;
 }
 
@@ -248,19 +190,17 @@ std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) cons
     return one;
 }
 
-bool step_tree::is_on_way_to(std::uint64_t state, std::uint64_t from) const { return meeting_of(state, from) == from; }
-
 std::vector<delta*> step_tree::way_to(std::uint64_t state) {
     const std::uint64_t meeting = meeting_of(present_, state);
     std::vector<delta*> way;
     for (std::uint64_t here = present_; here != meeting; here = at(here).parent) {
-        std::vector<delta>& deltas = at(here).deltas;
+        std::list<delta>& deltas = at(here).deltas;
         for (auto each = deltas.rbegin(); each != deltas.rend(); ++each)
             way.push_back(&*each);
     }
     const auto back = static_cast<std::ptrdiff_t>(way.size());
     for (std::uint64_t here = state; here != meeting; here = at(here).parent) {
-        std::vector<delta>& deltas = at(here).deltas;
+        std::list<delta>& deltas = at(here).deltas;
         for (auto each = deltas.rbegin(); each != deltas.rend(); ++each)
             way.push_back(&*each);
     }
@@ -274,8 +214,13 @@ void step_tree::arrive(std::uint64_t to, std::uint64_t version) noexcept {
         for (std::uint64_t here = from; here != meeting; here = at(here).parent)
             at(at(here).parent).next = here;
     }
+    for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
+        set_on_way(at(here), false);
+    for (std::uint64_t here = to; here != meeting; here = at(here).parent)
+        set_on_way(at(here), true);
     present_ = to;
     at(to).last_version = version;
+    return_to(states_.find(to));
 }
 
 } // namespace remanence::history

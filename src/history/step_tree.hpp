@@ -1,13 +1,14 @@
 // The steps that lead from the oldest state that can be reached to all others, and where in them memory is. A commit after an undo
 // makes a branch: what was undone stays reachable, so this is a tree, of which one way leads through the present state.
 //
-// H1 to H3: README.md. Not thread-safe.
+// H1 to H4: README.md. Not thread-safe.
 #pragma once
 
 #include "history/delta.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <span>
@@ -39,6 +40,16 @@ struct step_info {
     std::chrono::system_clock::time_point time;
     std::uint64_t bytes; // of the step
     bool is_present;
+    std::string kept; // the name it is kept by; empty: it is not
+};
+
+/// A state that limits do not let go.
+struct kept_info {
+    std::uint64_t version;
+    std::optional<std::uint64_t> parent; // the kept state that comes before it, if there is one
+    std::string name;
+    std::chrono::system_clock::time_point time;
+    std::uint64_t bytes; // of the step that leads to it from the present state's side
 };
 
 class step_tree {
@@ -56,10 +67,10 @@ public:
     /// H2: takes the memory to note a commit, before which memory was as `before` says. Replaces one that was staged and not
     /// accepted. Throws std::bad_alloc.
     void stage(delta before);
-    /// The same, of a commit that is too large to be kept.
+    /// The same, of a commit that is too large to be kept. Precondition: no state is kept.
     void stage_nothing();
     void discard_staged() noexcept { staged_.reset(); }
-    /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go.
+    /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go (H4).
     void accept(std::uint64_t version) noexcept;
 
     // Groups: the commits of one are one step, named after it. An inner one is part of the outer one.
@@ -90,49 +101,88 @@ public:
     [[nodiscard]] std::vector<delta*> way_to(std::uint64_t state);
     /// Memory is there now, by a commit of this version; the deltas of way_to() are those of the other sides.
     void arrive(std::uint64_t state, std::uint64_t version) noexcept;
-    /// Only the present state stays.
+    /// The present state stays, and those that are kept.
     void forget() noexcept;
+
+    // Kept states: limits let go what lies between them, and join its deltas. What they take does not count for the limits.
+
+    /// The present state is kept, by this name, which no other has. Precondition: it is not kept yet, and no group is open.
+    void keep(std::string name) noexcept;
+    /// This state, which is kept, is one like others again; it goes if limits have passed it.
+    void drop(std::uint64_t state) noexcept;
+    [[nodiscard]] bool has_kept() const { return kept_ != 0; }
+    /// Its name; empty: it is not kept, or there is no such state.
+    [[nodiscard]] std::string_view name_of_kept(std::uint64_t state) const;
+    [[nodiscard]] std::optional<std::uint64_t> find_kept(std::string_view name) const;
+    /// All of them, by version. Throws std::bad_alloc.
+    [[nodiscard]] std::vector<kept_info> list_kept() const;
+
+    // Joining of steps.
+
+    /// The first state that keeps the last `steps` steps from being one: it is kept, or another branch begins there. Precondition:
+    /// undo_depth() is no less.
+    [[nodiscard]] std::optional<std::uint64_t> in_the_way_of_squash(std::uint64_t steps) const;
+    /// What the last `steps` steps are as one, for squash(). Throws std::bad_alloc. Precondition: nothing is in the way.
+    [[nodiscard]] std::list<delta> squashed(std::uint64_t steps) const;
+    /// They become one, named after the last that has a name.
+    void squash(std::uint64_t steps, std::list<delta> as_one) noexcept;
 
 private:
     struct known_state {
         std::uint64_t parent = 0; // 0: the oldest
         std::uint64_t next = 0;   // where redo() leads; 0: nowhere
         std::uint64_t left = 0;   // next of the parent before this one was made
-        std::uint64_t depth = 0;  // steps from the first state that there was
         std::uint64_t children = 0;
         std::uint64_t last_version = 0; // of the last commit that led here
-        std::uint64_t bytes = 0;
+        std::uint64_t bytes = 0;        // of all deltas
         clock::time_point time{};
         std::string name;
-        std::vector<delta> deltas; // in the order of their commits
+        std::string kept;          // empty: it is not
+        std::list<delta> deltas;   // in the order of their commits
+        bool is_on_way = false;    // from the oldest state to the present one, these two included
+        bool is_passed = false;    // H4: limits would have let it go
+        bool is_counted = false;   // its step, for the limits
+        bool is_in_branch = false; // scratch of erase_branches_of()
     };
     using states = std::map<std::uint64_t, known_state>;
     /// What becomes of the commit that is being made.
     struct staged {
-        states::node_type made;      // a new state
-        std::optional<delta> joined; // to the present one
+        states::node_type made;  // a new state
+        std::list<delta> joined; // to the present one
         bool is_kept;
+        bool forgets; // nothing but kept states can be reached from it
     };
 
     [[nodiscard]] known_state& at(std::uint64_t version) { return states_.find(version)->second; }
     [[nodiscard]] const known_state& at(std::uint64_t version) const { return states_.find(version)->second; }
     [[nodiscard]] bool joins_group() const { return group_step_ != 0 && group_step_ == present_; }
     void add(states::node_type made, std::uint64_t version) noexcept;
-    void join(delta more, std::uint64_t version) noexcept;
+    void join(std::list<delta> more, std::uint64_t version) noexcept;
     void begin_at(std::uint64_t version) noexcept;
-    [[nodiscard]] const known_state& oldest() const { return states_.begin()->second; } // H3
+    void count(known_state& step, bool counts) noexcept;
+    void set_on_way(known_state& state, bool is) noexcept;
+    [[nodiscard]] bool may_go(const states::value_type& state) const;
     [[nodiscard]] bool is_too_much() const;
-    void drop_one() noexcept;
-    void drop_oldest() noexcept;
-    void drop_end_of_branch() noexcept;
-    states::iterator erase(states::iterator which) noexcept;
+    [[nodiscard]] states::iterator child_of(states::iterator which);
+    bool let_one_go() noexcept;
+    void pass(states::iterator which) noexcept;
+    void return_to(states::iterator which) noexcept;
+    void erase_branches_of(states::iterator which) noexcept;
+    bool erase_end_of_branch() noexcept;
+    void erase_end(states::iterator which) noexcept;
+    void remove(states::iterator which) noexcept;
+    void remove_if_passed(std::uint64_t version) noexcept;
+    void join_to_child(known_state& step, states::iterator child) noexcept;
+    static void merge(known_state& step) noexcept;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
-    [[nodiscard]] bool is_on_way_to(std::uint64_t state, std::uint64_t from) const;
 
     const limits most_;
     states states_;
     std::uint64_t present_;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t steps_on_way_ = 0; // from the oldest state to the present one
+    std::uint64_t steps_ = 0;        // that count for the limits
+    std::uint64_t bytes_ = 0;        // of these
+    std::uint64_t kept_ = 0;
     std::optional<staged> staged_;
     std::uint64_t group_depth_ = 0;
     std::string group_name_;

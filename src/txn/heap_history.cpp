@@ -27,7 +27,7 @@ heap_history::~heap_history() = default;
 
 result<void> heap_history::stage(const change::change_set& changes) {
     steps_.discard_staged();
-    if (steps_.has_ended())
+    if (steps_.has_ended() && !steps_.has_kept())
         return {};
     history::delta before;
     add_pages(changes, before);
@@ -42,9 +42,11 @@ result<void> heap_history::stage(const change::change_set& changes) {
     return {};
 }
 
-// What is added from here on would not be kept.
+// What is added from here on would not be kept. Kept states need it whatever it takes.
 bool heap_history::is_too_large(const history::delta& before) const {
-    return steps_.most().bytes_max != 0 && before.bytes() > steps_.most().bytes_max;
+    const history::limits& most = steps_.most();
+    return most.bytes_max != 0 && before.bytes() > most.bytes_max &&
+           (most.then == history::when_full::refuse || !steps_.has_kept());
 }
 
 static void add(heap_range range, const std::byte* content, history::delta& before) {

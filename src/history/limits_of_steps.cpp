@@ -1,0 +1,304 @@
+// What of the steps goes when they are too many, and what is kept.
+
+#include "history/step_tree.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace remanence::history {
+
+namespace {
+
+// Of steps in the order of their commits. Those that lead back are applied the other way round, so the first one's bytes win.
+delta merged_in_order_of_commits(std::vector<const delta*> deltas, bool leads_back) {
+    if (leads_back)
+        std::ranges::reverse(deltas);
+    return delta::merged(deltas);
+}
+
+} // namespace
+
+bool step_tree::is_too_much() const {
+    return (most_.steps_max != 0 && steps_ > most_.steps_max) || (most_.bytes_max != 0 && bytes_ > most_.bytes_max);
+}
+
+// H4: a step counts unless it begins at a state that was passed.
+void step_tree::count(known_state& step, bool counts) noexcept {
+    if (step.is_counted == counts)
+        return;
+    step.is_counted = counts;
+    if (counts) {
+        ++steps_;
+        bytes_ += step.bytes;
+    } else {
+        --steps_;
+        bytes_ -= step.bytes;
+    }
+}
+
+void step_tree::set_on_way(known_state& state, bool is) noexcept {
+    state.is_on_way = is;
+    if (is)
+        ++steps_on_way_;
+    else
+        --steps_on_way_;
+}
+
+// The second state is a child of the oldest one (H3), if that has no parent. Where it leads to the present one the oldest goes; else
+// it is, with what comes after it, a branch that was left, and goes from its ends.
+bool step_tree::let_one_go() noexcept {
+    const auto oldest = std::ranges::find_if(states_, [](const auto& each) { return !each.second.is_passed; });
+    if (oldest->first == present_)
+        return false;
+    if (may_go(*oldest) && oldest->second.children > 1) {
+        if (!std::next(oldest)->second.is_on_way) {
+            if (erase_end_of_branch())
+                return true;
+        } else {
+            erase_branches_of(oldest);
+        }
+    }
+    if (may_go(*oldest) && oldest->second.children <= 1)
+        remove(oldest);
+    else
+        pass(oldest);
+    return true;
+}
+
+bool step_tree::may_go(const states::value_type& state) const {
+    return state.second.kept.empty() && state.first != present_;
+}
+
+// H4
+void step_tree::pass(states::iterator which) noexcept {
+    which->second.is_passed = true;
+    for (auto each = std::next(which); each != states_.end(); ++each) {
+        if (each->second.parent == which->first)
+            count(each->second, false);
+    }
+}
+
+// H4: memory is there again, so what is committed next begins there.
+void step_tree::return_to(states::iterator which) noexcept {
+    if (!std::exchange(which->second.is_passed, false))
+        return;
+    for (auto each = std::next(which); each != states_.end(); ++each) {
+        if (each->second.parent == which->first)
+            count(each->second, true);
+    }
+}
+
+// But the one that leads to the present state, and what leads to kept ones.
+void step_tree::erase_branches_of(states::iterator which) noexcept {
+    for (auto& [version, state] : states_) // parents first
+        state.is_in_branch = version > which->first && !state.is_on_way &&
+                             (state.parent == which->first || at(state.parent).is_in_branch);
+    for (auto each = states_.end(); each != std::next(which);) { // children first
+        --each;
+        if (!each->second.is_in_branch || each->second.children != 0 || !may_go(*each))
+            continue;
+        const auto next = std::next(each);
+        erase_end(each);
+        each = next;
+    }
+}
+
+bool step_tree::erase_end_of_branch() noexcept {
+    const auto end =
+        std::ranges::find_if(states_, [&](const auto& each) { return each.second.children == 0 && may_go(each); });
+    if (end == states_.end())
+        return false;
+    const std::uint64_t parent = end->second.parent;
+    erase_end(end);
+    remove_if_passed(parent);
+    return true;
+}
+
+void step_tree::erase_end(states::iterator which) noexcept {
+    known_state& parent = at(which->second.parent);
+    --parent.children;
+    if (parent.next == which->first)
+        parent.next = 0;
+    count(which->second, false);
+    states_.erase(which);
+}
+
+step_tree::states::iterator step_tree::child_of(states::iterator which) {
+    if (which->second.next != 0)
+        return states_.find(which->second.next);
+    return std::find_if(std::next(which), states_.end(),
+                        [&](const auto& each) { return each.second.parent == which->first; });
+}
+
+// Nothing leads there any more; what comes after it is reached from what comes before it. Precondition: it may go, and no ways part
+// there.
+void step_tree::remove(states::iterator which) noexcept {
+    known_state& state = which->second;
+    const std::uint64_t parent = state.parent;
+    if (state.children == 0) {
+        erase_end(which);
+        return remove_if_passed(parent);
+    }
+    const auto child = child_of(which);
+    if (state.is_on_way)
+        set_on_way(state, false);
+    count(state, false);
+    if (parent != 0) {
+        join_to_child(state, child);
+        if (at(parent).next == which->first)
+            at(parent).next = child->first;
+    } else {
+        count(child->second, false);
+        child->second.bytes = 0;
+        child->second.deltas.clear();
+        child->second.left = 0;
+        if (child->first == group_step_)
+            is_group_lost_ = true; // what the group changes next is half of it
+    }
+    child->second.parent = parent;
+    states_.erase(which);
+}
+
+void step_tree::join_to_child(known_state& step, states::iterator child) noexcept {
+    known_state& whole = child->second;
+    count(whole, false);
+    whole.deltas.splice(whole.deltas.begin(), step.deltas);
+    whole.bytes += step.bytes;
+    whole.left = step.left;
+    merge(whole);
+    count(whole, !at(step.parent).is_passed);
+}
+
+// Only when that is worth it: what a state is kept by grows with each step that goes, and is not to be copied each time.
+void step_tree::merge(known_state& step) noexcept {
+    const std::uint64_t first = step.deltas.front().bytes();
+    if (step.bytes - first < first)
+        return;
+    try {
+        std::vector<const delta*> deltas;
+        for (const delta& each : step.deltas)
+            deltas.push_back(&each);
+        std::list<delta> one;
+        one.push_back(merged_in_order_of_commits(std::move(deltas), step.is_on_way));
+        step.deltas.swap(one);
+        step.bytes = step.deltas.front().bytes();
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): it takes more memory as it is, and nothing else
+    }
+}
+
+// H4: a state that was passed stays while it is kept, or ways part there.
+void step_tree::remove_if_passed(std::uint64_t version) noexcept {
+    const auto found = states_.find(version);
+    if (found != states_.end() && found->second.is_passed && may_go(*found) && found->second.children <= 1)
+        remove(found);
+}
+
+void step_tree::forget() noexcept {
+    for (auto each = states_.end(); each != states_.begin();) { // children first
+        --each;
+        if (each->second.children != 0 || !may_go(*each) || each->second.parent == 0)
+            continue;
+        const auto next = std::next(each);
+        erase_end(each);
+        each = next;
+    }
+    for (auto each = states_.begin(); each != states_.end();) {
+        const auto here = each++;
+        if (may_go(*here) && here->second.children <= 1)
+            remove(here);
+        else if (here->first != present_)
+            pass(here);
+    }
+    is_group_lost_ = is_group_lost_ || group_step_ != 0;
+    group_step_ = 0;
+}
+
+void step_tree::keep(std::string name) noexcept {
+    at(present_).kept = std::move(name);
+    ++kept_;
+}
+
+void step_tree::drop(std::uint64_t state) noexcept {
+    at(state).kept.clear();
+    --kept_;
+    if (has_ended_)
+        forget();
+    else
+        remove_if_passed(state);
+}
+
+std::string_view step_tree::name_of_kept(std::uint64_t state) const {
+    const auto found = states_.find(state);
+    return found == states_.end() ? std::string_view() : found->second.kept;
+}
+
+std::optional<std::uint64_t> step_tree::find_kept(std::string_view name) const {
+    const auto found = std::ranges::find_if(states_, [&](const auto& each) { return each.second.kept == name; });
+    return found == states_.end() || name.empty() ? std::nullopt : std::optional(found->first);
+}
+
+std::vector<kept_info> step_tree::list_kept() const {
+    std::vector<kept_info> all;
+    for (const auto& [version, each] : states_) {
+        if (each.kept.empty())
+            continue;
+        std::uint64_t parent = each.parent;
+        while (parent != 0 && at(parent).kept.empty())
+            parent = at(parent).parent;
+        const bool leads_back = each.is_on_way && version != present_; // H1
+        all.push_back({version, parent == 0 ? std::nullopt : std::optional(parent), each.kept, each.time,
+                       leads_back       ? at(each.next).bytes
+                       : each.is_on_way ? 0
+                                        : each.bytes});
+    }
+    return all;
+}
+
+std::optional<std::uint64_t> step_tree::in_the_way_of_squash(std::uint64_t steps) const {
+    std::uint64_t here = present_;
+    for (; steps > 1; --steps) {
+        here = at(here).parent;
+        if (!at(here).kept.empty() || at(here).children > 1)
+            return here;
+    }
+    return std::nullopt;
+}
+
+std::list<delta> step_tree::squashed(std::uint64_t steps) const {
+    std::vector<const delta*> deltas;
+    for (std::uint64_t here = present_; steps != 0; here = at(here).parent, --steps) {
+        const std::list<delta>& step = at(here).deltas;
+        for (auto each = step.rbegin(); each != step.rend(); ++each)
+            deltas.push_back(&*each);
+    }
+    std::list<delta> one;
+    one.push_back(delta::merged(deltas)); // back from the present state, so the oldest one's bytes win
+    return one;
+}
+
+void step_tree::squash(std::uint64_t steps, std::list<delta> as_one) noexcept {
+    known_state& whole = at(present_);
+    for (; steps > 1; --steps) {
+        const auto before = states_.find(whole.parent);
+        known_state& step = before->second;
+        if (whole.name.empty())
+            whole.name.swap(step.name);
+        const bool counts = step.is_counted;
+        count(whole, false);
+        count(step, false);
+        set_on_way(step, false);
+        whole.parent = step.parent;
+        whole.left = step.left;
+        at(whole.parent).next = present_;
+        states_.erase(before);
+        count(whole, counts);
+    }
+    const bool counts = whole.is_counted;
+    count(whole, false);
+    whole.deltas.swap(as_one);
+    whole.bytes = whole.deltas.front().bytes();
+    count(whole, counts);
+}
+
+} // namespace remanence::history
