@@ -109,6 +109,8 @@ int main(int count, char** arguments) {
     int id = pCRestoreAs(k_magic, &bank);
     if (id > 0 && bank->database == NULL)
         fail("restore");
+    if (id < 0 && strstr(pStatus(), "there is no container") == NULL && strstr(pStatus(), "was never finished") == NULL)
+        fail("restore");
     if (id < 0 && (id = pCAlloc(k_magic, sizeof *bank, (void**)&bank)) > 0) {
         make_bank();
         pPoint(id);

@@ -166,7 +166,7 @@ static void @_make(struct @* o) {
     for (int i = 0; i < $b * 40 - 1; ++i) o->text[i] = i % 7 == 6 ? ' ' : (char)('a' + pick(26));
     o->text[$b * 40 - 1] = 0;
     char* rest = NULL;
-    for (char* w = strtok_r(o->text, " ", &rest); w != NULL; w = strtok_r(NULL, " ", &rest)) @_add(o, w + pick(3));
+    for (char* w = strtok_r(o->text, " ", &rest); w != NULL; w = strtok_r(NULL, " ", &rest)) @_add(o, w + pick(strlen(w) < 3 ? 1 : 3));
     o->middle = o->word + o->count / 2;
     qsort(o->word, o->count, sizeof *o->word, @_order);
 }

@@ -4,6 +4,7 @@ Takes minutes, since it compiles SQLite; `make test NAME=softpm` installs what i
 FOLDER keeps what is compiled of them.
 """
 
+import concurrent.futures
 import os
 import pathlib
 import random
@@ -154,6 +155,66 @@ class Restarts(Programs):
         self.fails("ulimit -v", "/bin/sh", "-c", f"ulimit -v 4000000 && exec {program} {self.files} check")
 
 
+class Hostile(Programs):
+    """What programs do to themselves. Whatever a point says to it, the one before it is whole (hostile.c)."""
+
+    def program(self, *options):
+        return compiled(self.folder / "hostile", "-O2", *options, HERE / "hostile.c")
+
+    def nodes(self, program):
+        return int(self.succeeds(program, self.files, "fill", 0).split()[0])
+
+    def test_a_struct_of_another_size_is_refused(self):
+        self.succeeds(self.program(), self.files, "fill", 10)
+        self.fails(" bytes, the program's has ", self.program("-DLARGER"), self.files, "fill", 0)
+        self.assertEqual(self.nodes(self.program()), 10)
+
+    def test_a_thread_that_cannot_be_stopped_is_named_and_goes_on(self):
+        program = self.program()
+        self.succeeds(program, self.files, "deaf")
+        self.assertEqual(self.nodes(program), 1)
+
+    def test_a_point_sees_that_marks_were_written_over(self):
+        program = self.program()
+        self.succeeds(program, self.files, "fill", 10)
+        result = run(program, self.files, "scribble")
+        self.assertEqual(result.returncode, -signal.SIGKILL, result.stdout)
+        self.assertEqual(self.nodes(program), 11)
+
+    def test_points_that_lack_memory_are_errors_and_a_later_one_succeeds(self):
+        program = self.program()
+        self.succeeds(program, self.files, "fill", 10)
+        self.assertIn(" points failed", self.succeeds(program, self.files, "starve"))
+        self.assertEqual(self.nodes(program), 300_010)
+        self.is_whole()
+
+    def test_longjmp_out_of_a_callback_leaves_points_whole(self):
+        for options in ("-O0", "-O2"):
+            program = self.program(options)
+            before = self.nodes(program)
+            self.succeeds(program, self.files, "jump")
+            self.assertEqual(self.nodes(program), before + 200)
+            self.is_whole()
+            for file in self.files.iterdir():
+                file.unlink()
+
+    def test_signal_handlers_may_allocate_between_the_calls_of_the_program(self):
+        program = self.program()
+        self.assertIn(" signals", self.succeeds(program, self.files, "handler"))
+        self.assertGreaterEqual(self.nodes(program), 2000)
+        self.is_whole()
+
+    def test_a_handler_that_interrupts_malloc_ends_the_program_with_a_sentence(self):
+        program = self.program()
+        for _ in range(3):
+            result = run(program, self.files, "inside")
+            if result.returncode != 0:
+                self.assertEqual(result.returncode, -signal.SIGABRT, result.stdout + result.stderr)
+                self.assertIn("a signal handler allocates or frees memory", result.stderr)
+            self.nodes(program)
+        self.is_whole()
+
+
 class Classes(Programs):
     def test_classes_and_containers_of_cxx_are_kept(self):
         for options in ("-O0", "-O2"):
@@ -174,32 +235,39 @@ class Generated(Programs):
     """Programs by chance (generate.py), as they print plainly, and when they were killed and found their memory at another place."""
 
     COUNT = int(os.environ.get("SOFTPM_PROGRAMS", 100))
+    AT_ONCE = 2
     OPTIONS = ("-O0", "-O1", "-O2", "-O3 -mavx2", "-Os", "-O2 -flto")
 
     def prints_the_same(self, seed, options):
-        source = self.folder / "program.c"
-        source.write_text(generate.program(seed), encoding="utf-8")
-        self.succeeds("clang-19", "-w", *options, source, "-o", self.folder / "plain")
-        kept = compiled(self.folder / "kept", "-w", *options, "-DKEPT", source)
-        wanted = self.succeeds(self.folder / "plain", cwd=self.files)
+        """In a folder of its own, and in a thread."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            folder = pathlib.Path(name)
+            files = folder / "files"
+            files.mkdir()
+            source = folder / "program.c"
+            source.write_text(generate.program(seed), encoding="utf-8")
+            self.succeeds("clang-19", "-w", *options, source, "-o", folder / "plain")
+            kept = compiled(folder / "kept", "-w", *options, "-DKEPT", source)
+            wanted = self.succeeds(folder / "plain", cwd=files)
 
-        first = run(kept, cwd=self.files)
-        self.assertEqual(first.returncode, -signal.SIGKILL, first.stdout + first.stderr)
-        moved = run(kept, cwd=self.files, env={**os.environ, "SOFTPM_AUDIT": "1"} | self.occupying(first.stdout.strip()))
-        self.assertEqual(moved.returncode, 0, moved.stdout + moved.stderr)
-        self.assertEqual(moved.stdout, wanted)
-        # And where it was, since nothing was kept of what the second process changed.
-        self.assertEqual(self.succeeds(kept, cwd=self.files), wanted)
-        self.is_whole()
+            first = run(kept, cwd=files)
+            self.assertEqual(first.returncode, -signal.SIGKILL, first.stdout + first.stderr)
+            moved = run(kept, cwd=files, env={**os.environ, "SOFTPM_AUDIT": "1"} | self.occupying(first.stdout.strip()))
+            self.assertEqual(moved.returncode, 0, moved.stdout + moved.stderr)
+            self.assertEqual(moved.stdout, wanted)
+            # And where it was, since nothing was kept of what the second process changed.
+            self.assertEqual(self.succeeds(kept, cwd=files), wanted)
+            for file in files.glob("*.rem"):
+                self.succeeds(REM, "verify", file)
 
     def test_programs_by_chance_go_on_at_another_place(self):
-        for number in range(self.COUNT):
-            options = self.OPTIONS[number % len(self.OPTIONS)].split()
-            seed = SEED + number
-            with self.subTest(seed=seed, options=options):
-                self.prints_the_same(seed, options)
-            for file in self.files.iterdir():
-                file.unlink()
+        self.occupying("0")  # compiled before there are threads
+        with concurrent.futures.ThreadPoolExecutor(self.AT_ONCE) as pool:
+            chosen = [(SEED + number, self.OPTIONS[number % len(self.OPTIONS)].split()) for number in range(self.COUNT)]
+            results = [(seed, options, pool.submit(self.prints_the_same, seed, options)) for seed, options in chosen]
+            for seed, options, result in results:
+                with self.subTest(seed=seed, options=options):
+                    result.result()
 
     def test_without_marks_they_do_not(self):
         # The control: the same program and runtime, compiled without the pass, must not pass.

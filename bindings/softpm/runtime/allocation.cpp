@@ -81,7 +81,11 @@ bool free_in_arena(void* pointer) {
 
 /// Of a block in an arena.
 [[gnu::always_inline]] inline void* reallocate(arena& of, void* pointer, std::size_t bytes) {
-    const block old = of.find(address_of(pointer));
+    block old;
+    {
+        const critical_section here;
+        old = of.find(address_of(pointer));
+    }
     if (old.begin != pointer)
         end_for_a_wild_pointer("realloc()", pointer);
     if (bytes < old.bytes && bytes >= old.bytes / 4) // one byte less: see above

@@ -6,11 +6,13 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <iterator>
-#include <mutex>
+#include <new>
 #include <system_error>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace remanence::softpm {
 
@@ -61,7 +63,38 @@ T* map_table(std::uint64_t count) {
     return static_cast<T*>(got);
 }
 
+constinit thread_local bool is_within = false;
+
+[[noreturn, gnu::cold]] void end_for_a_handler() {
+    constexpr char k_text[] =
+        "softpm: a signal handler allocates or frees memory, and interrupted a call that did so, too. C does not allow "
+        "that: let the handler set a flag, or block the signal around such calls.\n";
+    (void)!::write(STDERR_FILENO, k_text, sizeof k_text - 1);
+    std::abort();
+}
+
 } // namespace
+
+class arena::hold {
+public:
+    explicit hold(os::quick_mutex& lock) noexcept : lock_(lock) {
+        if (is_within) [[unlikely]]
+            end_for_a_handler();
+        is_within = true;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        lock_.lock();
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    ~hold() {
+        lock_.unlock();
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        is_within = false;
+    }
+
+private:
+    os::quick_mutex& lock_;
+};
 
 arena::arena(const parts& of)
     : parts_(of),
@@ -133,7 +166,7 @@ bool arena::locate(std::uintptr_t address, place& found) const noexcept {
 }
 
 block arena::find(std::uintptr_t address) const noexcept {
-    const std::scoped_lock lock(lock_);
+    const hold here(lock_);
     place at{};
     if (!locate(address, at) || !is_used(at.page, at.index))
         return {};
@@ -174,7 +207,7 @@ std::uint32_t arena::take_pages(std::uint64_t pages, std::uint64_t alignment) no
     return static_cast<std::uint32_t>(begin);
 }
 
-void arena::give_pages(std::uint32_t first, std::uint32_t pages) {
+void arena::give_pages(std::uint32_t first, std::uint32_t pages) noexcept {
     auto behind = free_pages_.lower_bound(first);
     if (behind != free_pages_.end() && behind->first == first + pages) {
         pages += behind->second;
@@ -187,7 +220,10 @@ void arena::give_pages(std::uint32_t first, std::uint32_t pages) {
             return;
         }
     }
-    free_pages_.emplace_hint(behind, first, pages);
+    try {
+        free_pages_.emplace_hint(behind, first, pages);
+    } catch (const std::bad_alloc&) { // what was joined to them before is lost with them
+    }
 }
 
 void arena::link(std::uint32_t page, unsigned size_class) noexcept {
@@ -244,7 +280,7 @@ void* arena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > k_small_max || alignment > k_page_bytes) {
         if (bytes > std::uint64_t{parts_.pages_max} * k_page_bytes)
             return nullptr;
-        const std::scoped_lock lock(lock_);
+        const hold here(lock_);
         return allocate_large((bytes + k_page_bytes - 1) / k_page_bytes,
                               alignment <= k_page_bytes ? 1 : alignment / k_page_bytes);
     }
@@ -252,12 +288,12 @@ void* arena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
     while (k_classes.bytes[size_class] % alignment != 0) // slabs begin on pages
         if (++size_class == k_classes.count)
             return nullptr;
-    const std::scoped_lock lock(lock_);
+    const hold here(lock_);
     return allocate_small(size_class);
 }
 
 bool arena::free(void* pointer) noexcept {
-    const std::scoped_lock lock(lock_);
+    const hold here(lock_);
     place at{};
     if (!locate(address_of(pointer), at) || !is_used(at.page, at.index))
         return false;
@@ -287,7 +323,7 @@ bool arena::free(void* pointer) noexcept {
 }
 
 void arena::exclude(const block& which) {
-    const std::scoped_lock lock(lock_);
+    const hold here(lock_);
     excluded_[which.begin] = which.bytes;
 }
 

@@ -104,13 +104,18 @@ private:
     void* allocate_large(std::uint64_t pages, std::uint64_t alignment_pages) noexcept;
     /// The first page of so many free ones; k_none.
     std::uint32_t take_pages(std::uint64_t pages, std::uint64_t alignment) noexcept;
-    void give_pages(std::uint32_t first, std::uint32_t pages);
+    /// Pages that it cannot note, for lack of memory, are not used again by this process.
+    void give_pages(std::uint32_t first, std::uint32_t pages) noexcept;
     void enter(std::uint32_t first, std::uint32_t pages, std::uint32_t entry) noexcept;
     void link(std::uint32_t page, unsigned size_class) noexcept;
     void unlink(std::uint32_t page, unsigned size_class) noexcept;
 
     static constexpr std::size_t k_bit_words = k_page_bytes / 16 / 64; // a page has at most 256 blocks
     static constexpr unsigned k_classes_max = 128;
+
+    /// Holds the lock. Ends the process with a sentence when this thread holds the lock of an arena already: then the caller is a
+    /// signal handler, and would wait for ever.
+    class hold;
 
     parts parts_;
     mutable os::quick_mutex lock_;

@@ -34,22 +34,34 @@ process_state& process() {
     return state.value;
 }
 
-thread_local std::string last_status;
+thread_local char last_status[2048];  // fixed: there may be no memory left to say so in
+thread_local bool is_calling = false; // so that a second call is one of a signal handler
+thread_local bool is_refused = false; // such a call
+
+void note(const char* sentence) { std::snprintf(last_status, sizeof last_status, "%s", sentence); }
 
 /// Of a call that fails without an exception of the library.
 [[noreturn]] void refuse(const std::string& why) { throw std::runtime_error(why); }
 
 template <class Result, class Work>
 Result guarded(Result failed, Work&& work) {
-    last_status.clear();
+    if (is_calling) {
+        is_refused = true;
+        return failed;
+    }
+    struct call {
+        call() { is_calling = true; }
+        ~call() { is_calling = is_refused = false; }
+    } const here;
+    last_status[0] = '\0';
     try {
         return work(process());
     } catch (const heap_exhausted& failure) { // of addresses, which a restore may lack: the heap's sentence says so
-        last_status = failure.what();
+        note(failure.what());
     } catch (const std::bad_alloc&) {
-        last_status = "There is no memory left. The last point is whole.";
+        note("There is no memory left. The last point is whole.");
     } catch (const std::exception& failure) {
-        last_status = failure.what();
+        note(failure.what());
     }
     return failed;
 }
@@ -118,7 +130,7 @@ int restore(int magic, void** structure, std::optional<std::uint64_t> bytes) {
         *structure = made->structure();
         set_mark(structure, mark::pointer);
         if (made->lost_count() != 0)
-            last_status = describe_lost(*made);
+            note(describe_lost(*made).c_str());
         callbacks = state.callbacks;
         sync_at_exit();
         return add(state, std::move(made));
@@ -242,7 +254,10 @@ REM_EXPORT int pOnRestore(void (*callback)(int)) {
     });
 }
 
-REM_EXPORT const char* pStatus(void) { return last_status.c_str(); }
+REM_EXPORT const char* pStatus(void) {
+    return is_refused ? "A signal handler called softpm within a call of softpm. Let it set a flag instead."
+                      : last_status;
+}
 
 REM_EXPORT void rem_pointer(void* word) { set_mark(word, mark::pointer); }
 REM_EXPORT void rem_not_pointer(void* word) { set_mark(word, mark::data); }

@@ -3,8 +3,10 @@
 #include "memory.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include <emmintrin.h>
 
@@ -25,6 +27,16 @@ std::uint64_t pack(const std::uint8_t* marks) {
     return bits;
 }
 
+[[noreturn]] void refuse_mark(std::uintptr_t word) {
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "persistence point: the mark of the word at %#llx is none: the program has written to %#llx, where "
+                  "marks are, by a wild "
+                  "pointer. Nothing was written.",
+                  static_cast<unsigned long long>(word), static_cast<unsigned long long>(address_of(marks_at(word))));
+    throw std::runtime_error(text);
+}
+
 template <class T>
 void store_if_changed(vector_pi<T>& into, const std::vector<T>& now) {
     if (!std::ranges::equal(into, now))
@@ -42,6 +54,7 @@ void discovery::adopt_locks() {
 void discovery::begin() {
     ++round_;
     lost_.clear();
+    found_.clear(); // of a point that failed
 }
 
 discovery::destination discovery::destination_of(std::uint64_t value, mark kind) const {
@@ -61,6 +74,8 @@ discovery::destination discovery::destination_of(std::uint64_t value, mark kind)
 
 bool discovery::is_pointer(std::uintptr_t word, std::uint8_t& flags) {
     const auto kind = static_cast<mark>(*marks_at(word));
+    if (kind > mark::read_write_lock)
+        refuse_mark(word);
     if (kind >= mark::mutex) {
         locks_[of_.offset_of(word) / k_page_bytes].push_back({of_.offset_of(word), static_cast<std::uint64_t>(kind)});
         is_table_changed_ = true;

@@ -8,6 +8,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -32,6 +33,7 @@ struct thread_state {
     int id = 0; // 0: not one of the program's
     unsigned depth = 0;
     std::atomic<bool> is_asked_to_stop = false;
+    std::atomic<bool> is_standing = false;
     bool is_library = false;
 };
 
@@ -41,8 +43,9 @@ struct all_threads {
     std::mutex lock;                   // held while the world stands: nobody comes or goes
     std::vector<thread_state*> others; // but the main one, and those of the library
     std::atomic<int> standing = 0;
-    std::atomic<std::uint32_t> round = 0; // changes when all go on
-    bool is_ready = false;                // the signal has its handler
+    std::atomic<std::uint32_t> round = 0;  // changes when all go on
+    std::atomic<bool> is_stopping = false; // else the signal is one of a point that did not wait for it
+    bool is_ready = false;                 // the signal has its handler
 };
 all_threads& threads() {
     static union undying<all_threads> all;
@@ -58,9 +61,13 @@ void stand() {
     all_threads& all = threads();
     self.is_asked_to_stop.store(false, std::memory_order_relaxed);
     const std::uint32_t round = all.round.load(std::memory_order_acquire);
-    all.standing.fetch_add(1, std::memory_order_acq_rel);
-    while (all.round.load(std::memory_order_acquire) == round)
-        futex(all.round, FUTEX_WAIT_PRIVATE, round);
+    if (all.is_stopping.load(std::memory_order_acquire)) {
+        self.is_standing.store(true, std::memory_order_relaxed);
+        all.standing.fetch_add(1, std::memory_order_acq_rel);
+        while (all.round.load(std::memory_order_acquire) == round)
+            futex(all.round, FUTEX_WAIT_PRIVATE, round);
+        self.is_standing.store(false, std::memory_order_relaxed);
+    }
     errno = saved;
 }
 
@@ -124,6 +131,31 @@ Function next(const char* name) {
     return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
+/// Number and name of each thread that does not stand.
+std::string names_of_moving(const all_threads& all) {
+    std::string text;
+    for (const thread_state* each : all.others) {
+        if (each == &self || each->is_standing.load(std::memory_order_acquire))
+            continue;
+        std::string name;
+        std::getline(std::ifstream("/proc/self/task/" + std::to_string(each->id) + "/comm"), name);
+        text += (text.empty() ? "" : ", ") + std::to_string(each->id) + " (" + name + ")";
+    }
+    return text;
+}
+
+// Signals wait meanwhile: a handler would change what the point has looked at already. Faults do not wait.
+void block_signals(sigset_t& before) {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
+        sigdelset(&all, each);
+    next<decltype(&pthread_sigmask)>("pthread_sigmask")(SIG_SETMASK, &all, &before);
+}
+void set_signals(const sigset_t& blocked) {
+    next<decltype(&pthread_sigmask)>("pthread_sigmask")(SIG_SETMASK, &blocked, nullptr);
+}
+
 bool is_main_thread() { return ::getpid() == ::gettid(); }
 
 } // namespace
@@ -146,7 +178,9 @@ stopped_world::stopped_world() {
     all_threads& all = threads();
     all.lock.lock(); // not in a critical section yet: another one may stop this thread first
     ++self.depth;
+    block_signals(signals_before_);
     all.standing.store(0, std::memory_order_relaxed);
+    all.is_stopping.store(true, std::memory_order_release);
     int asked = 0;
     for (const thread_state* each : all.others)
         if (each != &self && ::syscall(SYS_tgkill, ::getpid(), each->id, stop_signal()) == 0)
@@ -160,10 +194,9 @@ stopped_world::stopped_world() {
             ::usleep(50);
         if (std::chrono::steady_clock::now() < until)
             continue;
-        const std::string text = "persistence point: " + std::to_string(asked - all.standing.load()) + " of " +
-                                 std::to_string(asked) +
-                                 " threads did not stop within 10 seconds: they block all signals, or wait for a "
-                                 "device. Nothing was written.";
+        const std::string text = "persistence point: of " + std::to_string(asked) +
+                                 " threads these did not stop within 10 seconds: " + names_of_moving(all) +
+                                 ". They block all signals, or wait for a device. Nothing was written.";
         go_on();
         throw std::runtime_error(text);
     }
@@ -174,9 +207,11 @@ void stopped_world::go_on() {
         return;
     is_stopped_ = false;
     all_threads& all = threads();
+    all.is_stopping.store(false, std::memory_order_release);
     all.round.fetch_add(1, std::memory_order_release);
     futex(all.round, FUTEX_WAKE_PRIVATE, INT_MAX);
     all.lock.unlock();
+    set_signals(signals_before_);
     if (--self.depth == 0 && self.is_asked_to_stop.load(std::memory_order_relaxed))
         stand();
 }

@@ -5,6 +5,7 @@
 //   W2  Threads that the library itself starts are not stopped.
 #pragma once
 
+#include <csignal>
 #include <string>
 
 namespace remanence::softpm {
@@ -18,7 +19,7 @@ public:
     ~critical_section();
 };
 
-/// The others stand from its construction, in a critical section, to its end. Throws std::runtime_error, and nobody stands, when a
+/// The others stand from its construction, in a critical section, to its end; signals of this thread wait, but for faults. Throws std::runtime_error, and nobody stands, when a
 /// thread does not stop within seconds, naming it: one that blocks all signals by itself, or waits in the kernel uninterruptibly.
 class stopped_world {
 public:
@@ -31,6 +32,7 @@ public:
 
 private:
     bool is_stopped_ = false;
+    sigset_t signals_before_ = {}; // that this thread blocked
 };
 
 /// While one lives, threads that this thread starts are the library's (W2).
