@@ -17,8 +17,8 @@ help: ## print the targets
 
 # Of the demo; bench has none by default.
 demo: NAME ?= address_book
-demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache, drawing or sqlite
-	@scripts/setup build $(if $(filter sqlite,$(NAME)),softpm)
+demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache, drawing, memcached or sqlite
+	@scripts/setup build $(if $(filter memcached sqlite,$(NAME)),softpm)
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target $(NAME)_demo
 	@build/release/bin/$(NAME)_demo

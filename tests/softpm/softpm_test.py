@@ -1,7 +1,7 @@
 """Programs in C whose memory is kept: softpm_test.py REMCC REM SOURCES FOLDER [unittest options].
 
-Takes minutes, since it compiles SQLite; `make test NAME=softpm` installs what it needs. SOURCES has the sources of sqlite3 (scripts/get_sources),
-FOLDER keeps what is compiled of them.
+Takes minutes, since it compiles SQLite; `make test NAME=softpm` installs what it needs. SOURCES has the sources of sqlite3 and memcached
+(scripts/get_sources), FOLDER keeps what is compiled of them.
 """
 
 import concurrent.futures
@@ -398,6 +398,21 @@ class Sqlite(Programs):
         result = self.demonstrated("--patch", patch)
         self.assertNotEqual(result.returncode, 0, result.stdout)
         self.assertRegex(result.stderr, r"FAILED: .* were acknowledged")
+
+
+class Memcached(Programs):
+    def demonstrated(self, *options):
+        return run(sys.executable, "-B", HERE.parents[1] / "examples/memcached/demo.py", REMCC, SOURCES, FOLDER, "--kills", 3, *options)
+
+    def test_the_demo_succeeds(self):
+        result = self.demonstrated("--seed", SEED, "--rem", REM)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, r"^(Compiling .*\n)?0 lines of memcached-[\d.]+ are changed")
+
+    def test_the_demo_fails_if_there_are_no_points(self):
+        result = self.demonstrated("--every", 1_000_000)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stderr, r"FAILED: .*the hit rate is ")
 
 
 if __name__ == "__main__":
