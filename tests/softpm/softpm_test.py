@@ -21,6 +21,7 @@ DEMO = HERE.parents[1] / "examples/sqlite"
 sys.path.insert(0, str(DEMO))
 import demo  # noqa: E402
 import generate  # noqa: E402
+import lines  # noqa: E402
 
 REMCC = REM = SOURCES = FOLDER = ""
 SEED = int(os.environ.get("SOFTPM_SEED", time.time_ns() % 1_000_000))
@@ -86,9 +87,25 @@ class Programs(unittest.TestCase):
         return acknowledged
 
 
+def vectors():
+    """The widest vectors that the processor has."""
+    if "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        return "-O3 -mavx512f -mavx512vl -mprefer-vector-width=512"
+    return "-O3 -march=native"
+
+
 class Marks(Programs):
+    def test_wide_code_and_code_of_two_files_marks_its_words(self):
+        chosen = ("-O0", "-O1", "-O2", "-Oz", "-O3 -mavx2 -mcx16", vectors(), "-O3 -flto -mavx2", "-O2 -flto=thin", "-O3 -mllvm -force-vector-width=8")
+        for options in chosen:
+            with self.subTest(options):
+                other = self.folder / "other.o"
+                compiled(other, "-w", *options.split(), "-c", "-DOTHER_FILE", HERE / "wide.c")
+                program = compiled(self.folder / "wide", "-w", *options.split(), HERE / "wide.c", other, "-latomic")
+                self.succeeds(program)
+
     def test_each_way_to_store_a_pointer_marks_its_word(self):
-        for options in ("-O0", "-O1", "-O2", "-O3", "-Os", "-O3 -mavx2", "-O2 -flto", "-O2 -D_FORTIFY_SOURCE=2", "-O2 -fPIE -pie"):
+        for options in ("-O0", "-O1", "-O2", "-O3", "-Os", "-O3 -mavx2", vectors(), "-O2 -flto", "-O3 -flto -mavx2", "-O2 -D_FORTIFY_SOURCE=2", "-O2 -fPIE -pie"):
             with self.subTest(options):
                 program = compiled(self.folder / "marks", *options.split(), "-D__unused=", HERE / "marks.c")
                 self.succeeds(program)
@@ -229,6 +246,59 @@ class Classes(Programs):
                 self.is_whole()
                 for file in self.files.iterdir():
                     file.unlink()
+
+
+class Moved(Programs):
+    """Programs that are killed and go on at other addresses, and must print what they print when they are compiled plainly."""
+
+    def base(self):
+        (file,) = self.files.glob("*.rem")
+        return re.search(r"base address +(0x\w+)", self.succeeds(REM, "info", file))[1]
+
+    def test_containers_of_cxx_print_the_same_at_another_place(self):
+        for options in ("-O0", "-O2", "-O3 -flto -mavx2"):
+            with self.subTest(options):
+                command = ["-std=c++20", *options.split(), HERE / "containers.cpp", "-o"]
+                self.succeeds("clang++-19", *command, self.folder / "plain")
+                self.succeeds(REMCC.replace("remcc", "remc++"), "-DKEPT", *command, self.folder / "kept")
+                wanted = self.succeeds(self.folder / "plain")
+                self.assertEqual(run(self.folder / "kept", cwd=self.files).returncode, -signal.SIGKILL)
+                self.assertEqual(self.succeeds(self.folder / "kept", cwd=self.files, env=self.occupying(self.base())), wanted)
+                self.assertEqual(self.succeeds(self.folder / "kept", cwd=self.files), wanted)
+                self.is_whole()
+                for file in self.files.iterdir():
+                    file.unlink()
+
+    def test_structures_of_bsd_go_on_after_kills_and_moves(self):
+        choose = random.Random(SEED)
+        for source in sorted((HERE / "structures").glob("*.c")):
+            with self.subTest(source.stem):
+                steps = 400_000
+                command = ["-w", "-O2", "-D__unused=", source, "-o"]
+                self.succeeds("clang-19", *command, self.folder / "plain")
+                self.succeeds(REMCC, "-DKEPT", *command, self.folder / "kept")
+                kills = 0
+                while True:
+                    environment = self.occupying(self.base()) if kills % 2 and list(self.files.glob("*.rem")) else os.environ
+                    with subprocess.Popen([self.folder / "kept", str(steps)], cwd=self.files, env=environment, stdout=subprocess.PIPE, text=True) as program:
+                        time.sleep(choose.uniform(0.05, 0.3))
+                        if program.poll() is not None or kills == 12:
+                            printed = program.stdout.read()
+                            break
+                        program.kill()
+                        kills += 1
+                self.assertEqual(printed, self.succeeds(self.folder / "plain", steps), f"seed {SEED}, {kills} kills")
+                self.assertGreater(kills, 0)
+                self.is_whole()
+                for file in self.files.iterdir():
+                    file.unlink()
+
+    def test_structures_need_few_lines(self):
+        counts = lines.structures()
+        self.assertEqual(sorted(counts), ["array", "hash", "list", "tree"])
+        for name, (plain, added) in counts.items():
+            self.assertLessEqual(added, 4, name)
+            self.assertGreater(plain, 50, name)
 
 
 class Generated(Programs):

@@ -203,6 +203,8 @@ void marker::on_copy(llvm::MemTransferInst& copy) {
         return;
     llvm::IRBuilder<> at(&copy);
     Value* const bytes = at.CreateZExtOrTrunc(copy.getLength(), build_.word);
+    if (origins_.is_variadic())
+        build_.call(at, "softpm_mark_unmarked_by_window", {copy.getRawSource(), bytes});
     if (!is_whole_words(copy.getRawDest(), copy.getDestAlign(), copy.getLength()) ||
         !is_whole_words(copy.getRawSource(), copy.getSourceAlign(), copy.getLength())) {
         build_.call(at, "softpm_copy_marks", {copy.getRawDest(), copy.getRawSource(), bytes});

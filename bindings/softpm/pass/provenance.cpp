@@ -12,9 +12,20 @@ using llvm::Value;
 
 constexpr unsigned k_depth_max = 24;
 constexpr unsigned k_look_through = 12;
+constexpr unsigned k_word_bits = 64;
 
 llvm::IRBuilder<> after(Instruction* definition) {
     return llvm::IRBuilder<>(&**definition->getInsertionPointAfterDef());
+}
+
+/// What is shifted by a whole number of words, and by how many; itself, by 0.
+std::pair<Value*, unsigned> without_shift(Value* value, unsigned opcode) {
+    const auto* shift = dyn_cast<llvm::BinaryOperator>(value);
+    const auto* by = shift == nullptr ? nullptr : dyn_cast<llvm::ConstantInt>(shift->getOperand(1));
+    if (by == nullptr || shift->getOpcode() != opcode || by->getValue().getActiveBits() > 32 ||
+        by->getZExtValue() % k_word_bits != 0)
+        return {value, 0};
+    return {shift->getOperand(0), static_cast<unsigned>(by->getZExtValue() / k_word_bits)};
 }
 
 /// Whether a block copy reads it, or a call may.
@@ -148,8 +159,11 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
     case Instruction::And:
     case Instruction::Xor:
     case Instruction::Sub:
-        return value->getType()->getScalarSizeInBits() == 64 ? of_sum(value, depth)
-                                                             : shadow_builder::all(marks, mark::data);
+        return value->getType()->getScalarSizeInBits() == 64 ? of_sum(value, depth) : of_parts(value, marks, depth);
+    case Instruction::ZExt:
+    case Instruction::Shl:
+    case Instruction::Trunc:
+        return of_parts(value, marks, depth);
     case Instruction::InsertElement: {
         if (!has_elements_of_words(value->getType()))
             return shadow_builder::all(marks, mark::data);
@@ -219,6 +233,51 @@ Value* provenance::of_sum(Instruction* sum, unsigned depth) {
         return right;
     auto at = after(sum);
     return at.CreateSelect(at.CreateICmpEQ(left, data), right, left);
+}
+
+// Integers of 128 bits and more, put together from words or taken apart. What is done to them otherwise is told by value.
+Value* provenance::of_parts(Instruction* value, Type* marks, unsigned depth) {
+    Type* const type = value->getType();
+    const auto is_wide = [](const Type* of) { return of->isIntegerTy() && of->getIntegerBitWidth() > k_word_bits; };
+    Value* const first = value->getOperand(0);
+    if (!is_wide(type)) {
+        if (value->getOpcode() != Instruction::Trunc || !type->isIntegerTy(k_word_bits) || !is_wide(first->getType()))
+            return shadow_builder::all(marks, mark::data);
+        const auto [whole, words] = without_shift(first, Instruction::LShr);
+        Value* const of_whole = words_of(whole->getType(), layout_) > words ? find(whole, depth) : nullptr;
+        if (of_whole == nullptr)
+            return of_unknown(value, marks);
+        auto at = after(value);
+        return at.CreateExtractElement(of_whole, words);
+    }
+    switch (value->getOpcode()) {
+    case Instruction::ZExt:
+        if (first->getType()->isIntegerTy(k_word_bits)) {
+            auto at = after(value);
+            return at.CreateInsertElement(shadow_builder::all(marks, mark::data), find(first, depth), std::uint64_t{0});
+        }
+        break;
+    case Instruction::Shl:
+        if (const auto [whole, words] = without_shift(value, Instruction::Shl); words != 0) {
+            Value* const of_whole = find(whole, depth);
+            const auto count = static_cast<int>(words_of(type, layout_));
+            llvm::SmallVector<int, 8> order; // data from the second operand
+            for (int i = 0; i < count; ++i)
+                order.push_back(i < static_cast<int>(words) ? count : i - static_cast<int>(words));
+            auto at = after(value);
+            return at.CreateShuffleVector(of_whole, shadow_builder::all(marks, mark::data), order);
+        }
+        break;
+    case Instruction::Or: {
+        Value* const left = find(first, depth);
+        Value* const right = find(value->getOperand(1), depth);
+        auto at = after(value);
+        return at.CreateSelect(at.CreateICmpEQ(left, shadow_builder::all(marks, mark::data)), right, left);
+    }
+    default:
+        break;
+    }
+    return of_unknown(value, marks);
 }
 
 Value* provenance::of_unknown(Value* value, Type* marks) {

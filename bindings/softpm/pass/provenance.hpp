@@ -20,6 +20,8 @@ public:
     llvm::Value* behind_local(llvm::Value* value) const;
     /// Whether an address leads to a local variable that needs no marks: it never leaves the function, and is no source of a copy.
     bool is_local(llvm::Value* address);
+    /// Whether what it reads may be an argument that was passed on the stack, which nobody marked.
+    [[nodiscard]] bool is_variadic() const { return is_variadic_; }
     static bool is_data(llvm::Value* marks);
 
 private:
@@ -27,6 +29,7 @@ private:
     llvm::Value* of_instruction(llvm::Instruction* value, llvm::Type* marks, unsigned depth);
     llvm::Value* of_load(llvm::LoadInst* load, llvm::Type* marks);
     llvm::Value* of_sum(llvm::Instruction* sum, unsigned depth);
+    llvm::Value* of_parts(llvm::Instruction* value, llvm::Type* marks, unsigned depth);
     llvm::Value* of_unknown(llvm::Value* value, llvm::Type* marks);
     [[nodiscard]] bool has_elements_of_words(llvm::Type* vector) const;
 

@@ -104,6 +104,15 @@ extern "C" {
     if (remanence::softpm::address_of(word) % remanence::softpm::k_word_bytes == 0)
         remanence::softpm::set_mark(word, remanence::softpm::mark::pointer);
 }
+// Of a source that may be an argument on the stack.
+[[gnu::visibility("default")]] void softpm_mark_unmarked_by_window(std::uintptr_t* begin, std::size_t bytes) {
+    using namespace remanence::softpm;
+    if (address_of(begin) % k_word_bytes != 0)
+        return;
+    for (std::size_t i = 0; i < bytes / sizeof *begin; ++i)
+        if (*marks_at(begin + i) == static_cast<std::uint8_t>(mark::data) && is_in_window(begin[i]))
+            set_mark(begin + i, mark::perhaps);
+}
 [[gnu::visibility("default")]] void softpm_mark_by_window(std::uintptr_t* begin, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes / sizeof *begin; ++i)
         remanence::softpm::set_mark(begin + i, remanence::softpm::is_in_window(begin[i])
