@@ -124,7 +124,7 @@ class Client:
 
     def check(self):
         to = Connection(self.port)
-        picked = [self.picked() for _ in range(2000)]
+        picked = [self.picked() for _ in range(5000)]
         found = self.found(to)
         cut = max(found.values(), default=0)
         wrong = []

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@ void __real_memcached_thread_init(int count, void* argument);
 void* __real_item_lru_bump_buf_create(void);
 int __real_start_assoc_maintenance_thread(void);
 int __real_event_base_loop(struct event_base* base, int flags);
+void __real_pause_threads(enum pause_thread_types what);
 
 extern char __start_kept_bss[], __stop_kept_bss[], __start_kept_data[], __stop_kept_data[];
 
@@ -27,8 +30,9 @@ static struct {
 }* root;
 static int id;
 static bool is_restored;
-static atomic_int loops; /* workers that take events */
-static _Thread_local bool is_new = true;
+static atomic_int workers, pauses = 1;
+static atomic_int seen[1024]; /* the number of pauses when a worker last asked for events */
+static _Thread_local int place = -1;
 
 static void fail(void) {
     fprintf(stderr, "keep: %s\n", pStatus());
@@ -103,20 +107,43 @@ static int take_point(void) {
     return result;
 }
 
-/* A worker that pauses before its loop would wait for ever: memcached starts no pause so early. */
+/* memcached pauses its threads seldom. Here they pause often, so that a pause may come before all workers have left the last one, or have begun
+   their loops; memcached's own would then wait for ever. So the end of a pause waits until each worker asks for events again. */
 int __wrap_event_base_loop(struct event_base* base, int flags) {
-    if (gettid() != getpid() && is_new) {
-        is_new = false;
-        ++loops;
-    }
+    if (gettid() != getpid() && place < 0)
+        place = workers++;
     return __real_event_base_loop(base, flags);
+}
+
+int epoll_wait(int file, struct epoll_event* events, int most, int milliseconds) { /* libevent calls this one */
+    if (place >= 0)
+        seen[place] = pauses;
+    return (int)syscall(SYS_epoll_pwait, file, events, most, milliseconds, NULL, 0);
+}
+
+static void wait_for_workers(void) {
+    for (int i = 0; i < settings.num_threads; ++i)
+        while (workers <= i || seen[i] != pauses)
+            usleep(100);
+}
+
+void __wrap_pause_threads(enum pause_thread_types what) {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    if (what == PAUSE_ALL_THREADS || what == PAUSE_WORKER_THREADS) {
+        pthread_mutex_lock(&one_at_a_time);
+        __real_pause_threads(what);
+        return;
+    }
+    ++pauses;
+    __real_pause_threads(what);
+    wait_for_workers();
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 static void* take_points(void* argument) {
     const char* const every = getenv("REM_EVERY");
     const useconds_t pause = (useconds_t)(every == NULL ? 100 : atoi(every)) * 1000;
-    while (loops < settings.num_threads)
-        usleep(1000);
+    wait_for_workers();
     for (;; usleep(pause))
         if (take_point() != 0)
             fail();

@@ -360,7 +360,7 @@ class Installed(Programs):
         build = pathlib.Path(REMCC).resolve().parents[1]
         self.succeeds("cmake", "--install", build, "--prefix", self.folder / "made here")
         prefix = (self.folder / "made here").rename(self.folder / "moved there")
-        for name in ("remcc", "remc++"):
+        for name in ("remcc", "remc++", "remaudit"):
             self.assertNotIn(str(build), (prefix / "bin" / name).read_text(encoding="utf-8"))
             self.assertTrue((prefix / f"share/man/man1/{name}.1").exists())
         link = self.folder / "remcc"
@@ -380,6 +380,75 @@ class Installed(Programs):
         self.succeeds(prefix / "bin/remc++", "-std=c++20", "-O1", "-o", self.folder / "classes", HERE / "classes.cpp")
         for count in (0, 100):
             self.assertEqual(self.succeeds(self.folder / "classes", self.files), f"{count} shapes\n")
+
+
+class Versions(Programs):
+    """versions.c, whose list lies in an allocator of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = compiled(self.folder / "versions", "-O2", HERE / "versions.c")
+
+    def leaves(self, command="check", *arguments):
+        return int(self.succeeds(self.program, self.files, command, *arguments).split()[0])
+
+    def test_a_version_is_restored_whatever_came_after_it(self):
+        self.leaves("grow", 1000)
+        self.assertIn("version 1\n", self.succeeds(self.program, self.files, "keep"))
+        self.assertEqual(self.leaves("grow", 300), 1000)
+        self.assertIn("version 2\n", self.succeeds(self.program, self.files, "keep"))
+        self.leaves("grow", 200)
+        self.assertEqual(self.leaves("back", 1), 1000)
+        self.assertEqual(self.leaves(), 1500, "a restored version without a point changed the container")
+        self.assertEqual(self.leaves("settle", 2), 1300)
+        self.assertEqual(self.leaves("grow", 10), 1300)
+        self.assertEqual(self.leaves("back", 1), 1000)
+        self.assertEqual(self.leaves("settle", 1), 1000)
+        self.assertEqual(self.leaves("back", 2), 1300)
+        self.assertEqual(self.leaves(), 1000)
+        self.fails("there is no version 3", self.program, self.files, "back", 3)
+        self.is_whole()
+
+    def test_a_version_is_restored_where_its_addresses_are_taken(self):
+        self.leaves("grow", 1000)
+        self.succeeds(self.program, self.files, "keep")
+        base = re.search(r"base address +(0x\w+)", self.succeeds(REM, "info", self.files / "softpm-1.rem"))[1]
+        self.assertEqual(int(self.succeeds(self.program, self.files, "settle", 1, env=self.occupying(base)).split()[0]), 1000)
+        self.assertEqual(self.leaves(), 1000)
+
+    def test_old_versions_go_and_all_go_with_the_container(self):
+        self.succeeds(self.program, self.files, "three")
+        self.assertEqual(sorted(file.name for file in self.files.glob("*.version-*")), ["softpm-1.version-2.rem", "softpm-1.version-3.rem"])
+        self.assertEqual(self.leaves("back", 2), 20)
+        self.succeeds(self.program, self.files, "delete")
+        self.assertEqual(list(self.files.iterdir()), [])
+
+    def test_kills_while_versions_are_made_leave_the_container_and_whole_versions(self):
+        choose = random.Random(SEED)
+        self.leaves("grow", 2000)
+        for _ in range(15):
+            with subprocess.Popen([self.program, self.files, "keep"], stdout=subprocess.DEVNULL) as running:
+                time.sleep(choose.uniform(0, 0.25))
+                running.kill()
+        self.assertEqual(self.leaves(), 2000, f"seed {SEED}")
+        unfinished = 0
+        for file in self.files.glob("*.version-*.rem"):
+            result = run(self.program, self.files, "back", file.name.split("-")[-1].split(".")[0])
+            unfinished += "was never finished" in result.stdout
+            self.assertTrue(result.stdout.startswith("2000 leaves") or "was never finished" in result.stdout, f"seed {SEED}: {result.stdout}")
+        self.is_whole()
+
+    def test_the_report_shows_what_is_kept_and_by_which_way(self):
+        self.leaves("grow", 1000)
+        report = self.folder / "report"
+        self.succeeds(self.program, self.files, "report", report)
+        text = report.read_text(encoding="utf-8")
+        self.assertIn("1 blocks are excluded", text)
+        self.assertRegex(text, r"\n +1 +48 +48  struct; 1 words in them are NULL after a restore\n")
+        self.assertRegex(text, r"\n +50 +1200 +24  struct > \+8 \(on by \+0\); of other memory, copied by each point\n")
+        self.assertRegex(text, r" 16  struct > \+0 \(on by \+\d \+\d\) > \+24\n")
+        kept = int(re.search(r"report: (\d+) blocks", text)[1])
+        self.assertEqual(kept, 1 + 3 * 1050)  # the struct; leaves, texts and cells
 
 
 class Threads(Programs):
@@ -419,6 +488,21 @@ class Audit(Programs):
         program = compiled(self.folder / "restart", "--audit", "-O2", HERE / "restart.c")
         table = self.table(program, "rounds", "5", environment={})
         self.assertIn("Every word that leads to a block is marked, and no other is.", table)
+
+    def test_remaudit_prints_lines_of_the_source(self):
+        remaudit = REMCC.replace("remcc", "remaudit")
+        stranger = self.folder / "stranger.o"
+        self.succeeds("clang-19", "-O1", "-c", HERE / "stranger.c", "-o", stranger)
+        program = compiled(self.folder / "audited", "-O2", "-g", HERE / "audited.c", stranger)
+        result = run(remaudit, program, self.files)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        line = next(i for i, text in enumerate((HERE / "audited.c").read_text(encoding="utf-8").splitlines(), 1) if "calloc(9" in text)
+        self.assertRegex(result.stderr, rf"\n +1  lead to blocks and are not marked +16 +80  main at \S*/audited.c:{line}")
+        clean = compiled(self.folder / "restart", "-O2", HERE / "restart.c")
+        result = run(remaudit, clean, self.files, "rounds", 3)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("Every word that leads to a block is marked, and no other is.", result.stderr)
+        self.assertEqual(run(remaudit, "true").returncode, 1)
 
     def test_nobody_who_has_not_asked_gets_a_table(self):
         program = compiled(self.folder / "restart", "-O2", HERE / "restart.c")

@@ -43,6 +43,7 @@ struct cattr {
         chunk_bytes; /* new containers: unit of placement in the file, a power of two from 64 KiB to 4 MiB; 0: 256 KiB */
     const char*
         directory; /* where files of containers lie; NULL: where the program runs. They are called softpm-MAGIC.rem */
+    int versions_max; /* that pVersion() keeps: older ones are removed. 0: all stay */
 };
 
 /*
@@ -75,7 +76,7 @@ int pPoint(int cID);
 int pSync(int cID);
 /* Ends the container in memory: its file stays as of the last point. Pointers into it lead nowhere from now on; free() ignores them. */
 int pCFree(int cID);
-/* The same, and removes the file. */
+/* The same, and removes the file, with all its versions. */
 int pCDelete(int cID);
 /* This block, which lies in the container, is not kept: pointers to it are NULL after a restore. */
 int pExclude(int cID, void* ptr);
@@ -85,6 +86,29 @@ int pExclude(int cID, void* ptr);
  * what the last point kept; variables are told apart by the order of the calls, and must have the same sizes.
  */
 int pGlobal(int cID, void* variable, size_t bytes);
+/*
+ * Takes a point and keeps it as a version, a file of its own (softpm-MAGIC.version-NUMBER.rem). Returns its number, from 1. Both are durable once
+ * this returns. Takes time by the memory in use, of which threads stand while it is copied.
+ */
+int pVersion(int cID);
+/*
+ * As pCRestore(), but memory is as of this version. The container's file has what it had before until the next point replaces it, as one;
+ * so what came after the version is lost then, unless it is a version, too. -1 if there is no such version.
+ */
+int pCRestoreVersion(int magic, int version, void** cStruct);
+
+/*
+ * Writes what the container keeps, and by which way it is reached, as a table to this file, or to standard error (NULL): blocks of the same size that
+ * are reached by the same offsets are one line. "struct+8 > +16 (on by +0)" leads from the struct's word at byte 8 to a block, from its word at 16 to
+ * another one, and from there, by words at 0, to more of the same size. Shows what is kept by mistake. Other threads stand meanwhile.
+ */
+int pReport(int cID, const char* file);
+/*
+ * For programs that manage memory themselves, in mappings or in arrays of their own: `find` says whether a block of theirs in use has this address,
+ * and where it begins and how many bytes it has; it begins at a multiple of 8. Such blocks are kept as those from before the container are: points copy
+ * them, and after a restore they are blocks of malloc(). `find` runs while all other threads stand; it takes no lock and allocates nothing. Up to 16.
+ */
+int pRegisterAllocator(int (*find)(const void* address, void** begin, size_t* bytes));
 /* Calls this whenever a container was restored: for what a program has to open anew. Up to 32. */
 int pOnRestore(void (*callback)(int cID));
 

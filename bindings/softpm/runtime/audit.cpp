@@ -58,8 +58,36 @@ std::string describe(std::uintptr_t code) {
     return info.dli_sname == nullptr ? where : info.dli_sname + (" (" + where + ")");
 }
 
+const char* name_of(finding what) {
+    return what == finding::unmarked ? "lead to blocks and are not marked" : "are marked and lead nowhere";
+}
+
+// For remaudit.
+void write_rows(const findings& found, const char* path) {
+    std::FILE* const into = std::fopen(path, "w");
+    if (into == nullptr)
+        return;
+    const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+    std::fprintf(into, "total\t%llu\t%llu\t%llu\t\t\n", number(found.points), number(found.words_seen),
+                 number(found.pointers_seen));
+    for (const auto& [where, count] : found.words) {
+        Dl_info info = {};
+        const bool is_known = where.allocated_by != 0 && ::dladdr(pointer_to(where.allocated_by), &info) != 0;
+        // The call is before the address to which it returns.
+        std::fprintf(into, "%llu\t%s\t%llu\t%llu\t%s\t%#llx\n", number(count), name_of(where.what),
+                     number(where.offset), number(where.block_bytes), is_known ? info.dli_fname : "",
+                     is_known ? number(where.allocated_by - 1 - address_of(info.dli_fbase)) : 0);
+    }
+    std::fclose(into);
+}
+
 void print_table() {
     findings& found = all();
+    if (const char* const rows = std::getenv("SOFTPM_AUDIT_ROWS")) {
+        if (found.points != 0)
+            write_rows(found, rows);
+        return;
+    }
     std::fprintf(stderr, "softpm audit: %llu points; the last one saw %llu words, %llu of them marked\n",
                  static_cast<unsigned long long>(found.points), static_cast<unsigned long long>(found.words_seen),
                  static_cast<unsigned long long>(found.pointers_seen));
@@ -70,10 +98,8 @@ void print_table() {
     std::fputs("   words  which                                 at offset  of blocks of  allocated by\n", stderr);
     for (const auto& [where, count] : found.words)
         std::fprintf(stderr, "%8llu  %-36s  %9llu  %12llu  %s\n", static_cast<unsigned long long>(count),
-                     where.what == finding::unmarked ? "lead to blocks and are not marked"
-                                                     : "are marked and lead nowhere",
-                     static_cast<unsigned long long>(where.offset), static_cast<unsigned long long>(where.block_bytes),
-                     describe(where.allocated_by).c_str());
+                     name_of(where.what), static_cast<unsigned long long>(where.offset),
+                     static_cast<unsigned long long>(where.block_bytes), describe(where.allocated_by).c_str());
 }
 
 bool leads_to_block(std::uint64_t value) {

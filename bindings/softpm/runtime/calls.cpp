@@ -1,11 +1,14 @@
 // softpm.h. Nothing is thrown through these: what fails is -1, or NULL, and a sentence.
 #include "container.hpp"
+#include "memory.hpp"
 #include "shadow.hpp"
 
 #include "base/undying.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -121,12 +124,13 @@ std::string describe_lost(const container& of) {
     return text + (of.lost_count() > k_shown ? " ..." : ".");
 }
 
-int restore(int magic, void** structure, std::optional<std::uint64_t> bytes) {
+template <class Make>
+int restore_by(Make&& make, int magic, void** structure) {
     std::vector<void (*)(int)> callbacks;
     const int number = guarded(-1, [&](process_state& state) {
         const std::scoped_lock lock(state.lock);
         refuse_if_open(state, magic);
-        auto made = container::restore(magic, bytes, state.defaults);
+        auto made = make(state.defaults);
         *structure = made->structure();
         set_mark(structure, mark::pointer);
         if (made->lost_count() != 0)
@@ -139,6 +143,10 @@ int restore(int magic, void** structure, std::optional<std::uint64_t> bytes) {
         for (const auto callback : callbacks)
             callback(number);
     return number;
+}
+
+int restore(int magic, void** structure, std::optional<std::uint64_t> bytes) {
+    return restore_by([&](const cattr& how) { return container::restore(magic, bytes, how); }, magic, structure);
 }
 
 } // namespace
@@ -221,9 +229,8 @@ REM_EXPORT int pCFree(int cID) {
 REM_EXPORT int pCDelete(int cID) {
     return guarded(-1, [&](process_state& state) {
         const std::scoped_lock lock(state.lock);
-        const std::filesystem::path path = find(state, cID).path();
+        find(state, cID).remove_files_at_end();
         state.containers.erase(cID);
-        container::remove_files(path);
         return 0;
     });
 }
@@ -240,6 +247,41 @@ REM_EXPORT int pGlobal(int cID, void* variable, std::size_t bytes) {
     return guarded(-1, [&](process_state& state) {
         const std::scoped_lock lock(state.lock);
         find(state, cID).add_global(variable, bytes);
+        return 0;
+    });
+}
+
+REM_EXPORT int pVersion(int cID) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        return find(state, cID).keep_version();
+    });
+}
+
+REM_EXPORT int pCRestoreVersion(int magic, int version, void** cStruct) {
+    return restore_by([&](const cattr& how) { return container::restore_version(magic, version, how); }, magic,
+                      cStruct);
+}
+
+REM_EXPORT int pReport(int cID, const char* file) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        const std::string text = find(state, cID).report();
+        if (file == nullptr)
+            return std::fputs(text.c_str(), stderr) < 0 ? -1 : 0;
+        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> into(std::fopen(file, "w"), std::fclose);
+        if (into == nullptr || std::fputs(text.c_str(), into.get()) < 0)
+            refuse(std::string("pReport: cannot write ") + file + ": " + std::strerror(errno) + ".");
+        return 0;
+    });
+}
+
+REM_EXPORT int pRegisterAllocator(int (*find)(const void*, void**, std::size_t*)) {
+    return guarded(-1, [&](process_state& state) {
+        const std::scoped_lock lock(state.lock);
+        if (find == nullptr)
+            refuse("pRegisterAllocator: no function was given.");
+        add_finder(find);
         return 0;
     });
 }

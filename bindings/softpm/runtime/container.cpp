@@ -2,6 +2,7 @@
 
 #include "audit.hpp"
 #include "memory.hpp"
+#include "report.hpp"
 #include "restorer.hpp"
 #include "world.hpp"
 
@@ -11,6 +12,7 @@
 #include <remanence/error.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -22,8 +24,8 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::uint64_t k_GiB = std::uint64_t{1} << 30U;
-constexpr std::uint64_t k_room = 16 * k_GiB; // of the arena
-constexpr std::uint64_t k_reserve = 40 * k_GiB;
+constexpr std::uint64_t k_room = 16 * k_GiB;    // of the arena
+constexpr std::uint64_t k_reserve = 80 * k_GiB; // the block of the arena may begin at any of two multiples of its size
 constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // in a heap, of anything
 constexpr const char* k_application = "softpm";
 
@@ -39,6 +41,12 @@ std::filesystem::path path_of(int magic, const cattr& how) {
 /// Throws std::runtime_error, with the sentence of a failed call.
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
     throw std::runtime_error(path.string() + ": " + why + ".");
+}
+
+void remove_files(const std::filesystem::path& path) {
+    std::error_code ignored; // what cannot be removed stays, whole
+    std::filesystem::remove(path, ignored);
+    std::filesystem::remove(path.string() + "-log", ignored);
 }
 
 heap_options options_of(const cattr& how) {
@@ -70,23 +78,26 @@ std::unique_ptr<container> container::create(int magic, std::uint64_t bytes, con
     return made;
 }
 
+void container::lay_out_tables() {
+    listed_ = &heap_->root<directory>(k_root_name);
+    const auto take = [this](std::uint64_t size) {
+        const std::uint64_t pages = (size + k_page_bytes - 1) / k_page_bytes;
+        return static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(heap_->get_allocator<page>().allocate(pages)) -
+                                          static_cast<std::byte*>(heap_->base()));
+    };
+    listed_->magic = magic_;
+    listed_->pages_max = k_room / k_page_bytes;
+    listed_->page_table = take(listed_->pages_max * sizeof(std::uint32_t));
+    listed_->marks = take(listed_->pages_max * content::k_mark_words * sizeof(std::uint64_t));
+    listed_->flags = take(listed_->pages_max);
+    listed_->arena = take(k_room);
+    listed_->words_base = address_of(heap_->base()) + listed_->arena;
+    look_up();
+}
+
 void container::lay_out(std::uint64_t bytes) {
     heap_->write([&] {
-        listed_ = &heap_->root<directory>(k_root_name);
-        const auto take = [this](std::uint64_t size) {
-            const std::uint64_t pages = (size + k_page_bytes - 1) / k_page_bytes;
-            return static_cast<std::uint64_t>(
-                reinterpret_cast<std::byte*>(heap_->get_allocator<page>().allocate(pages)) -
-                static_cast<std::byte*>(heap_->base()));
-        };
-        listed_->magic = magic_;
-        listed_->pages_max = k_room / k_page_bytes;
-        listed_->page_table = take(listed_->pages_max * sizeof(std::uint32_t));
-        listed_->marks = take(listed_->pages_max * content::k_mark_words * sizeof(std::uint64_t));
-        listed_->flags = take(listed_->pages_max);
-        listed_->arena = take(k_room);
-        listed_->words_base = address_of(heap_->base()) + listed_->arena;
-        look_up();
+        lay_out_tables();
         void* const structure = blocks_->allocate(bytes);
         std::memset(structure, 0, bytes);
         listed_->structure = address_of(structure) - blocks_->begin_address();
@@ -129,34 +140,152 @@ void container::check_directory() const {
 std::unique_ptr<container> container::restore(int magic, std::optional<std::uint64_t> bytes, const cattr& how) {
     const library_call ours;
     std::unique_ptr<container> made(new container(magic, path_of(magic, how), how));
-    try {
-        made->heap_.emplace(heap::open_existing(made->path_, options_of(how)));
-    } catch (const error& failure) {
-        if (failure.code() == errc::not_found)
-            refuse(made->path_, "there is no container with magic " + std::to_string(magic));
-        throw;
-    }
-    made->listed_ = made->heap_->find_root<directory>(k_root_name);
-    if (made->listed_ == nullptr)
-        refuse(made->path_, "it was never finished: the process that made it ended meanwhile. Make it anew (pCAlloc)");
-    made->check_directory();
+    made->open_and_check();
     if (bytes && *bytes != made->listed_->structure_bytes)
         refuse(made->path_, "its struct has " + std::to_string(made->listed_->structure_bytes) +
                                 " bytes, the program's has " + std::to_string(*bytes));
     made->look_up();
-    restorer work(made->parts(), *made->loaded_);
+    made->finish_restore();
+    return made;
+}
+
+void container::open_and_check() {
+    try {
+        heap_.emplace(heap::open_existing(path_, options_of(attributes)));
+    } catch (const error& failure) {
+        if (failure.code() == errc::not_found)
+            refuse(path_, "there is no container with magic " + std::to_string(magic_));
+        throw;
+    }
+    listed_ = heap_->find_root<directory>(k_root_name);
+    if (listed_ == nullptr)
+        refuse(path_, "it was never finished: the process that made it ended meanwhile. Make it anew (pCAlloc)");
+    check_directory();
+}
+
+void container::finish_restore() {
+    restorer work(parts(), *loaded_);
     try {
         work.run();
     } catch (const std::runtime_error& failure) {
-        refuse(made->path_, failure.what());
+        refuse(path_, failure.what());
     }
-    made->lost_ = work.lost();
-    made->lost_count_ = work.lost_count();
-    for (const global_entry& each : made->listed_->globals)
-        made->look_->globals.push_back({nullptr, each.bytes, each.copy});
-    made->look_->adopt_locks();
-    add_arena(*made->blocks_);
+    lost_ = work.lost();
+    lost_count_ = work.lost_count();
+    for (const global_entry& each : listed_->globals)
+        look_->globals.push_back({nullptr, each.bytes, each.copy});
+    look_->adopt_locks();
+    add_arena(*blocks_);
+}
+
+std::unique_ptr<container> container::restore_version(int magic, int version, const cattr& how) {
+    const library_call ours;
+    std::unique_ptr<container> made(new container(magic, path_of(magic, how), how));
+    made->open_and_check();
+    const std::unique_ptr<container> old(new container(magic, made->path_of_version(version), how));
+    if (!std::filesystem::exists(old->path_))
+        refuse(made->path_, "there is no version " + std::to_string(version));
+    old->open_and_check();
+    old->look_up();
+    made->look_up();
+    made->take_from(*old);
+    made->finish_restore();
     return made;
+}
+
+void container::take_from(container& other) {
+    const content from = other.parts();
+    const content to = parts();
+    const auto copy = [](void* into, const void* of, std::uint64_t bytes) {
+        if (std::memcmp(into, of, bytes) != 0) // so that equal pages stay as they are
+            std::memcpy(into, of, bytes);
+    };
+    const std::uint64_t pages = from.listed.pages_used;
+    const auto* const base = static_cast<const std::byte*>(other.heap_->base());
+    const auto* const table_from = reinterpret_cast<const std::uint32_t*>(base + from.listed.page_table);
+    auto* const table_to =
+        reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(heap_->base()) + to.listed.page_table);
+    for (std::uint64_t page = 0; page < pages; ++page) {
+        copy(table_to + page, table_from + page, sizeof *table_to);
+        copy(to.marks + page * content::k_mark_words, from.marks + page * content::k_mark_words,
+             content::k_mark_words * sizeof *to.marks);
+        copy(to.flags + page, from.flags + page, 1);
+        if (table_from[page] != 0) // else it is free
+            copy(pointer_to(to.address_at(page * k_page_bytes)), pointer_to(from.address_at(page * k_page_bytes)),
+                 k_page_bytes);
+    }
+    for (std::uint64_t page = pages; page < to.listed.pages_used; ++page) { // as if they had never been used
+        table_to[page] = 0;
+        std::fill_n(to.marks + page * content::k_mark_words, content::k_mark_words, 0);
+        to.flags[page] = 0;
+    }
+    to.listed.pages_used = pages;
+    to.listed.words_base = from.listed.words_base;
+    to.listed.structure = from.listed.structure;
+    to.listed.structure_bytes = from.listed.structure_bytes;
+    to.listed.modules = from.listed.modules;
+    to.listed.guests = from.listed.guests;
+    to.listed.globals = from.listed.globals;
+    to.listed.locks = from.listed.locks;
+    to.listed.excluded = from.listed.excluded;
+}
+
+std::filesystem::path container::path_of_version(int version) const {
+    std::filesystem::path path = path_;
+    return path.replace_extension("version-" + std::to_string(version) + ".rem");
+}
+
+std::vector<int> container::versions() const {
+    const std::string begin = path_.stem().string() + ".version-";
+    std::vector<int> found;
+    for (const auto& each : std::filesystem::directory_iterator(path_.parent_path())) {
+        const std::string name = each.path().filename().string();
+        if (name.starts_with(begin) && each.path().extension() == ".rem")
+            found.push_back(std::atoi(name.c_str() + begin.size()));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+int container::keep_version() {
+    check_process();
+    const library_call ours;
+    const std::vector<int> before = versions();
+    const int number = before.empty() ? 1 : before.back() + 1;
+    container kept(magic_, path_of_version(number), attributes);
+    try {
+        kept.heap_.emplace(heap::create(kept.path_, options_of(attributes)));
+        kept.heap_->write([&] { // one commit: a file that was never finished has no directory
+            kept.lay_out_tables();
+            refresh_modules();
+            stopped_world world;
+            look_at_written_pages();
+            kept.take_from(*this);
+            last_point_ = heap_->commit_async();
+        });
+        kept.heap_->sync();
+        sync();
+    } catch (...) {
+        kept.is_removed_ = true;
+        throw;
+    }
+    drop_old_versions(number);
+    return number;
+}
+
+void container::drop_old_versions(int newest) const {
+    if (attributes.versions_max <= 0)
+        return;
+    for (const int each : versions())
+        if (each <= newest - attributes.versions_max)
+            remove_files(path_of_version(each));
+}
+
+std::string container::report() {
+    const library_call ours;
+    refresh_modules();
+    const stopped_world world;
+    return softpm::report(parts(), *look_, *loaded_);
 }
 
 container::~container() {
@@ -167,6 +296,14 @@ container::~container() {
     }
     blocks_.reset();
     heap_.reset();
+    if (!is_removed_)
+        return;
+    try {
+        remove_files(path_);
+        for (const int each : versions())
+            remove_files(path_of_version(each));
+    } catch (const std::exception&) { // there is no memory for their names: they stay, whole
+    }
 }
 
 void* container::structure() const { return pointer_to(blocks_->begin_address() + listed_->structure); }
@@ -252,11 +389,6 @@ void container::add_global(void* variable, std::uint64_t bytes) {
     const std::byte* const copy = pointer_to(blocks_->begin_address() + stored->copy);
     std::memcpy(variable, copy, bytes);
     copy_marks(variable, copy, bytes);
-}
-
-void container::remove_files(const std::filesystem::path& path) {
-    std::filesystem::remove(path);
-    std::filesystem::remove(path.string() + "-log");
 }
 
 } // namespace remanence::softpm

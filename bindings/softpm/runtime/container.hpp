@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace remanence::softpm {
 
@@ -22,6 +23,8 @@ public:
     static std::unique_ptr<container> create(int magic, std::uint64_t bytes, const cattr& how);
     /// Of an earlier process. `bytes`: of its struct, if the program knows. Throws std::runtime_error: there is none, or it is refused.
     static std::unique_ptr<container> restore(int magic, std::optional<std::uint64_t> bytes, const cattr& how);
+    /// As restore(), but with what keep_version() kept under this number. The container's file has it from the next point on.
+    static std::unique_ptr<container> restore_version(int magic, int version, const cattr& how);
     container(const container&) = delete;
     container& operator=(const container&) = delete;
     /// Discards what no point has taken.
@@ -33,8 +36,12 @@ public:
     void sync();
     void exclude(void* pointer);
     void add_global(void* variable, std::uint64_t bytes);
-    /// pCDelete(), after the container has ended.
-    static void remove_files(const std::filesystem::path& path);
+    /// pVersion(): a point, of which a file of its own is made, durable. Returns its number. O(memory in use).
+    int keep_version();
+    /// pReport().
+    [[nodiscard]] std::string report();
+    /// pCDelete(), after the container has ended: versions, too.
+    void remove_files_at_end() { is_removed_ = true; }
 
     [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }
     [[nodiscard]] const std::vector<lost_pointer>& lost() const { return lost_; }
@@ -45,6 +52,15 @@ public:
 private:
     container(int magic, std::filesystem::path path, const cattr& how);
     void lay_out(std::uint64_t bytes);
+    /// Makes directory and tables; in a write section.
+    void lay_out_tables();
+    void open_and_check();
+    void finish_restore();
+    void take_from(container& other);
+    void drop_old_versions(int newest) const;
+    [[nodiscard]] std::filesystem::path path_of_version(int version) const;
+    /// In order.
+    [[nodiscard]] std::vector<int> versions() const;
     /// The parts, when the directory has them.
     void look_up();
     void check_directory() const;
@@ -65,6 +81,7 @@ private:
     std::optional<commit_ticket> last_point_;
     std::vector<lost_pointer> lost_; // by the restore
     std::uint64_t lost_count_ = 0;
+    bool is_removed_ = false;
 };
 
 } // namespace remanence::softpm

@@ -57,6 +57,13 @@ void discovery::begin() {
     found_.clear(); // of a point that failed
 }
 
+block discovery::block_at(std::uint64_t value) const {
+    if (is_no_address(value))
+        return {};
+    arena* const of = arena_of(value);
+    return of != nullptr ? of->find(value) : block_of_program(value);
+}
+
 discovery::destination discovery::destination_of(std::uint64_t value, mark kind) const {
     if (of_.is_inside(value))
         return destination::inside;
@@ -66,6 +73,8 @@ discovery::destination discovery::destination_of(std::uint64_t value, mark kind)
         return other != &of_.blocks && other->find(value).begin != nullptr ? destination::guest
                : kind == mark::pointer                                     ? destination::lost
                                                                            : destination::nowhere;
+    if (block_of_program(value).begin != nullptr)
+        return destination::guest;
     if (loaded_->find(value) != nullptr)
         return destination::module;
     // A number that happens to be no address is data, whatever was stored there before.
@@ -135,11 +144,10 @@ void discovery::follow(std::uintptr_t word) {
     if (static_cast<mark>(*marks_at(word)) >= mark::mutex)
         return;
     const std::uint64_t value = *pointer_to<std::uint64_t>(word);
-    arena* const other = arena_of(value);
-    if (other == nullptr || other == &of_.blocks)
+    if (of_.is_inside(value))
         return;
-    const block found = other->find(value);
-    if (found.begin == nullptr)
+    const block found = block_at(value);
+    if (found.begin == nullptr || of_.blocks.contains(address_of(found.begin)))
         return;
     guest& known = guests_[address_of(found.begin)];
     if (known.round == round_)

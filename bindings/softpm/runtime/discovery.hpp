@@ -36,6 +36,9 @@ public:
     /// After the pages. Copies globals and guests, and stores the tables. Throws std::bad_alloc: the arena has no room for a copy.
     void finish();
 
+    /// The block with this address: of the container, of another arena, or of a registered allocator. None: no block is there.
+    [[nodiscard]] block block_at(std::uint64_t value) const;
+
     /// Of the last point.
     [[nodiscard]] const std::vector<lost_pointer>& lost() const { return lost_; }
     [[nodiscard]] std::uint64_t guests() const { return guests_.size(); }

@@ -36,6 +36,8 @@ struct all_arenas {
     std::atomic<arena*> current = nullptr;
     os::quick_mutex lock;
     std::uint64_t volatile_pages_used = 0;
+    finder finders[k_finders_max] = {};
+    std::atomic<unsigned> finder_count = 0;
     alignas(arena) std::byte volatile_arena[sizeof(arena)] = {};
 };
 constinit undying<all_arenas> the_arenas;
@@ -114,6 +116,27 @@ bool was_in_arena(std::uintptr_t address) noexcept {
 arena& current_arena() noexcept {
     arena* const found = the_arenas.value.current.load(std::memory_order_acquire);
     return found != nullptr ? *found : volatile_arena();
+}
+
+void add_finder(finder find) {
+    all_arenas& all = the_arenas.value;
+    const std::scoped_lock lock(all.lock);
+    if (all.finder_count == k_finders_max)
+        throw std::length_error("16 allocators are registered already");
+    all.finders[all.finder_count] = find;
+    ++all.finder_count;
+}
+
+block block_of_program(std::uintptr_t address) noexcept {
+    const all_arenas& all = the_arenas.value;
+    for (unsigned i = 0; i < all.finder_count.load(std::memory_order_acquire); ++i) {
+        void* begin = nullptr;
+        std::size_t bytes = 0;
+        if (all.finders[i](pointer_to(address), &begin, &bytes) != 0 && address_of(begin) % k_word_bytes == 0 &&
+            bytes != 0 && address - address_of(begin) < bytes)
+            return {static_cast<std::byte*>(begin), bytes};
+    }
+    return {};
 }
 
 void add_arena(arena& of) {

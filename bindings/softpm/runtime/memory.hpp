@@ -22,6 +22,13 @@ arena& current_arena() noexcept;
 void add_arena(arena& of);
 void remove_arena(arena& of) noexcept;
 
+/// A program's own memory management (pRegisterAllocator): tells the block that has an address. Throws std::length_error when there are too many.
+using finder = int (*)(const void* address, void** begin, std::size_t* bytes);
+void add_finder(finder find);
+/// The block of one of these with this address; none.
+[[nodiscard]] block block_of_program(std::uintptr_t address) noexcept;
+
 inline constexpr unsigned k_arenas_max = 64;
+inline constexpr unsigned k_finders_max = 16;
 
 } // namespace remanence::softpm

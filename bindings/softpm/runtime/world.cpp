@@ -34,7 +34,7 @@ struct thread_state {
     unsigned depth = 0;
     std::atomic<bool> is_asked_to_stop = false;
     std::atomic<bool> is_standing = false;
-    bool is_library = false;
+    unsigned library_calls = 0;
 };
 
 constinit thread_local thread_state self;
@@ -171,8 +171,8 @@ critical_section::~critical_section() {
         stand();
 }
 
-library_call::library_call() noexcept { self.is_library = true; }
-library_call::~library_call() { self.is_library = false; }
+library_call::library_call() noexcept { ++self.library_calls; }
+library_call::~library_call() { --self.library_calls; }
 
 stopped_world::stopped_world() {
     all_threads& all = threads();
@@ -227,14 +227,18 @@ extern "C" {
                                                   void* (*function)(void*), void* argument) {
     using namespace remanence::softpm;
     static const auto real = next<decltype(&pthread_create)>("pthread_create");
-    if (self.is_library || (self.id == 0 && !is_main_thread()))
+    if (self.library_calls != 0 || (self.id == 0 && !is_main_thread()))
         return real(thread, attributes, function, argument);
     if (self.id == 0)
         join_threads(); // the main thread, with the first other one
     auto* const start = new (std::nothrow) start_of_thread{function, argument};
     if (start == nullptr)
         return EAGAIN;
-    const int failed = real(thread, attributes, run_thread, start);
+    int failed = 0;
+    {
+        const critical_section here; // it takes locks of the C library, which a point needs that starts a thread of ours
+        failed = real(thread, attributes, run_thread, start);
+    }
     if (failed != 0)
         delete start;
     return failed;
@@ -243,7 +247,7 @@ extern "C" {
 [[gnu::visibility("default")]] int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
     using namespace remanence::softpm;
     static const auto real = next<decltype(&pthread_sigmask)>("pthread_sigmask");
-    if (set == nullptr || how == SIG_UNBLOCK || self.is_library || (self.id == 0 && !is_main_thread()))
+    if (set == nullptr || how == SIG_UNBLOCK || self.library_calls != 0 || (self.id == 0 && !is_main_thread()))
         return real(how, set, before);
     const sigset_t kept = without_ours(set);
     return real(how, &kept, before);
