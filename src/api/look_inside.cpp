@@ -41,7 +41,10 @@ void with_objects(const std::string& path, const progress_callback& on_progress,
 std::string schema(const std::string& path, schema_form form, const progress_callback& on_progress) {
     std::string text;
     with_objects(path, on_progress, [&](inspection& now) -> result<void> {
-        auto roots = roots_with_schema(now);
+        auto place = to_read(now);
+        if (!place)
+            return place.error();
+        auto roots = roots_with_schema(*place);
         if (!roots)
             return roots.error();
         text = form == schema_form::text ? schema_text(*roots) : schema_header(*roots, now.path());
@@ -69,7 +72,10 @@ void dump(const std::string& path, const std::string& root, const std::function<
                                      "Dump it again, or a copy of it (rem copy).",
                         now.path());
         }
-        auto put = dump_objects(now, root, [&](std::string_view piece) {
+        auto place = to_read(now);
+        if (!place)
+            return place.error();
+        auto put = dump_objects(*place, root, [&](std::string_view piece) {
             has_begun = true;
             sink(piece);
         });

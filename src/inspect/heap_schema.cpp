@@ -16,18 +16,22 @@ using types::type_kind;
 using types::type_part;
 using types::type_row;
 
-result<std::vector<root_with_schema>> roots_with_schema(inspection& heap) {
-    std::vector<root_with_schema> roots;
+result<heap_to_read> to_read(inspection& heap) {
     auto header = heap.header();
     if (!header)
         return header.error();
-    if (*header == nullptr)
+    return heap_to_read{heap, heap.path(), heap.super().base, heap.heap_bytes_end(), heap.version(), *header};
+}
+
+result<std::vector<root_with_schema>> roots_with_schema(const heap_to_read& heap) {
+    std::vector<root_with_schema> roots;
+    if (heap.header == nullptr)
         return roots;
-    const types::root_reader reader(heap, heap.path());
-    auto directory = reader.directory((*header)->root_word);
+    const types::root_reader reader(heap.bytes, heap.path);
+    auto directory = reader.directory(heap.header->root_word);
     if (!directory)
         return directory.error();
-    auto schemas = types::read_schemas(heap, heap.path(), (*header)->type_table);
+    auto schemas = types::read_schemas(heap.bytes, heap.path, heap.header->type_table);
     if (!schemas)
         return schemas.error();
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<const type_description>> decoded;
@@ -38,22 +42,29 @@ result<std::vector<root_with_schema>> roots_with_schema(inspection& heap) {
         const std::pair key(entry->fingerprint_hash, entry->fingerprint_algorithm);
         auto [known, is_new] = decoded.try_emplace(key);
         if (is_new) {
-            auto schema = types::schema_of(*schemas, key.first, key.second, heap.path());
+            auto schema = types::schema_of(*schemas, key.first, key.second, heap.path);
             if (!schema)
                 return schema.error();
             if (*schema)
                 known->second = std::make_shared<const type_description>(std::move(**schema));
         }
         root_with_schema root{std::string(entry->name), std::string(entry->type), entry->object,
-                              entry->position_independent, known->second};
+                              entry->position_independent, known->second, {}, {}};
+        root.description = entry->description;
+        const auto stored = std::find_if(schemas->begin(), schemas->end(), [&](const types::stored_schema& each) {
+            return each.hash == key.first && each.algorithm == key.second;
+        });
+        if (stored != schemas->end())
+            root.stored = *stored;
+        root.stored.encoded = {}; // it does not stay where it is
         const auto& schema = root.schema;
         const bool has_size = schema && (schema->rows[schema->root].kind == type_kind::object ||
                                          schema->rows[schema->root].kind == type_kind::members);
         if (has_size && schema->rows[schema->root].size > entry->bytes) {
             return fail(errc::corrupt,
-                        "the root \"" + root.name + "\" of " + heap.path() +
+                        "the root \"" + root.name + "\" of " + heap.path +
                             " is smaller than its schema says. Restore the heap from a copy.",
-                        heap.path());
+                        heap.path);
         }
         roots.push_back(std::move(root));
     }

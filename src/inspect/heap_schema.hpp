@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "inspect/inspection.hpp"
+#include "types/schema_table.hpp"
 #include "types/type_description.hpp"
 
 #include <cstdint>
@@ -15,16 +16,30 @@
 
 namespace remanence::inspect {
 
+/// Where objects lie that are read: the memory of an open heap, or pages of a file.
+struct heap_to_read {
+    types::heap_bytes& bytes;
+    const std::string& path;
+    std::uint64_t base;
+    std::uint64_t end; // of what may be read, from the base
+    std::uint64_t version;
+    const format::heap_header* header; // null: a heap without any commit
+};
+/// errc::corrupt.
+result<heap_to_read> to_read(inspection& heap);
+
 struct root_with_schema {
     std::string name;
     std::string type;
     std::uint64_t object = 0; // heap offset
     bool position_independent = false;
     std::shared_ptr<const types::type_description> schema; // null: the heap does not have it
+    types::stored_schema stored = {};                      // where that comes from, without its bytes
+    std::string description = {};                          // of the type, encoded, as the root has it
 };
 
 /// By name. errc::corrupt. O(roots and their types).
-result<std::vector<root_with_schema>> roots_with_schema(inspection& heap);
+result<std::vector<root_with_schema>> roots_with_schema(const heap_to_read& heap);
 
 /// As text: what each type looks like.
 std::string schema_text(const std::vector<root_with_schema>& roots);
@@ -38,7 +53,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
 /// Hands the portable form of a root, or of all (`only` empty), to `sink` in pieces of lines, but for the last line: it says that
 /// the heap was read as of one commit, which the caller knows later. Returns how many lines there are before it.
 /// docs/reference/dump.md. errc::not_found: no such root; errc::corrupt. Time O(objects); memory O(pointers), and that of an element.
-result<std::uint64_t> dump_objects(inspection& heap, const std::string& only,
+result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& only,
                                    const std::function<void(std::string_view)>& sink);
 
 } // namespace remanence::inspect

@@ -8,6 +8,8 @@
 #include "inspect/object_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -152,22 +154,33 @@ void put_row(std::string& out, const type_description& schema, std::uint32_t ind
     out += '}';
 }
 
-/// Something that is pointed at. Rows are those of the schema of the root that led to it.
+/// Something that is pointed at. A type has one number in all schemas.
 struct target_key {
-    const type_description* schema;
-    std::uint32_t row;
+    std::uint32_t type;
     std::uint64_t at;
     friend bool operator==(const target_key&, const target_key&) = default;
 };
 struct target_hash {
-    std::size_t operator()(const target_key& key) const {
-        return std::hash<std::uint64_t>()(key.at * 31 + key.row) ^ std::hash<const void*>()(key.schema);
-    }
+    std::size_t operator()(const target_key& key) const { return std::hash<std::uint64_t>()(key.at * 31 + key.type); }
 };
+/// The same by the schema of the root that led to it.
+struct target {
+    const type_description* schema;
+    std::uint32_t row;
+    std::uint64_t at;
+};
+
+void put_hex(std::string& out, std::string_view bytes) {
+    constexpr std::string_view k_digits = "0123456789abcdef";
+    for (const char c : bytes) {
+        out += k_digits[static_cast<unsigned char>(c) >> 4];
+        out += k_digits[static_cast<unsigned char>(c) & 15];
+    }
+}
 
 class dump_writer final : object_walk::listener {
 public:
-    dump_writer(inspection& heap, std::vector<root_with_schema> roots,
+    dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots,
                 const std::function<void(std::string_view)>& sink)
         : heap_(heap), roots_(std::move(roots)), sink_(sink) {}
 
@@ -192,15 +205,25 @@ private:
     object_reader& reader_of(const type_description& schema) {
         auto [known, is_new] = readers_.try_emplace(&schema);
         if (is_new)
-            known->second = std::make_unique<object_reader>(heap_, heap_.path(), heap_.super().base,
-                                                            heap_.heap_bytes_end(), schema);
+            known->second = std::make_unique<object_reader>(heap_.bytes, heap_.path, heap_.base, heap_.end, schema);
         return *known->second;
+    }
+
+    target_key key_of(const type_description& schema, std::uint32_t row, std::uint64_t at) {
+        auto& numbers = types_of_[&schema];
+        if (numbers.empty())
+            numbers.resize(schema.rows.size());
+        if (numbers[row] == 0) {
+            const std::string name = schema.name_of(row) + ' ' + std::to_string(schema.rows[row].size);
+            numbers[row] = types_.try_emplace(name, static_cast<std::uint32_t>(types_.size() + 1)).first->second;
+        }
+        return {numbers[row], at};
     }
 
     void meet(object_place object, const std::vector<path_step>& path) override {
         if (purpose_ != purpose::locating)
             return;
-        const auto found = targets_.find({schema_, object.row, object.at});
+        const auto found = targets_.find(key_of(*schema_, object.row, object.at));
         if (found == targets_.end() || !found->second.empty())
             return;
         std::string way = "[" + owner_;
@@ -215,10 +238,10 @@ private:
     }
     void point(std::string& out, object_place pointer, std::uint64_t to) override {
         const std::uint32_t row = schema_->rows[pointer.row].parts.front().type;
-        const target_key key{schema_, row, to};
+        const target_key key = key_of(*schema_, row, to);
         if (purpose_ == purpose::collecting) {
             if (targets_.try_emplace(key).second)
-                pending_.push_back(key);
+                pending_.push_back({schema_, row, to});
             return;
         }
         const auto found = targets_.find(key);
@@ -271,13 +294,13 @@ private:
             put_json_bytes(owner_, root.name);
             REM_TRY(look({root.schema->root, root.object}));
         }
-        std::sort(pending_.begin(), pending_.end(), [&](const target_key& a, const target_key& b) {
+        std::sort(pending_.begin(), pending_.end(), [&](const target& a, const target& b) {
             const std::uint64_t size_of_a = reader_of(*a.schema).size_of(a.row);
             const std::uint64_t size_of_b = reader_of(*b.schema).size_of(b.row);
             return size_of_a != size_of_b ? size_of_a > size_of_b : a.at < b.at;
         });
-        for (const target_key& each : pending_) {
-            if (!targets_[each].empty())
+        for (const target& each : pending_) {
+            if (!targets_[key_of(*each.schema, each.row, each.at)].empty())
                 continue;
             owner_ = std::to_string(objects_.size());
             objects_.push_back(each);
@@ -298,7 +321,7 @@ private:
     }
 
     void put_head() {
-        out_ += "{\"remanence_dump\":1,\"commit\":" + std::to_string(heap_.version()) + '}';
+        out_ += "{\"remanence_dump\":1,\"commit\":" + std::to_string(heap_.version) + '}';
         end_line();
         for (const root_with_schema& root : roots_) {
             if (!root.schema || !schemas_.try_emplace(root.schema.get(), schemas_.size()).second)
@@ -309,7 +332,18 @@ private:
                     out_ += ',';
                 put_row(out_, *root.schema, i);
             }
-            out_ += "]}";
+            out_ += "],\"fingerprint\":\"";
+            std::array<char, 16> hash{};
+            out_.append(hash.data(), std::to_chars(hash.data(), hash.data() + hash.size(), root.stored.hash, 16).ptr);
+            out_ += "\",\"algorithm\":" + std::to_string(root.stored.algorithm) +
+                    ",\"shapes\":" + std::to_string(root.stored.shapes);
+            if (root.stored.classes_hash != 0)
+                out_ += ",\"classes\":" + std::to_string(root.stored.classes_hash);
+            out_ += ",\"description\":\"";
+            put_hex(out_, root.description);
+            out_ += "\",\"layout\":\"";
+            put_hex(out_, root.schema->encode(types::row_contents::schema));
+            out_ += "\"}";
             end_line();
         }
     }
@@ -363,7 +397,7 @@ private:
 
     result<void> put_objects() {
         for (std::size_t i = 0; i != objects_.size(); ++i) {
-            const target_key& each = objects_[i];
+            const target& each = objects_[i];
             schema_ = each.schema;
             out_ += "{\"object\":" + std::to_string(i) + ",\"schema\":" + std::to_string(schemas_[schema_]) +
                     ",\"type\":" + std::to_string(each.row);
@@ -372,7 +406,7 @@ private:
         return {};
     }
 
-    inspection& heap_;
+    const heap_to_read& heap_;
     std::vector<root_with_schema> roots_;
     const std::function<void(std::string_view)>& sink_;
     std::map<const type_description*, std::unique_ptr<object_reader>> readers_;
@@ -381,15 +415,17 @@ private:
     purpose purpose_ = purpose::writing;
     std::string owner_; // JSON: the name of a root, or the number of an object
     std::unordered_map<target_key, std::string, target_hash> targets_; // the way to each; empty: not known yet
-    std::vector<target_key> pending_;
-    std::vector<target_key> objects_; // that lie in no root
+    std::vector<target> pending_;
+    std::vector<target> objects_; // that lie in no root
+    std::map<std::string, std::uint32_t> types_;                                // numbers, from 1
+    std::map<const type_description*, std::vector<std::uint32_t>> types_of_;    // of rows; 0: not known yet
     std::string out_;
     std::uint64_t lines_ = 0;
 };
 
 } // namespace
 
-result<std::uint64_t> dump_objects(inspection& heap, const std::string& only,
+result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& only,
                                    const std::function<void(std::string_view)>& sink) {
     auto roots = roots_with_schema(heap);
     if (!roots)
@@ -397,8 +433,8 @@ result<std::uint64_t> dump_objects(inspection& heap, const std::string& only,
     if (!only.empty()) {
         std::erase_if(*roots, [&](const root_with_schema& each) { return each.name != only; });
         if (roots->empty())
-            return fail(errc::not_found, heap.path() + " has no root \"" + only + "\"; \"rem ls\" lists them.",
-                        heap.path());
+            return fail(errc::not_found, heap.path + " has no root \"" + only + "\"; \"rem ls\" lists them.",
+                        heap.path);
     }
     return dump_writer(heap, std::move(*roots), sink).run();
 }

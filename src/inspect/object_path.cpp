@@ -198,7 +198,10 @@ private:
 } // namespace
 
 result<void> get_object(inspection& heap, std::string_view path, const std::function<void(std::string_view)>& sink) {
-    auto roots = roots_with_schema(heap);
+    auto place = to_read(heap);
+    if (!place)
+        return place.error();
+    auto roots = roots_with_schema(*place);
     if (!roots)
         return roots.error();
     const root_with_schema* root = nullptr;

@@ -84,8 +84,16 @@ result<void> object_reader::count_one(object_place of) {
     return {};
 }
 
-bool object_reader::is_map(std::uint32_t index) const {
-    const type_row& of = schema_.rows[index];
+result<std::uint64_t> object_reader::count(object_place container) {
+    std::uint64_t elements = 0;
+    REM_TRY(for_each_element(container, [&](const element_place&) -> result<bool> {
+        ++elements;
+        return true;
+    }));
+    return elements;
+}
+
+bool is_map(const type_row& of) {
     switch (of.shape) {
     case shape_kind::tree:
     case shape_kind::hash_chain:
@@ -97,8 +105,8 @@ bool object_reader::is_map(std::uint32_t index) const {
     }
 }
 
-bool object_reader::is_container(std::uint32_t index) const {
-    switch (schema_.rows[index].shape) {
+bool is_container(const type_row& of) {
+    switch (of.shape) {
     case shape_kind::array:
     case shape_kind::contiguous:
     case shape_kind::linked_block:
@@ -111,7 +119,7 @@ bool object_reader::is_container(std::uint32_t index) const {
     case shape_kind::hash_table:
         return true;
     default:
-        return schema_.rows[index].kind == type_kind::array;
+        return of.kind == type_kind::array;
     }
 }
 

@@ -29,6 +29,10 @@ struct element_place {
     object_place key; // of a map
 };
 
+/// Whether an object of this row has elements, and whether these have keys beside their values.
+[[nodiscard]] bool is_container(const types::type_row& row);
+[[nodiscard]] bool is_map(const types::type_row& row);
+
 class object_reader {
 public:
     /// `base`: the heap's recorded address. `bytes`: of the heap. All must outlive it.
@@ -44,8 +48,10 @@ public:
     /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container(). errc::corrupt.
     using visit_element = std::function<result<bool>(const element_place&)>;
     result<void> for_each_element(object_place container, const visit_element& visit);
-    [[nodiscard]] bool is_container(std::uint32_t row) const;
-    [[nodiscard]] bool is_map(std::uint32_t row) const;
+    [[nodiscard]] bool is_container(std::uint32_t row) const { return inspect::is_container(schema_.rows[row]); }
+    [[nodiscard]] bool is_map(std::uint32_t row) const { return inspect::is_map(schema_.rows[row]); }
+    /// How many elements there are. Precondition and errors as for_each_element(). O(elements).
+    result<std::uint64_t> count(object_place container);
 
     /// Of shape_kind::text, text_by_link and serialised. Valid as long as the heap's memory.
     result<std::string_view> text(object_place of);

@@ -39,11 +39,6 @@ result<void> lead_to(txn::heap_memory& memory, std::uint64_t offset, const forma
     return {};
 }
 
-struct schema_to_store {
-    format::schema_entry entry;
-    std::string_view encoded;
-};
-
 } // namespace
 
 known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerprint& type) {
@@ -64,6 +59,21 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
 }
 
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types) {
+    std::vector<schema_to_store> made;
+    std::vector<std::string> texts;
+    texts.reserve(types.size()); // views of them stay valid
+    for (const detail::type_fingerprint* const type : types) {
+        detail::structure_writer out;
+        type->structure(out);
+        texts.push_back(std::move(out).schema());
+        made.push_back({{type->hash, type->algorithm, type->shapes, type->classes_hash,
+                         static_cast<std::uint32_t>(texts.back().size())},
+                        texts.back()});
+    }
+    return store_encoded_schemas(memory, made);
+}
+
+result<void> store_encoded_schemas(txn::heap_memory& memory, std::span<const schema_to_store> made) {
     std::vector<std::uint64_t> used; // hashes of roots
     auto listed =
         root_directory(memory).for_each([&](const root_view& root) { used.push_back(root.fingerprint_hash); });
@@ -71,26 +81,19 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
     const auto is_used = [&](std::uint64_t hash) { return std::find(used.begin(), used.end(), hash) != used.end(); };
 
     std::vector<schema_to_store> kept;
-    std::vector<std::string> made;
-    made.reserve(types.size()); // views of them stay valid
-    for (const detail::type_fingerprint* const type : types) {
-        detail::structure_writer out;
-        type->structure(out);
-        made.push_back(std::move(out).schema());
-        const std::string_view encoded = made.back();
-        if (!encoded.empty() && is_used(type->hash)) {
-            kept.push_back({{type->hash, type->algorithm, type->shapes, type->classes_hash,
-                             static_cast<std::uint32_t>(encoded.size())},
-                            encoded});
-        }
+    for (const schema_to_store& each : made) {
+        if (!each.encoded.empty() && is_used(each.entry.fingerprint_hash))
+            kept.push_back(each);
     }
     const format::schema_table* const old = table_of(memory);
     if (old != nullptr) {
         schema_texts texts(*old);
         for (const format::schema_entry* each = entries_of(*old); each != entries_of(*old) + old->count; ++each) {
             const auto encoded = texts.next(*each);
-            const bool is_renewed =
-                std::any_of(types.begin(), types.end(), [&](const auto* type) { return is_of(*each, *type); });
+            const bool is_renewed = std::any_of(made.begin(), made.end(), [&](const schema_to_store& other) {
+                return each->fingerprint_hash == other.entry.fingerprint_hash &&
+                       each->fingerprint_algorithm == other.entry.fingerprint_algorithm;
+            });
             if (encoded && !is_renewed && is_used(each->fingerprint_hash))
                 kept.push_back({*each, *encoded});
         }
@@ -98,7 +101,7 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
 
     if (kept.empty())
         return old == nullptr ? result<void>() : lead_to(memory, 0, old);
-    if (types.empty() && old != nullptr && kept.size() == old->count)
+    if (made.empty() && old != nullptr && kept.size() == old->count)
         return {};
     format::schema_table head{format::k_schemas_magic, format::k_schemas_version,
                               static_cast<std::uint32_t>(kept.size()), sizeof head};

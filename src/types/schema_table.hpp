@@ -63,4 +63,11 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
 /// has changed then. O(size of the table).
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types);
 
+struct schema_to_store {
+    format::schema_entry entry;
+    std::string_view encoded;
+};
+/// The same of schemas that are at hand.
+result<void> store_encoded_schemas(txn::heap_memory& memory, std::span<const schema_to_store> made);
+
 } // namespace remanence::types

@@ -17,6 +17,7 @@ int copy(const std::string& file, const std::string& to, bool force);
 int schema(const std::string& file, bool as_cpp);
 int get(const std::string& file, const std::string& object);
 int dump(const std::string& file, const std::string& root);
+int load(const std::string& file);
 int upgrade(const std::string& file, const std::string& application);
 
 } // namespace remanence::tool

@@ -1,4 +1,4 @@
-// rem: looks at heaps, checks, copies and upgrades them. But for the last, it never changes the heap it is given.
+// rem: looks at heaps, checks, copies, loads and upgrades them. But for the last two, it never changes the heap it is given.
 #include "commands.hpp"
 #include "descriptor.hpp"
 #include "report.hpp"
@@ -31,7 +31,7 @@ std::string real_path(const std::string& path) {
     return unknown ? path : place.string();
 }
 
-constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them, and changes none; upgrade does.";
+constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them, and changes none; load and upgrade do.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
@@ -65,6 +65,9 @@ constexpr const char* k_get_examples = "Examples:\n"
 constexpr const char* k_dump_examples = "Examples:\n"
                                         "  rem dump book.rem > book.jsonl\n"
                                         "  rem dump book.rem people | jq -c 'select(.k == \"KNUTH\").v'";
+constexpr const char* k_load_examples = "Examples:\n"
+                                        "  rem load new.rem < book.jsonl\n"
+                                        "  ssh host 'rem dump book.rem' | rem load book.rem";
 constexpr const char* k_upgrade_examples = "Examples:\n"
                                            "  rem upgrade book.rem\n"
                                            "  rem upgrade --application org.x.book book.rem";
@@ -125,6 +128,9 @@ int run_command(int argc, char** argv) {
     auto* dump_command = add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples);
     dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
 
+    auto* load_command =
+        add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
+
     auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
                                 k_upgrade_examples);
     const CLI::Validator is_application(
@@ -158,6 +164,7 @@ int run_command(int argc, char** argv) {
                : schema_command->parsed()  ? schema(file, as_cpp)
                : get_command->parsed()     ? get(file, object)
                : dump_command->parsed()    ? dump(file, root)
+               : load_command->parsed()    ? load(file)
                                            : upgrade(file, application);
     } catch (const error& stop) {
         if (as_json)

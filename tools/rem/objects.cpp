@@ -3,7 +3,10 @@
 #include "text.hpp"
 
 #include <remanence/look_inside.hpp>
+#include <remanence/streams.hpp>
 
+#include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace remanence::tool {
@@ -27,6 +30,33 @@ int dump(const std::string& file, const std::string& root) {
         inspect::dump(file, root, [](std::string_view piece) { put(piece); }, shown);
         return exit_ok;
     });
+    return exit_ok;
+}
+
+namespace {
+
+/// From standard input.
+std::size_t read_input(char* to, std::size_t bytes) {
+    const std::size_t count = std::fread(to, 1, bytes, stdin);
+    if (count == 0 && std::ferror(stdin) != 0)
+        throw error(errc::io, "cannot read standard input.");
+    return count;
+}
+
+} // namespace
+
+int load(const std::string& file) {
+    std::error_code unknown;
+    const bool is_new = !std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
+    try {
+        heap into = is_new ? heap::create(file) : heap::open_existing(file);
+        (void)remanence::load<>(into, &read_input);
+        into.close();
+    } catch (const error& stop) {
+        if (is_new && stop.reason() != errc::exists) // somebody else's
+            std::filesystem::remove(file, unknown);
+        throw;
+    }
     return exit_ok;
 }
 

@@ -3,7 +3,7 @@ _rem() {
     local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "info ls stat readers verify copy schema get dump upgrade --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "info ls stat readers verify copy schema get dump load upgrade --help --version" -- "$current")
         return
     fi
     case $command in
@@ -11,7 +11,7 @@ _rem() {
         verify) options="--json --pointers --help" ;;
         copy) options="--force --help" ;;
         schema) options="--cpp --help" ;;
-        get | dump) options="--help" ;;
+        get | dump | load) options="--help" ;;
         upgrade) options="--application --help" ;;
         *) return ;;
     esac

@@ -1,0 +1,58 @@
+// A heap as a stream of text, the portable form (docs/reference/dump.md), and back. It carries objects between machines, standard
+// libraries and releases of a program; `rem dump` and `rem load` do the same without the program. Depends on the standard library only.
+#pragma once
+
+#include <remanence/heap.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace remanence {
+
+namespace detail {
+
+/// A root's type in the program, and how its objects are checked.
+struct loadable_type {
+    const type_fingerprint* type;
+    root_check check;
+};
+std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read, const loadable_type* types,
+                       std::size_t count);
+std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from);
+
+} // namespace detail
+
+/// Writes the objects of a heap, of all roots or of one, as the portable form. It has what memory holds, in a read section: what is
+/// not committed, too, but roots whose type was never committed are told without their objects. Throws errc::not_found: no such
+/// root; errc::corrupt for an object that is not as its schema says; errc::io when the stream does not take it: what went out is not
+/// whole then. O(objects), and memory for each pointer.
+void save(const heap& from, std::ostream& to, const std::string& root = {});
+/// The same by a function that takes pieces of whole lines, and may throw.
+void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root = {});
+
+/// Makes the roots of a dump in a heap, in one atomic commit (within a write section in that), as if a program had made them.
+/// Returns how many there were. A root whose type has the name of one of `Types` is made as the program has that type, whatever platform
+/// or release the dump is of: members are matched by their names, and numbers may be wider. All others are made as the dump
+/// says they were, on a platform like this one.
+///
+/// Throws, and the heap is as before: errc::exists when it has such a root already; errc::invalid_argument, with the line and the way to
+/// the object, for what is no dump, or not whole: texts that are not UTF-8, unknown members, numbers out of range, keys
+/// twice, references that lead nowhere; errc::type_mismatch when a type has changed by more than that; errc::not_supported for
+/// containers whose hash is the program's own, of an own comparator unless the type is one of `Types`, and for classes
+/// that do not say their members; errc::base_taken when the heap is mapped elsewhere; what write() throws. What the stream throws, it throws,
+/// too. A dump is trusted as a heap is: programs rely on what it says of its types. O(objects); memory for the lines of a root.
+template <class... Types>
+std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read) {
+    const detail::loadable_type types[sizeof...(Types) + 1] = {
+        {&detail::fingerprint_of<Types>(), detail::check_of_root<Types>()}..., {nullptr, nullptr}};
+    return detail::load_roots(into, read, types, sizeof...(Types));
+}
+template <class... Types>
+std::size_t load(heap& into, std::istream& from) {
+    return load<Types...>(into, detail::reader_of(from));
+}
+
+} // namespace remanence

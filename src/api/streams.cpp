@@ -1,0 +1,89 @@
+// Heaps as streams, for the public templates: src/inspect writes them, and src/objects makes objects of them.
+
+#include <remanence/streams.hpp>
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "inspect/heap_schema.hpp"
+#include "objects/dump_loader.hpp"
+#include "types/root_directory.hpp"
+
+#include <istream>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+namespace remanence {
+
+void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root) {
+    detail::heap_impl& impl = detail::impl_of(from);
+    const detail::read_section section(&impl);
+    types::memory_bytes bytes(impl.memory());
+    const inspect::heap_to_read place{bytes,
+                                      impl.memory().path(),
+                                      reinterpret_cast<std::uintptr_t>(impl.memory().base()),
+                                      impl.memory().accessible_bytes(),
+                                      from.version(),
+                                      &impl.memory().header()};
+    auto lines = inspect::dump_objects(place, root, to);
+    if (!lines)
+        detail::raise(lines.why());
+    to("{\"end\":true,\"lines\":" + std::to_string(*lines) + "}\n");
+}
+
+void save(const heap& from, std::ostream& to, const std::string& root) {
+    const auto put = [&](std::string_view piece) {
+        if (!to.write(piece.data(), static_cast<std::streamsize>(piece.size())))
+            detail::raise(errc::io, "the stream did not take all of what was saved of " + from.path().string() +
+                                        ": what went out is not whole.");
+    };
+    save(from, put, root);
+    if (!to.flush())
+        put({});
+}
+
+namespace detail {
+
+std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from) {
+    return [&from](char* into, std::size_t bytes) {
+        from.read(into, static_cast<std::streamsize>(bytes));
+        return static_cast<std::size_t>(from.gcount());
+    };
+}
+
+std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read, const loadable_type* types,
+                       std::size_t count) {
+    heap_impl& impl = impl_of(into);
+    if (impl.options.read_only)
+        impl.origin.raise_read_only();
+    if (const auto elsewhere = impl.engine().why_elsewhere())
+        raise(errc::base_taken, "cannot load a dump into " + into.path().string() +
+                                    ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
+                                    elsewhere->message);
+    std::vector<const type_fingerprint*> own;
+    for (const loadable_type* each = types; each != types + count; ++each)
+        own.push_back(each->type);
+    return into.write([&] {
+        auto loaded = objects::load_dump(impl.memory(), read, own);
+        if (!loaded)
+            raise(loaded.why());
+        for (const objects::loaded_root& each : *loaded) {
+            if (each.type == nullptr)
+                continue;
+            const auto* const known =
+                std::find_if(types, types + count, [&](const loadable_type& type) { return type.type == each.type; });
+            impl.checks.know(each.name, each.type->hash, known->check);
+            auto root = types::root_directory(impl.memory()).look_up(each.name);
+            if (!root)
+                raise(root.why());
+            if (const auto fault = *root ? impl.checks.fault_in(**root, impl.memory()) : std::nullopt) // by the program's own comparator
+                raise(errc::invalid_argument, "the dump for " + into.path().string() + " cannot be loaded: " + *fault +
+                                                  " Its order is not that of the program's comparator. Nothing was loaded.");
+        }
+        return loaded->size();
+    });
+}
+
+} // namespace detail
+
+} // namespace remanence

@@ -1,0 +1,398 @@
+#include "objects/conversion.hpp"
+
+#include "base/assert.hpp"
+
+#include <remanence/containers/detail/hash_bytes.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <string_view>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+std::string conversion::way() const {
+    std::string text;
+    for (const step& each : way_) {
+        if (each.member.empty())
+            text += '[' + std::to_string(each.index) + ']';
+        else
+            text += (text.empty() ? "" : ".") + std::string(each.member);
+    }
+    return text;
+}
+
+namespace {
+
+class reasons {
+public:
+    explicit reasons(const object_builder& builder) : builder_(builder), seen_(builder.schema().rows.size(), false) {}
+
+    std::optional<std::string> find(std::uint32_t index) { // NOLINT(misc-no-recursion): each row once
+        if (seen_[index])
+            return {};
+        seen_[index] = true;
+        const type_row& row = builder_.row(index);
+        if (auto why = builder_.why_not(index))
+            return why;
+        const std::vector<type_part>* parts = members_of(row);
+        if (parts == nullptr) {
+            if (row.kind == type_kind::pointer || row.kind == type_kind::array)
+                return find(row.parts[0].type);
+            std::size_t held = 0;
+            switch (row.shape) {
+            case shape_kind::none:
+                return "a " + builder_.schema().name_of(index) +
+                       " is of a class that does not say its members (REM_REFLECT), or of a kind that the schema does not describe";
+            case shape_kind::variant:
+                held = row.parts.size();
+                break;
+            case shape_kind::tree:
+            case shape_kind::btree:
+            case shape_kind::hash_chain:
+            case shape_kind::hash_table:
+                held = inspect::is_map(row) ? 2 : 1;
+                break;
+            case shape_kind::same_as_part:
+                return find(row.parts[row.numbers[0]].type);
+            case shape_kind::array:
+            case shape_kind::optional:
+            case shape_kind::contiguous:
+            case shape_kind::linked_block:
+            case shape_kind::deque:
+            case shape_kind::ring:
+            case shape_kind::chain:
+                held = 1;
+                break;
+            default:
+                return {};
+            }
+            for (std::size_t i = 0; i != held; ++i) {
+                if (auto why = find(row.parts[i].type))
+                    return why;
+            }
+            return {};
+        }
+        for (const type_part& each : *parts) {
+            if (!each.offset)
+                continue;
+            if (auto why = find(each.type))
+                return why;
+        }
+        return {};
+    }
+
+private:
+    const object_builder& builder_;
+    std::vector<bool> seen_;
+};
+
+} // namespace
+
+std::optional<std::string> conversion::why_not(const object_builder& builder, std::uint32_t row) {
+    return reasons(builder).find(row);
+}
+
+// NOLINTBEGIN(misc-no-recursion): bounded
+
+result<void> conversion::make(object_place from, object_place to, unsigned depth) {
+    if (depth == k_depth_max)
+        return source_.damaged(from, "objects lie more than " + std::to_string(k_depth_max) + " levels deep in each other");
+    const type_row& was = source_.row(from.row);
+    const type_row& is = builder_.row(to.row);
+    told_.placed(from, to);
+    if (was.shape == shape_kind::same_as_part)
+        return make({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
+    if (is.shape == shape_kind::same_as_part)
+        return make(from, {is.parts[is.numbers[0]].type, to.at}, depth + 1);
+    if (is.kind == type_kind::pointer) {
+        auto is_null = source_.is_null(from);
+        if (!is_null)
+            return is_null.error();
+        return *is_null ? result<void>() : told_.point(from, to);
+    }
+    if (is.shape == shape_kind::optional && was.shape != shape_kind::optional) {
+        REM_TRY(make(from, {is.parts[0].type, to.at}, depth + 1));
+        builder_.put_mark(to, 1);
+        return {};
+    }
+    if (members_of(is) != nullptr)
+        return make_members(from, to, depth);
+    if (is_character_array(builder_.schema(), to.row)) {
+        auto text = source_.text(from);
+        if (!text)
+            return text.error();
+        if (!builder_.put_characters(to, *text))
+            return source_.damaged(from, "a text of " + std::to_string(text->size()) + " bytes does not fit into " +
+                                             builder_.schema().name_of(to.row));
+        return {};
+    }
+    if (is.kind == type_kind::array || is.shape == shape_kind::array)
+        return make_array(from, to, depth);
+    switch (is.shape) {
+    case shape_kind::text:
+    case shape_kind::text_by_link:
+    case shape_kind::serialised: {
+        auto text = source_.text(from);
+        if (!text)
+            return text.error();
+        // It may lie in memory that an allocation moves no more than it moves anything else: a heap's stays.
+        return builder_.put_text(to, *text);
+    }
+    case shape_kind::optional:
+    case shape_kind::variant: {
+        auto held = source_.held(from);
+        if (!held)
+            return held.error();
+        if (is.shape == shape_kind::optional) {
+            if (!*held)
+                return {};
+            REM_TRY(make(**held, {is.parts[0].type, to.at}, depth + 1));
+            builder_.put_mark(to, 1);
+            return {};
+        }
+        if (!*held) {
+            builder_.put_mark(to, 255);
+            return {};
+        }
+        const auto becomes = rows_.alternative((*held)->row, is);
+        REM_CHECK(becomes); // it matches
+        REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
+        builder_.put_mark(to, static_cast<unsigned char>(*becomes));
+        return {};
+    }
+    case shape_kind::contiguous:
+    case shape_kind::linked_block:
+    case shape_kind::deque:
+    case shape_kind::ring:
+    case shape_kind::chain:
+    case shape_kind::tree:
+    case shape_kind::btree:
+    case shape_kind::hash_chain:
+    case shape_kind::hash_table:
+        return make_container(from, to, depth);
+    default:
+        return make_number(from, to);
+    }
+}
+
+result<void> conversion::make_members(object_place from, object_place to, unsigned depth) {
+    const auto& old_members = *members_of(source_.row(from.row));
+    REM_TRY(source_.check_members(from));
+    std::optional<object_place> model;
+    for (const type_part& each : *members_of(builder_.row(to.row))) {
+        if (!each.offset) // a bit-field
+            continue;
+        const object_place place{each.type, to.at + *each.offset};
+        const type_part* const origin = rows_.origin_of(each, to.row, old_members);
+        way_.push_back({each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
+        if (origin != nullptr) {
+            auto member = source_.member(from, *origin);
+            if (!member)
+                return member.error();
+            REM_CHECK(*member); // it has an offset
+            REM_TRY(make(**member, place, depth + 1));
+        } else {
+            if (!model) {
+                auto made = told_.default_of(to.row);
+                if (!made)
+                    return made.error();
+                model = *made;
+            }
+            struct copying final : listener {
+                explicit copying(listener& of) : told(of) {}
+                result<void> point(object_place /*from*/, object_place /*to*/) override {
+                    return fail(errc::not_supported, "a member that is new holds a pointer by default, which is not null");
+                }
+                result<object_place> default_of(std::uint32_t row) override { return told.default_of(row); }
+                listener& told;
+            } copier(told_);
+            const row_matching same(builder_.schema(), builder_.schema());
+            REM_TRY(conversion(builder_.built(), builder_, same, copier)
+                        .make({each.type, model->at + *each.offset}, place, depth + 1));
+        }
+        way_.pop_back();
+    }
+    return {};
+}
+
+result<void> conversion::make_array(object_place from, object_place to, unsigned depth) {
+    const type_row& is = builder_.row(to.row);
+    const std::uint64_t extent = extent_of(is);
+    auto count = source_.count(from);
+    if (!count)
+        return count.error();
+    if (*count != extent)
+        return source_.damaged(from, "a " + builder_.schema().name_of(to.row) + " has " + std::to_string(extent) +
+                                         " elements, not " + std::to_string(*count));
+    const std::uint32_t element = is.parts[0].type;
+    const std::uint64_t bytes = builder_.built().reader().size_of(element);
+    std::uint64_t index = 0;
+    return source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+        way_.push_back({{}, index});
+        REM_TRY(make(each.value, {element, to.at + index++ * bytes}, depth + 1));
+        way_.pop_back();
+        return true;
+    });
+}
+
+result<void> conversion::make_container(object_place from, object_place to, unsigned depth) {
+    auto count = source_.count(from);
+    if (!count)
+        return count.error();
+    auto filler = builder_.begin(to, *count);
+    if (!filler)
+        return filler.error();
+    const key_function function = builder_.function_of(to.row);
+    const shape_kind old_shape = source_.row(from.row).shape;
+    const bool is_ordered = builder_.row(to.row).shape == shape_kind::tree || builder_.row(to.row).shape == shape_kind::btree;
+    const bool has_order = old_shape == shape_kind::tree || old_shape == shape_kind::btree;
+    std::uint64_t index = 0;
+    const auto take = [&](const element_place& each) -> result<bool> {
+        way_.push_back({{}, index++});
+        REM_TRY(make_element(**filler, to, each, depth + 1));
+        way_.pop_back();
+        return true;
+    };
+    if (is_ordered && !has_order && function != key_function::own) { // they come in any order
+        std::vector<element_place> all;
+        REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+            all.push_back(each);
+            return true;
+        }));
+        std::optional<unexpected> why;
+        std::stable_sort(all.begin(), all.end(), [&](const element_place& a, const element_place& b) {
+            if (why)
+                return false;
+            auto order = compare(source_, a.has_key ? a.key : a.value, b.has_key ? b.key : b.value);
+            if (!order) {
+                why = order.error();
+                return false;
+            }
+            const int less = *order ? **order : 0;
+            return function == key_function::greater ? less > 0 : less < 0;
+        });
+        if (why)
+            return std::move(*why);
+        for (const element_place& each : all) {
+            auto taken = take(each);
+            if (!taken)
+                return taken.error();
+        }
+    } else {
+        REM_TRY(source_.for_each_element(from, take));
+    }
+    if (index != *count)
+        return source_.damaged(from, "that has " + std::to_string(index) + " elements, not " + std::to_string(*count));
+    return (*filler)->finish();
+}
+
+result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from) {
+    return make_element(filler, container, from, 0);
+}
+
+result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
+                                      unsigned depth) {
+    std::uint64_t hashed = 0;
+    if (filler.wants_hash()) {
+        auto found = hash(from.has_key ? from.key : from.value, builder_.row(container.row).parts[0].type,
+                          builder_.function_of(container.row), filler.seed());
+        if (!found)
+            return found.error();
+        hashed = *found;
+    }
+    auto place = filler.add(hashed);
+    if (!place)
+        return place.error();
+    if (place->has_key)
+        REM_TRY(make(from.key, place->key, depth + 1));
+    REM_TRY(make(from.value, place->value, depth + 1));
+    auto made = filler.made();
+    if (!made && made.why().code == errc::invalid_argument)
+        return source_.damaged(from.has_key ? from.key : from.value, made.why().message);
+    return made;
+}
+
+result<scalar> conversion::number(object_place from, std::uint32_t to) {
+    const type_row& is = builder_.row(to);
+    auto value = source_.number(from);
+    if (!value)
+        return value;
+    if (is.shape == shape_kind::enumeration && !value->label.empty()) { // by its name
+        const auto found = std::find(is.labels.begin(), is.labels.end(), value->label);
+        if (found != is.labels.end()) {
+            value->bits = is.numbers[static_cast<std::size_t>(found - is.labels.begin())];
+            value->is_negative = static_cast<std::int64_t>(value->bits) < 0 &&
+                                 builder_.row(is.parts[0].type).shape == shape_kind::signed_number;
+        }
+    }
+    return value;
+}
+
+result<void> conversion::make_number(object_place from, object_place to) {
+    auto value = number(from, to.row);
+    if (!value)
+        return value.error();
+    if (builder_.put_number(to, *value))
+        return {};
+    const std::string shown = value->what == scalar::form::real ? std::to_string(value->real)
+                              : value->what == scalar::form::bytes
+                                  ? std::to_string(value->bytes.size()) + " bytes"
+                              : value->is_negative ? std::to_string(static_cast<std::int64_t>(value->bits))
+                                                   : std::to_string(value->bits);
+    return source_.damaged(from, shown + " is out of the range of " + builder_.schema().name_of(to.row));
+}
+
+result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed) {
+    const type_row& is = builder_.row(to);
+    if (members_of(is) != nullptr) { // a pair or a tuple
+        const auto& old_members = *members_of(source_.row(from.row));
+        for (const type_part& each : *members_of(is)) {
+            const type_part* const origin = rows_.origin_of(each, to, old_members);
+            REM_CHECK(origin != nullptr);
+            auto member = source_.member(from, *origin);
+            if (!member)
+                return member.error();
+            auto hashed = hash(**member, each.type, function, seed);
+            if (!hashed)
+                return hashed;
+            seed = *hashed;
+        }
+        return seed;
+    }
+    if (is.shape == shape_kind::text || is.shape == shape_kind::text_by_link) {
+        auto text = source_.text(from);
+        if (!text)
+            return text.error();
+        return function == key_function::seeded ? detail::hash_bytes(text->data(), text->size(), seed)
+                                                : std::hash<std::string_view>()(*text);
+    }
+    auto value = number(from, to);
+    if (!value)
+        return value.error();
+    if (is.shape == shape_kind::floating) {
+        const long double whole = value->is_negative ? static_cast<long double>(static_cast<std::int64_t>(value->bits))
+                                                     : static_cast<long double>(value->bits);
+        const long double real = value->what == scalar::form::real ? value->real : whole;
+        if (function != key_function::seeded)
+            return is.size == sizeof(float) ? std::hash<float>()(static_cast<float>(real))
+                                            : std::hash<double>()(static_cast<double>(real));
+        const double as_hashed = real == 0 ? 0.0
+                                 : is.size == sizeof(float) ? static_cast<double>(static_cast<float>(real))
+                                                            : static_cast<double>(real);
+        return detail::hash_number(std::bit_cast<std::uint64_t>(as_hashed), seed);
+    }
+    const auto bits = builder_.bits_for(to, *value);
+    if (!bits)
+        return make_number(from, {to, 0}).error(); // which says why
+    return function == key_function::seeded ? detail::hash_number(*bits, seed) : *bits;
+}
+
+// NOLINTEND(misc-no-recursion)
+
+} // namespace remanence::objects

@@ -1,0 +1,285 @@
+#include "objects/json_document.hpp"
+
+#include "types/schema_table.hpp"
+
+#include <limits>
+
+namespace remanence::objects {
+
+namespace {
+
+constexpr std::size_t k_bytes_max = std::numeric_limits<std::uint32_t>::max();
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+int hex_digit(char c) {
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+void put_utf8(std::string& out, std::uint32_t code) {
+    if (code < 0x80) {
+        out += static_cast<char>(code);
+    } else if (code < 0x800) {
+        out += static_cast<char>(0xc0 | code >> 6);
+        out += static_cast<char>(0x80 | (code & 0x3f));
+    } else if (code < 0x10000) {
+        out += static_cast<char>(0xe0 | code >> 12);
+        out += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+        out += static_cast<char>(0x80 | (code & 0x3f));
+    } else {
+        out += static_cast<char>(0xf0 | code >> 18);
+        out += static_cast<char>(0x80 | (code >> 12 & 0x3f));
+        out += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+        out += static_cast<char>(0x80 | (code & 0x3f));
+    }
+}
+
+} // namespace
+
+unexpected json_document::wrong(std::string_view what) const {
+    return fail(errc::invalid_argument, "at its byte " + std::to_string(at_ + 1) + " " + std::string(what));
+}
+
+void json_document::skip_space() {
+    while (at_ != text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+        ++at_;
+}
+
+result<void> json_document::parse_text(std::string_view& into) {
+    const std::size_t begin = ++at_; // behind the quotation mark
+    while (at_ != text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
+        ++at_;
+    if (is_at_end())
+        return wrong("a text does not end");
+    if (text_[at_] == '"') {
+        into = text_.substr(begin, at_++ - begin);
+        return {};
+    }
+    std::string& out = decoded_.emplace_back(text_.substr(begin, at_ - begin));
+    const auto code_unit = [&](std::uint32_t& code) {
+        if (text_.size() - at_ < 4)
+            return false;
+        code = 0;
+        for (int i = 0; i != 4; ++i, ++at_) {
+            const int digit = hex_digit(text_[at_]);
+            if (digit < 0)
+                return false;
+            code = code * 16 + static_cast<std::uint32_t>(digit);
+        }
+        return true;
+    };
+    for (;;) {
+        if (is_at_end())
+            return wrong("a text does not end");
+        const char c = text_[at_];
+        if (static_cast<unsigned char>(c) < 0x20)
+            return wrong("a text has a control character");
+        ++at_;
+        if (c == '"')
+            break;
+        if (c != '\\') {
+            out += c;
+            continue;
+        }
+        if (is_at_end())
+            return wrong("a text does not end");
+        const char escaped = text_[at_++];
+        switch (escaped) {
+        case '"':
+        case '\\':
+        case '/':
+            out += escaped;
+            break;
+        case 'b':
+            out += '\b';
+            break;
+        case 'f':
+            out += '\f';
+            break;
+        case 'n':
+            out += '\n';
+            break;
+        case 'r':
+            out += '\r';
+            break;
+        case 't':
+            out += '\t';
+            break;
+        case 'u': {
+            std::uint32_t code = 0;
+            if (!code_unit(code))
+                return wrong("\\u has no four hexadecimal digits behind it");
+            if (code >= 0xd800 && code < 0xdc00) { // the first half of a pair
+                std::uint32_t low = 0;
+                if (text_.substr(at_, 2) != "\\u")
+                    return wrong("half a character is alone");
+                at_ += 2;
+                if (!code_unit(low) || low < 0xdc00 || low > 0xdfff)
+                    return wrong("half a character is alone");
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            } else if (code >= 0xdc00 && code <= 0xdfff) {
+                return wrong("half a character is alone");
+            }
+            put_utf8(out, code);
+            break;
+        }
+        default:
+            return wrong("a text has an escape that JSON does not have");
+        }
+    }
+    into = out;
+    return {};
+}
+
+result<void> json_document::parse_number() {
+    const std::size_t begin = at_;
+    const auto digits = [&] {
+        const std::size_t first = at_;
+        while (at_ != text_.size() && is_digit(text_[at_]))
+            ++at_;
+        return at_ != first;
+    };
+    if (text_[at_] == '-')
+        ++at_;
+    const std::size_t whole = at_;
+    if (!digits())
+        return wrong("there is no JSON value");
+    if (text_[whole] == '0' && at_ != whole + 1)
+        return wrong("a number begins with 0");
+    if (!is_at_end() && text_[at_] == '.') {
+        ++at_;
+        if (!digits())
+            return wrong("a number ends with its point");
+    }
+    if (!is_at_end() && (text_[at_] == 'e' || text_[at_] == 'E')) {
+        ++at_;
+        if (!is_at_end() && (text_[at_] == '+' || text_[at_] == '-'))
+            ++at_;
+        if (!digits())
+            return wrong("a number has no exponent");
+    }
+    parts_.push_back({json_kind::number, false, 0, 0, text_.substr(begin, at_ - begin)});
+    return {};
+}
+
+/// What is no list and no object; of these, their beginning.
+result<void> json_document::parse_value() {
+    const char c = text_[at_];
+    const auto word = [&](std::string_view spelled, json_part part) -> result<void> {
+        if (text_.substr(at_, spelled.size()) != spelled)
+            return wrong("there is no JSON value");
+        at_ += spelled.size();
+        parts_.push_back(part);
+        return {};
+    };
+    switch (c) {
+    case 'n':
+        return word("null", {});
+    case 't':
+        return word("true", {json_kind::truth, true, 0, 0, {}});
+    case 'f':
+        return word("false", {json_kind::truth, false, 0, 0, {}});
+    case '"': {
+        std::string_view text;
+        REM_TRY(parse_text(text));
+        parts_.push_back({json_kind::text, false, 0, 0, text});
+        return {};
+    }
+    case '[':
+    case '{':
+        if (open_.size() == k_depth_max)
+            return wrong("lists and objects lie more than " + std::to_string(k_depth_max) + " levels deep in each other");
+        open_.push_back(static_cast<std::uint32_t>(parts_.size()));
+        parts_.push_back({c == '[' ? json_kind::list : json_kind::object, false, 0, 0, {}});
+        ++at_;
+        return {};
+    default:
+        return parse_number();
+    }
+}
+
+result<void> json_document::parse(std::string_view text) {
+    text_ = text;
+    at_ = 0;
+    parts_.clear();
+    decoded_.clear();
+    open_.clear();
+    if (text.size() > k_bytes_max)
+        return fail(errc::invalid_argument, "it is longer than 4 GiB");
+    if (!types::is_utf8(text))
+        return fail(errc::invalid_argument, "it is not UTF-8");
+    const auto end_part = [&](std::uint32_t index) { parts_[index].next = static_cast<std::uint32_t>(parts_.size()); };
+    bool may_end = false; // the list or object that is open has nothing yet
+    for (;;) {
+        skip_space();
+        if (is_at_end())
+            return wrong("the line ends within a value");
+        const bool is_closed =
+            may_end && text_[at_] == (parts_[open_.back()].kind == json_kind::list ? ']' : '}');
+        if (!is_closed) {
+            if (!open_.empty() && parts_[open_.back()].kind == json_kind::object) {
+                if (text_[at_] != '"')
+                    return wrong("a name in quotation marks is missing");
+                std::string_view name;
+                REM_TRY(parse_text(name));
+                const auto key = static_cast<std::uint32_t>(parts_.size());
+                parts_.push_back({json_kind::text, false, 0, 0, name});
+                end_part(key);
+                skip_space();
+                if (is_at_end() || text_[at_] != ':')
+                    return wrong("':' is missing");
+                ++at_;
+                skip_space();
+                if (is_at_end())
+                    return wrong("the line ends within a value");
+            }
+            if (!open_.empty())
+                ++parts_[open_.back()].children;
+            const auto index = static_cast<std::uint32_t>(parts_.size());
+            const std::size_t depth = open_.size();
+            REM_TRY(parse_value());
+            if (open_.size() != depth) {
+                may_end = true;
+                continue;
+            }
+            end_part(index);
+        }
+        // Behind a value: what it lies in goes on, or ends.
+        may_end = false;
+        for (;;) {
+            skip_space();
+            if (open_.empty())
+                return is_at_end() ? result<void>() : wrong("there is more than one value in the line");
+            if (is_at_end())
+                return wrong("the line ends within a value");
+            if (text_[at_] == ',') {
+                ++at_;
+                break;
+            }
+            if (text_[at_] != (parts_[open_.back()].kind == json_kind::list ? ']' : '}'))
+                return wrong("',' is missing");
+            ++at_;
+            end_part(open_.back());
+            open_.pop_back();
+        }
+    }
+}
+
+std::uint32_t json_document::member(std::uint32_t object, std::string_view name) const {
+    const json_part& of = parts_[object];
+    if (of.kind != json_kind::object)
+        return 0;
+    for (std::uint32_t i = object + 1; i != of.next; i = parts_[i + 1].next) {
+        if (parts_[i].text == name)
+            return i + 1;
+    }
+    return 0;
+}
+
+} // namespace remanence::objects

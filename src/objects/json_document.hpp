@@ -1,0 +1,55 @@
+// One JSON value (RFC 8259) as a table of its parts, in the order of the text. The text is input (I7): whatever it is, parsing
+// comes to an end, with the table or with what is wrong, and where.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::objects {
+
+enum class json_kind : std::uint8_t { null, truth, number, text, list, object };
+
+struct json_part {
+    json_kind kind = json_kind::null;
+    bool is_true = false;
+    std::uint32_t next = 0;     // behind this part, and all that it has
+    std::uint32_t children = 0; // of a list; of an object pairs: a text, then what it names
+    std::string_view text = {}; // decoded; of a number as it was written
+};
+
+class json_document {
+public:
+    /// Lists and objects in each other; more are errc::invalid_argument.
+    static constexpr unsigned k_depth_max = 2000;
+
+    /// `text` must outlive what is read. errc::invalid_argument: the message says what is wrong, and at which byte. O(bytes).
+    result<void> parse(std::string_view text);
+
+    [[nodiscard]] const json_part& at(std::uint32_t index) const { return parts_[index]; }
+    /// The whole.
+    [[nodiscard]] const json_part& root() const { return parts_.front(); }
+    /// What an object has under this name, by its index; 0: nothing.
+    [[nodiscard]] std::uint32_t member(std::uint32_t object, std::string_view name) const;
+
+private:
+    result<void> parse_value();
+    result<void> parse_text(std::string_view& into);
+    result<void> parse_number();
+    [[nodiscard]] unexpected wrong(std::string_view what) const;
+    void skip_space();
+    [[nodiscard]] bool is_at_end() const { return at_ == text_.size(); }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    std::vector<json_part> parts_;
+    std::deque<std::string> decoded_; // texts with escapes
+    std::vector<std::uint32_t> open_;
+};
+
+} // namespace remanence::objects

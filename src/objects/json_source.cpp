@@ -1,0 +1,276 @@
+#include "objects/json_source.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <system_error>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+std::string shown(const json_part& part) {
+    constexpr std::size_t k_shown_max = 40;
+    switch (part.kind) {
+    case json_kind::null:
+        return "null";
+    case json_kind::truth:
+        return part.is_true ? "true" : "false";
+    case json_kind::number:
+        return std::string(part.text.substr(0, k_shown_max));
+    case json_kind::text: {
+        std::size_t end = std::min(part.text.size(), k_shown_max);
+        while (end != 0 && end != part.text.size() && (static_cast<unsigned char>(part.text[end]) & 0xc0U) == 0x80)
+            --end; // whole characters
+        return '"' + std::string(part.text.substr(0, end)) + (end == part.text.size() ? "\"" : "...\"");
+    }
+    case json_kind::list:
+        return "a list";
+    case json_kind::object:
+        return "an object";
+    }
+    return {};
+}
+
+} // namespace
+
+std::optional<std::string> bytes_of_hex(std::string_view hex) {
+    if (hex.size() % 2 != 0)
+        return {};
+    std::string bytes(hex.size() / 2, '\0');
+    for (std::size_t i = 0; i != bytes.size(); ++i) {
+        unsigned value = 0;
+        const char* const end = hex.data() + 2 * i + 2;
+        const auto read = std::from_chars(hex.data() + 2 * i, end, value, 16);
+        if (read.ec != std::errc() || read.ptr != end)
+            return {};
+        bytes[i] = static_cast<char>(value);
+    }
+    return bytes;
+}
+
+unexpected json_source::damaged(object_place of, const std::string& what) const {
+    static_cast<void>(of);
+    return fail(errc::invalid_argument, "line " + std::to_string(line_) + ": " + what);
+}
+
+unexpected json_source::is_not(object_place of, std::string_view wanted) const {
+    return damaged(of, shown(part(of)) + " is no " + schema().name_of(of.row) + ": that is " + std::string(wanted));
+}
+
+result<scalar> json_source::number(object_place of) {
+    const type_row& is = row(of.row);
+    const json_part& from = part(of);
+    scalar value;
+    const auto whole = [&]() -> bool {
+        const char* const end = from.text.data() + from.text.size();
+        value.is_negative = from.text.starts_with('-');
+        std::from_chars_result read{};
+        if (value.is_negative) {
+            std::int64_t number = 0;
+            read = std::from_chars(from.text.data(), end, number);
+            value.bits = static_cast<std::uint64_t>(number);
+            value.is_negative = number != 0; // -0
+        } else {
+            read = std::from_chars(from.text.data(), end, value.bits);
+        }
+        return read.ec == std::errc() && read.ptr == end;
+    };
+    switch (is.shape) {
+    case shape_kind::boolean:
+        if (from.kind != json_kind::truth)
+            return is_not(of, "true or false");
+        value.bits = from.is_true ? 1 : 0;
+        return value;
+    case shape_kind::floating: {
+        value.what = scalar::form::real;
+        if (from.kind == json_kind::text) {
+            if (from.text == "nan")
+                value.real = std::numeric_limits<long double>::quiet_NaN();
+            else if (from.text == "inf" || from.text == "-inf")
+                value.real = std::numeric_limits<long double>::infinity() * (from.text == "inf" ? 1 : -1);
+            else
+                return is_not(of, "a number, \"nan\", \"inf\" or \"-inf\"");
+            return value;
+        }
+        if (from.kind != json_kind::number)
+            return is_not(of, "a number");
+        // By its own size: reading it as a longer one, and rounding that, may give a neighbour.
+        std::from_chars_result read{};
+        const char* const end = from.text.data() + from.text.size();
+        if (is.size == sizeof(float)) {
+            float number = 0;
+            read = std::from_chars(from.text.data(), end, number);
+            value.real = number;
+        } else if (is.size == sizeof(double)) {
+            double number = 0;
+            read = std::from_chars(from.text.data(), end, number);
+            value.real = number;
+        } else {
+            read = std::from_chars(from.text.data(), end, value.real);
+        }
+        if (read.ec != std::errc() || read.ptr != end)
+            return damaged(of, shown(from) + " is out of the range of " + schema().name_of(of.row));
+        return value;
+    }
+    case shape_kind::character:
+        if (from.kind == json_kind::text) {
+            if (from.text.size() != 1)
+                return is_not(of, "a text of one character of ASCII, or a number");
+            value.bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(from.text[0]));
+            return value;
+        }
+        break;
+    case shape_kind::enumeration:
+        if (from.kind == json_kind::text) {
+            const auto found = std::find(is.labels.begin(), is.labels.end(), from.text);
+            if (found == is.labels.end())
+                return is_not(of, "the name of one of its enumerators, or a number");
+            value.label = *found;
+            value.bits = is.numbers[static_cast<std::size_t>(found - is.labels.begin())];
+            value.is_negative = static_cast<std::int64_t>(value.bits) < 0 &&
+                                row(is.parts[0].type).shape == shape_kind::signed_number;
+            return value;
+        }
+        break;
+    default:
+        if (is.size > sizeof value.bits) {
+            auto bytes = text(of);
+            if (!bytes)
+                return bytes.error();
+            value.what = scalar::form::bytes;
+            value.bytes = *bytes;
+            return value;
+        }
+    }
+    if (from.kind != json_kind::number)
+        return is_not(of, "a number");
+    if (!whole())
+        return damaged(of, shown(from) + " is no whole number, or out of the range of " + schema().name_of(of.row));
+    return value;
+}
+
+result<std::string_view> json_source::text(object_place of) {
+    const json_part* from = &part(of);
+    auto index = static_cast<std::uint32_t>(of.at);
+    if (row(of.row).shape == shape_kind::serialised) {
+        index = document_.member(index, "$serialised");
+        if (index == 0)
+            return is_not(of, "{\"$serialised\":...}");
+        from = &document_.at(index);
+    }
+    if (from->kind == json_kind::text)
+        return from->text;
+    const std::uint32_t hex = document_.member(index, "$bytes");
+    if (hex != 0 && from->children == 1 && document_.at(hex).kind == json_kind::text) {
+        if (auto bytes = bytes_of_hex(document_.at(hex).text)) {
+            decoded_ = std::move(*bytes);
+            return std::string_view(decoded_);
+        }
+    }
+    return is_not(of, "a text, or {\"$bytes\":...}");
+}
+
+result<std::optional<object_place>> json_source::held(object_place of) {
+    const type_row& is = row(of.row);
+    const json_part& from = part(of);
+    const auto index = static_cast<std::uint32_t>(of.at);
+    if (from.kind == json_kind::null)
+        return std::optional<object_place>();
+    if (is.shape == shape_kind::optional) {
+        if (from.kind != json_kind::list || from.children != 1)
+            return is_not(of, "null, or a list of one value");
+        return std::optional(object_place{is.parts[0].type, index + 1});
+    }
+    const std::uint32_t type = document_.member(index, "$holds");
+    const std::uint32_t value = document_.member(index, "value");
+    if (type == 0 || value == 0 || from.children != 2 || document_.at(type).kind != json_kind::text)
+        return is_not(of, "null, or {\"$holds\":TYPE,\"value\":...}");
+    for (const type_part& part : is.parts) {
+        if (schema().name_of(part.type) == document_.at(type).text)
+            return std::optional(object_place{part.type, value});
+    }
+    return damaged(of, shown(document_.at(type)) + " is none of the types that a " + schema().name_of(of.row) +
+                           " holds");
+}
+
+result<std::uint64_t> json_source::count(object_place of) {
+    if (part(of).kind != json_kind::list)
+        return is_not(of, "a list");
+    return std::uint64_t{part(of).children};
+}
+
+result<void> json_source::for_each_element(object_place of, const visit_element& visit) {
+    const type_row& is = row(of.row);
+    const json_part& from = part(of);
+    if (from.kind != json_kind::list)
+        return is_not(of, "a list");
+    const bool has_keys = inspect::is_map(is);
+    for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != from.next; i = document_.at(i).next) {
+        element_place element;
+        element.value = {is.parts[0].type, i};
+        if (has_keys) {
+            if (document_.at(i).kind != json_kind::list || document_.at(i).children != 2)
+                return damaged(of, shown(document_.at(i)) + " is no element of a " + schema().name_of(of.row) +
+                                       ": that is a list of key and value");
+            element = {.value = {is.parts[1].type, document_.at(i + 1).next},
+                       .has_key = true,
+                       .key = {is.parts[0].type, i + 1}};
+        }
+        auto more = visit(element);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+    }
+    return {};
+}
+
+result<std::optional<object_place>> json_source::member(object_place of, const type_part& part_of) {
+    if (!part_of.offset)
+        return std::optional<object_place>();
+    if (part(of).kind != json_kind::object)
+        return is_not(of, "an object");
+    const std::string name = member_name(schema(), part_of);
+    const std::uint32_t found = document_.member(static_cast<std::uint32_t>(of.at), name);
+    if (found == 0)
+        return damaged(of, "a " + schema().name_of(of.row) + " lacks its member " + name);
+    return std::optional(object_place{part_of.type, found});
+}
+
+result<void> json_source::check_members(object_place of) {
+    const json_part& from = part(of);
+    if (from.kind != json_kind::object)
+        return is_not(of, "an object");
+    const auto* const members = members_of(row(of.row));
+    const auto end = from.next;
+    for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != end; i = document_.at(i + 1).next) {
+        const std::string_view name = document_.at(i).text;
+        const bool is_known = std::any_of(members->begin(), members->end(), [&](const type_part& each) {
+            return each.offset && (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
+        });
+        if (!is_known)
+            return damaged(of, "a " + schema().name_of(of.row) + " has no member " + shown(document_.at(i)));
+        if (document_.member(static_cast<std::uint32_t>(of.at), name) != i + 1)
+            return damaged(of, "a " + schema().name_of(of.row) + " has its member " + shown(document_.at(i)) + " twice");
+    }
+    return {};
+}
+
+result<bool> json_source::is_null(object_place pointer) { return part(pointer).kind == json_kind::null; }
+
+result<std::uint32_t> json_source::reference(object_place pointer) const {
+    const std::uint32_t list = document_.member(static_cast<std::uint32_t>(pointer.at), "$ref");
+    if (list == 0 || part(pointer).children != 1 || document_.at(list).kind != json_kind::list ||
+        document_.at(list).children == 0)
+        return is_not(pointer, "null, or {\"$ref\":[OWNER,STEP,...]}");
+    return list;
+}
+
+} // namespace remanence::objects

@@ -1,0 +1,43 @@
+// Objects as a line of the portable form tells them (docs/reference/dump.md). `at` of a place is the number of a part of the document.
+#pragma once
+
+#include "objects/json_document.hpp"
+#include "objects/object_source.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace remanence::objects {
+
+/// What was {"$bytes":"hex"}, or nothing when that is none.
+std::optional<std::string> bytes_of_hex(std::string_view hex);
+
+class json_source final : public object_source {
+public:
+    /// `line` is its number, for messages. All must outlive it.
+    json_source(const json_document& document, const types::type_description& schema, const std::uint64_t& line)
+        : object_source(schema), document_(document), line_(line) {}
+
+    result<scalar> number(object_place of) override;
+    result<std::string_view> text(object_place of) override;
+    result<std::optional<object_place>> held(object_place of) override;
+    result<std::uint64_t> count(object_place of) override;
+    result<void> for_each_element(object_place of, const visit_element& visit) override;
+    result<std::optional<object_place>> member(object_place of, const types::type_part& part) override;
+    result<void> check_members(object_place of) override;
+    result<bool> is_null(object_place pointer) override;
+    [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override;
+    /// The list of a {"$ref":[...]}.
+    result<std::uint32_t> reference(object_place pointer) const;
+    [[nodiscard]] const json_document& document() const { return document_; }
+
+private:
+    [[nodiscard]] const json_part& part(object_place of) const { return document_.at(static_cast<std::uint32_t>(of.at)); }
+    [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
+
+    const json_document& document_;
+    const std::uint64_t& line_;
+    std::string decoded_;
+};
+
+} // namespace remanence::objects

@@ -1,0 +1,291 @@
+#include "objects/object_builder.hpp"
+
+#include "base/units.hpp"
+#include "objects/container_fillers.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+constexpr std::uint64_t k_word = 8;
+constexpr std::uint64_t k_short_text_max = 15; // of std::string
+constexpr std::uint64_t k_short_link_max = 23; // of string_pi
+// What schemas say of objects is input. Products of these stay below 2^64.
+constexpr std::uint64_t k_object_bytes_max = std::uint64_t{1} << 46;
+constexpr std::uint64_t k_alignment_max = 4096;
+constexpr std::uint64_t k_elements_max = std::uint64_t{1} << 32;
+constexpr std::uint64_t k_element_bytes_max = std::uint64_t{1} << 27;
+constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // within nodes, and sizes of slots
+
+} // namespace
+
+object_builder::object_builder(txn::heap_memory& memory, const types::type_description& schema, bool trusts_order)
+    : memory_(memory),
+      schema_(schema),
+      bytes_(memory),
+      base_(reinterpret_cast<std::uintptr_t>(memory.base())),
+      trusts_order_(trusts_order),
+      built_(bytes_, memory.path(), base_, memory.reserved_bytes(), schema) {}
+
+void object_builder::put_word(std::uint64_t at_offset, std::uint64_t value) {
+    std::memcpy(at(at_offset), &value, sizeof value);
+}
+
+std::uint64_t object_builder::word(std::uint64_t at_offset) const {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at(at_offset), sizeof value);
+    return value;
+}
+
+result<std::uint64_t> object_builder::allocate(std::uint64_t bytes, std::uint64_t alignment) {
+    if (bytes > k_object_bytes_max || alignment > k_alignment_max)
+        return fail(errc::exhausted, "an object of " + std::to_string(bytes) + " bytes does not fit into " + memory_.path());
+    std::optional<unexpected> why;
+    void* const block = memory_.allocate(bytes, alignment, why);
+    if (block == nullptr)
+        return std::move(*why);
+    std::memset(block, 0, bytes);
+    return memory_.offset_of(block);
+}
+
+result<std::uint64_t> object_builder::allocate_object(std::uint32_t index) {
+    return allocate(std::max<std::uint64_t>(size_of(index), 1), alignment_of(schema_, index));
+}
+
+std::optional<std::uint64_t> object_builder::bits_for(std::uint32_t index, const scalar& value) const {
+    const type_row& is = row(index);
+    const shape_kind shape = is.shape == shape_kind::enumeration ? row(is.parts[0].type).shape : is.shape;
+    if (value.what != scalar::form::whole || is.size > k_word)
+        return {};
+    const auto bits = static_cast<unsigned>(8 * is.size);
+    const bool is_signed = shape == shape_kind::signed_number || shape == shape_kind::character;
+    if (shape == shape_kind::boolean && (value.is_negative || value.bits > 1))
+        return {};
+    if (value.is_negative) {
+        const auto number = static_cast<std::int64_t>(value.bits);
+        if (!is_signed || number < std::numeric_limits<std::int64_t>::min() >> (64 - bits))
+            return {};
+        return value.bits;
+    }
+    const std::uint64_t largest = std::numeric_limits<std::uint64_t>::max() >> (64 - bits + (is_signed ? 1 : 0));
+    // A character is printed as a signed number; one that was read as unsigned is the same byte.
+    if (value.bits > largest)
+        return {};
+    return value.bits;
+}
+
+bool object_builder::put_number(object_place to, const scalar& value) {
+    const type_row& is = row(to.row);
+    if (is.shape == shape_kind::floating) {
+        const long double real = value.what == scalar::form::real ? value.real
+                                 : value.is_negative ? static_cast<long double>(static_cast<std::int64_t>(value.bits))
+                                                     : static_cast<long double>(value.bits);
+        const auto put = [&]<class T>(T number) {
+            if (std::isinf(number) && !std::isinf(real))
+                return false;
+            std::memcpy(at(to.at), &number, sizeof number == 16 ? 10 : sizeof number); // without padding
+            return true;
+        };
+        if (is.size == sizeof(float))
+            return put(static_cast<float>(real));
+        return is.size == sizeof(double) ? put(static_cast<double>(real)) : is.size == sizeof(long double) && put(real);
+    }
+    if (is.size > k_word) {
+        if (value.what != scalar::form::bytes || value.bytes.size() != is.size)
+            return false;
+        std::memcpy(at(to.at), value.bytes.data(), is.size);
+        return true;
+    }
+    const auto bits = bits_for(to.row, value);
+    if (!bits)
+        return false;
+    std::memcpy(at(to.at), &*bits, is.size); // little-endian
+    return true;
+}
+
+bool object_builder::put_characters(object_place to, std::string_view text) {
+    if (text.size() > extent_of(row(to.row)))
+        return false;
+    std::memcpy(at(to.at), text.data(), text.size());
+    return true;
+}
+
+result<void> object_builder::put_text(object_place to, std::string_view text) {
+    const type_row& is = row(to.row);
+    const auto& n = is.numbers;
+    if (is.shape == shape_kind::text) {
+        put_word(to.at, base_);
+        const std::uint64_t buffer = to.at + n[1] + k_word;
+        std::uint64_t place = buffer;
+        if (text.size() > k_short_text_max) {
+            auto block = allocate(text.size() + 1, 1);
+            if (!block)
+                return block.error();
+            place = *block;
+            put_word(buffer, text.size()); // its capacity
+        }
+        put_word(to.at + n[0], base_ + place);
+        put_word(to.at + n[1], text.size());
+        std::memcpy(at(place), text.data(), text.size());
+        return {};
+    }
+    const std::uint64_t place = to.at + n[0];
+    put_link(place - k_word, 0);
+    put_word(place - k_word, 0 - (place - k_word)); // the allocator: to the heap's header
+    if (text.size() <= k_short_link_max) {
+        std::memcpy(at(place), text.data(), text.size());
+        at(place + k_short_link_max)[0] = static_cast<std::byte>(k_short_link_max - text.size());
+        return {};
+    }
+    const std::uint64_t capacity = text.size() | 7U;
+    auto block = allocate(capacity + 1, 1);
+    if (!block)
+        return block.error();
+    std::memcpy(at(*block), text.data(), text.size());
+    put_link(place, *block);
+    put_word(place + k_word, text.size());
+    put_word(place + 2 * k_word, capacity | std::uint64_t{1} << 63);
+    return {};
+}
+
+object_builder::layout object_builder::element_of(const type_row& container, std::uint64_t mapped) {
+    const std::uint32_t key = container.parts[0].type;
+    if (mapped == 0)
+        return {size_of(key), alignment_of(schema_, key)};
+    const std::uint32_t value = container.parts[1].type;
+    const std::uint64_t alignment = std::max(alignment_of(schema_, key), alignment_of(schema_, value));
+    return {align_up(mapped + size_of(value), alignment), alignment};
+}
+
+element_place object_builder::element_at(const type_row& container, std::uint64_t place, std::uint64_t mapped) const {
+    if (mapped == 0)
+        return {.value = {container.parts[0].type, place}, .has_key = false, .key = {}};
+    return {.value = {container.parts[1].type, place + mapped}, .has_key = true, .key = {container.parts[0].type, place}};
+}
+
+key_function object_builder::function_of(std::uint32_t index) const {
+    const type_row& is = row(index);
+    const std::size_t at_part = inspect::is_map(is) ? 2 : 1;
+    if (is.parts.size() <= at_part)
+        return key_function::own;
+    const std::string name = schema_.name_of(is.parts[at_part].type);
+    const std::uint32_t key = is.parts[0].type;
+    if (is.shape == shape_kind::tree || is.shape == shape_kind::btree) {
+        if (!has_known_order(schema_, key))
+            return key_function::own;
+        return name.starts_with("std::less<")      ? key_function::less
+               : name.starts_with("std::greater<") ? key_function::greater
+                                                   : key_function::own;
+    }
+    if (!can_hash(key) || is.parts.size() <= at_part + 1 ||
+        !schema_.name_of(is.parts[at_part + 1].type).starts_with("std::equal_to<"))
+        return key_function::own;
+    if (is.shape == shape_kind::hash_table && name.starts_with("rem::seeded_hash<"))
+        return key_function::seeded;
+    const bool is_pair = row(key).shape == shape_kind::members; // of which std::hash has none
+    if (is.shape == shape_kind::hash_chain && !is_pair &&
+        (name.starts_with("rem::hash<") || name.starts_with("std::hash<")))
+        return key_function::standard_hash;
+    return key_function::own;
+}
+
+bool object_builder::has_several_of_a_key(std::uint32_t index) const {
+    const std::string& name = row(index).name;
+    return name.substr(0, name.find('<')).find("multi") != std::string::npos;
+}
+
+bool object_builder::can_hash(std::uint32_t index) const {
+    const type_row& is = row(index);
+    const bool is_long_double = is.shape == shape_kind::floating && is.size > k_word;
+    return has_known_order(schema_, index) && !is_long_double;
+}
+
+std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
+    const type_row& is = row(index);
+    const auto& n = is.numbers;
+    const std::string name = schema_.name_of(index);
+    const auto other_layout = [&] {
+        return "a " + name + " has a comparator, hash or allocator of the program's, which is not known here";
+    };
+    bool is_known = false;
+    switch (is.shape) {
+    case shape_kind::text:
+        is_known = n[0] == k_word && n[1] == 2 * k_word && is.size == 5 * k_word;
+        break;
+    case shape_kind::text_by_link:
+    case shape_kind::serialised:
+        is_known = n[0] == k_word && is.size == 4 * k_word;
+        break;
+    case shape_kind::contiguous:
+        is_known = n[0] == k_word && n[1] == 2 * k_word && is.size == 4 * k_word;
+        break;
+    case shape_kind::linked_block:
+        is_known = n[0] == k_word && n[1] == 2 * k_word && is.size == 4 * k_word;
+        break;
+    case shape_kind::deque:
+        is_known = n[0] == 3 * k_word && n[1] == 7 * k_word && is.size == 11 * k_word;
+        break;
+    case shape_kind::ring:
+        is_known = n[0] == k_word && is.size == 4 * k_word;
+        break;
+    case shape_kind::chain:
+        is_known = n[0] == k_word && is.size == 2 * k_word;
+        break;
+    case shape_kind::tree:
+        is_known = n[0] == 2 * k_word && is.size == 7 * k_word;
+        break;
+    case shape_kind::hash_chain:
+        is_known = n[0] == 3 * k_word && is.size == 8 * k_word;
+        break;
+    case shape_kind::btree:
+        is_known = is.size == 5 * k_word;
+        break;
+    case shape_kind::hash_table:
+        is_known = is.size == 6 * k_word;
+        break;
+    default:
+        return {};
+    }
+    if (!is_known || is.alignment != k_word)
+        return other_layout();
+    switch (is.shape) {
+    case shape_kind::tree:
+    case shape_kind::btree:
+        if (function_of(index) == key_function::own && !trusts_order_)
+            return "the order of a " + name +
+                   " is made by a function of the program's. A program that has this type loads it, by rem::load()";
+        break;
+    case shape_kind::hash_chain:
+    case shape_kind::hash_table:
+        if (function_of(index) == key_function::own)
+            return "the places of elements of a " + name + " are made by a function of the program's, which is not known here";
+        break;
+    default:
+        break;
+    }
+    return {};
+}
+
+result<std::unique_ptr<container_filler>> object_builder::begin(object_place container, std::uint64_t count) {
+    const type_row& is = row(container.row);
+    const auto fits = [&](const type_part& part) { return size_of(part.type) <= k_element_bytes_max; };
+    const auto is_small = [](std::uint64_t number) { return number <= k_offset_max; };
+    if (count > k_elements_max || !std::all_of(is.parts.begin(), is.parts.end(), fits) ||
+        !std::all_of(is.numbers.begin(), is.numbers.end(), is_small))
+        return fail(errc::exhausted, "a " + schema_.name_of(container.row) + " of " + std::to_string(count) +
+                                         " elements does not fit into " + memory_.path());
+    return make_filler(*this, container, count);
+}
+
+} // namespace remanence::objects

@@ -1,0 +1,175 @@
+#include "objects/object_source.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_description;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+template <class T>
+T read(const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+} // namespace
+
+result<scalar> heap_source::number(object_place of) {
+    const type_row& is = row(of.row);
+    auto bytes = reader_.bytes(of.at, is.size);
+    if (!bytes)
+        return bytes.error();
+    const std::byte* const from = *bytes;
+    scalar value;
+    if (is.shape == shape_kind::floating) {
+        value.what = scalar::form::real;
+        if (is.size == sizeof(float))
+            value.real = read<float>(from);
+        else if (is.size == sizeof(double))
+            value.real = read<double>(from);
+        else if (is.size == sizeof(long double))
+            value.real = read<long double>(from);
+        else
+            return damaged(of, "of a size that is not known");
+        return value;
+    }
+    if (is.size > sizeof value.bits) {
+        value.what = scalar::form::bytes;
+        value.bytes = {reinterpret_cast<const char*>(from), is.size};
+        return value;
+    }
+    std::memcpy(&value.bits, from, is.size);
+    const shape_kind shape = is.shape == shape_kind::enumeration ? row(is.parts[0].type).shape : is.shape;
+    if (shape == shape_kind::signed_number || shape == shape_kind::character) {
+        const unsigned unused = static_cast<unsigned>(64 - 8 * is.size);
+        value.bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(value.bits << unused) >> unused);
+        value.is_negative = static_cast<std::int64_t>(value.bits) < 0;
+    }
+    for (std::size_t i = 0; is.shape == shape_kind::enumeration && i != is.numbers.size(); ++i) {
+        if (is.numbers[i] == value.bits) {
+            value.label = is.labels[i];
+            break;
+        }
+    }
+    return value;
+}
+
+result<std::string_view> heap_source::text(object_place of) {
+    const type_row& is = row(of.row);
+    if (!is_character_array(schema(), of.row))
+        return reader_.text(of);
+    auto bytes = reader_.bytes(of.at, extent_of(is));
+    if (!bytes)
+        return bytes.error();
+    const std::string_view text(reinterpret_cast<const char*>(*bytes), extent_of(is));
+    return text.substr(0, text.find_last_not_of('\0') + 1); // npos + 1 is 0
+}
+
+result<bool> heap_source::is_null(object_place pointer) {
+    auto to = reader_.target(pointer);
+    if (!to)
+        return to.error();
+    return *to == 0;
+}
+
+bool is_character_array(const type_description& schema, std::uint32_t index) {
+    const type_row& row = schema.rows[index];
+    if (row.kind != type_kind::array && row.shape != shape_kind::array)
+        return false;
+    const type_row& element = schema.rows[row.parts[0].type];
+    return element.shape == shape_kind::character && element.kind == type_kind::object;
+}
+
+std::uint64_t extent_of(const type_row& row) { return row.kind == type_kind::array ? row.extent : row.numbers[0]; }
+
+std::uint64_t alignment_of(const type_description& schema, std::uint32_t index) {
+    while (schema.rows[index].kind == type_kind::array)
+        index = schema.rows[index].parts.front().type;
+    const type_row& row = schema.rows[index];
+    return row.kind == type_kind::pointer ? sizeof(std::uint64_t) : std::max<std::uint64_t>(row.alignment, 1);
+}
+
+const std::vector<type_part>* members_of(const type_row& row) {
+    if (row.shape == shape_kind::members)
+        return &row.fields;
+    return row.kind == type_kind::members ? &row.parts : nullptr;
+}
+
+std::string member_name(const type_description& schema, const type_part& part) {
+    return part.name.empty() ? schema.name_of(part.type) : part.name;
+}
+
+bool has_known_order(const type_description& schema, std::uint32_t index) { // NOLINT(misc-no-recursion): sound schemas end
+    const type_row& row = schema.rows[index];
+    if (row.kind != type_kind::object)
+        return false;
+    switch (row.shape) {
+    case shape_kind::signed_number:
+    case shape_kind::unsigned_number:
+        return row.size <= sizeof(std::uint64_t);
+    case shape_kind::floating:
+    case shape_kind::boolean:
+    case shape_kind::character:
+    case shape_kind::enumeration:
+    case shape_kind::text:
+    case shape_kind::text_by_link:
+        return true;
+    case shape_kind::members: // others may have an operator of their own
+        return (row.name.starts_with("std::pair<") || row.name.starts_with("std::tuple<")) &&
+               std::all_of(row.fields.begin(), row.fields.end(),
+                           [&](const type_part& part) { return has_known_order(schema, part.type); });
+    default:
+        return false;
+    }
+}
+
+result<std::optional<int>> compare(object_source& source, object_place a, object_place b) { // NOLINT(misc-no-recursion)
+    const type_row& row = source.row(a.row);
+    const auto order = [](const auto& x, const auto& y) { return std::optional<int>(x < y ? -1 : y < x ? 1 : 0); };
+    if (row.shape == shape_kind::text || row.shape == shape_kind::text_by_link) {
+        auto x = source.text(a);
+        if (!x)
+            return x.error();
+        const std::string kept(*x);
+        auto y = source.text(b);
+        if (!y)
+            return y.error();
+        return order(std::string_view(kept), *y);
+    }
+    if (row.shape == shape_kind::members) {
+        for (const type_part& part : row.fields) {
+            auto x = source.member(a, part);
+            auto y = source.member(b, part);
+            if (!x || !y)
+                return (!x ? x : y).error();
+            if (!*x || !*y)
+                return std::optional<int>();
+            auto compared = compare(source, **x, **y);
+            if (!compared || !*compared || **compared != 0)
+                return compared;
+        }
+        return std::optional(0);
+    }
+    auto x = source.number(a);
+    auto y = source.number(b);
+    if (!x || !y)
+        return (!x ? x : y).error();
+    if (x->what == scalar::form::real || y->what == scalar::form::real) {
+        if (x->real != x->real || y->real != y->real)
+            return std::optional<int>();
+        return order(x->real, y->real);
+    }
+    if (x->is_negative != y->is_negative)
+        return std::optional(x->is_negative ? -1 : 1);
+    return order(x->bits, y->bits); // of two that are negative, too
+}
+
+} // namespace remanence::objects

@@ -1,0 +1,107 @@
+// Objects to be made anew, wherever they are read from: the memory of a heap, or a line of the portable form. Each has a row of a schema;
+// what `at` means is the source's own business.
+#pragma once
+
+#include "base/result.hpp"
+#include "inspect/object_reader.hpp"
+#include "types/type_description.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace remanence::objects {
+
+using inspect::element_place;
+using inspect::object_place;
+
+/// The value of a number, an enumeration, a character or a bool.
+struct scalar {
+    enum class form : std::uint8_t { whole, real, bytes };
+    form what = form::whole;
+    bool is_negative = false;       // whole
+    std::uint64_t bits = 0;         // whole, as two's complement
+    long double real = 0;           // real
+    std::string_view bytes = {};    // of numbers of more than 8 bytes
+    std::string_view label = {};    // of an enumeration, if it has one
+};
+
+class object_source {
+public:
+    explicit object_source(const types::type_description& schema) : schema_(schema) {}
+    object_source(const object_source&) = delete;
+    object_source& operator=(const object_source&) = delete;
+    virtual ~object_source() = default;
+
+    [[nodiscard]] const types::type_description& schema() const { return schema_; }
+    [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
+
+    virtual result<scalar> number(object_place of) = 0;
+    /// Of a text, of an array of characters (without zeros at its end), and what is serialised. Valid until the next call.
+    virtual result<std::string_view> text(object_place of) = 0;
+    /// What an optional or a variant holds; nothing when it is empty.
+    virtual result<std::optional<object_place>> held(object_place of) = 0;
+    /// Of a container or an array.
+    virtual result<std::uint64_t> count(object_place of) = 0;
+    using visit_element = inspect::object_reader::visit_element;
+    virtual result<void> for_each_element(object_place of, const visit_element& visit) = 0;
+    /// One of row.parts or row.fields; nothing when the object does not have it (bit-fields).
+    virtual result<std::optional<object_place>> member(object_place of, const types::type_part& part) = 0;
+    /// Fails when an object has what its row does not have.
+    virtual result<void> check_members(object_place /*of*/) { return {}; }
+    virtual result<bool> is_null(object_place pointer) = 0;
+
+    /// Of an object that cannot be used: errc::corrupt of a heap, errc::invalid_argument of a text.
+    [[nodiscard]] virtual unexpected damaged(object_place of, const std::string& what) const = 0;
+
+private:
+    const types::type_description& schema_;
+};
+
+/// The memory of a heap.
+class heap_source final : public object_source {
+public:
+    /// All must outlive it.
+    heap_source(types::heap_bytes& heap, const std::string& path, std::uint64_t base, std::uint64_t bytes,
+                const types::type_description& schema)
+        : object_source(schema), reader_(heap, path, base, bytes, schema) {}
+
+    result<scalar> number(object_place of) override;
+    result<std::string_view> text(object_place of) override;
+    result<std::optional<object_place>> held(object_place of) override { return reader_.held(of); }
+    result<std::uint64_t> count(object_place of) override { return reader_.count(of); }
+    result<void> for_each_element(object_place of, const visit_element& visit) override {
+        return reader_.for_each_element(of, visit);
+    }
+    result<std::optional<object_place>> member(object_place of, const types::type_part& part) override {
+        return part.offset ? std::optional(object_place{part.type, of.at + *part.offset}) : std::nullopt;
+    }
+    result<bool> is_null(object_place pointer) override;
+    [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override {
+        return reader_.damaged(of, what);
+    }
+    [[nodiscard]] inspect::object_reader& reader() { return reader_; }
+
+private:
+    inspect::object_reader reader_;
+};
+
+/// An array of characters is told as a text.
+[[nodiscard]] bool is_character_array(const types::type_description& schema, std::uint32_t row);
+/// How many elements an array has, of either kind.
+[[nodiscard]] std::uint64_t extent_of(const types::type_row& row);
+/// In bytes. Arrays have that of their elements.
+[[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
+/// The members that a row has as one of shape or kind `members`; null: it is none.
+[[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
+/// The name by which a member is told: a base by that of its type.
+[[nodiscard]] std::string member_name(const types::type_description& schema, const types::type_part& part);
+
+/// Whether keys of this row have an order that is known here, that of std::less.
+[[nodiscard]] bool has_known_order(const types::type_description& schema, std::uint32_t row);
+/// Less than 0, 0, or more. Precondition: has_known_order(). Nothing: they cannot be compared (a number that is none).
+result<std::optional<int>> compare(object_source& source, object_place a, object_place b);
+
+} // namespace remanence::objects

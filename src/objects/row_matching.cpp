@@ -1,0 +1,274 @@
+#include "objects/conversion.hpp"
+
+#include <algorithm>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+enum class category { pointer, array, members, optional, variant, text, sequence, set, map, number, same, serialised, hidden };
+
+category category_of(const type_row& row) {
+    if (row.kind == type_kind::pointer)
+        return category::pointer;
+    if (row.kind == type_kind::array)
+        return row.extent == 0 ? category::hidden : category::array;
+    if (members_of(row) != nullptr)
+        return category::members;
+    switch (row.shape) {
+    case shape_kind::none:
+    case shape_kind::members:
+        return category::hidden;
+    case shape_kind::array:
+        return category::array;
+    case shape_kind::same_as_part:
+        return category::same;
+    case shape_kind::optional:
+        return category::optional;
+    case shape_kind::variant:
+        return category::variant;
+    case shape_kind::text:
+    case shape_kind::text_by_link:
+        return category::text;
+    case shape_kind::serialised:
+        return category::serialised;
+    case shape_kind::contiguous:
+    case shape_kind::linked_block:
+    case shape_kind::deque:
+    case shape_kind::ring:
+    case shape_kind::chain:
+        return category::sequence;
+    case shape_kind::tree:
+    case shape_kind::btree:
+    case shape_kind::hash_chain:
+    case shape_kind::hash_table:
+        return inspect::is_map(row) ? category::map : category::set;
+    default:
+        return category::number;
+    }
+}
+
+bool is_of_chrono(const type_row& row) { return row.name.starts_with("std::chrono::"); }
+
+} // namespace
+
+void row_matching::rename(std::string type, std::string old_name, std::string new_name) {
+    renamings_.push_back({std::move(type), std::move(old_name), std::move(new_name)});
+}
+
+void row_matching::note(std::string what, bool is_automatic) {
+    type_change change{std::move(what), is_automatic};
+    if (std::find(changes_.begin(), changes_.end(), change) == changes_.end())
+        changes_.push_back(std::move(change));
+}
+
+bool row_matching::refuse(std::uint32_t from, std::uint32_t to, const std::string& why) {
+    note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to) + why, false);
+    return false;
+}
+
+const type_part* row_matching::origin_of(const type_part& member, std::uint32_t row,
+                                         const std::vector<type_part>& members) const {
+    const std::string name = member_name(to_, member);
+    const auto named = [&](std::string_view wanted) -> const type_part* {
+        const auto found = std::find_if(members.begin(), members.end(), [&](const type_part& each) {
+            return each.offset && (each.name.empty() ? from_.name_of(each.type) == wanted : each.name == wanted);
+        });
+        return found == members.end() ? nullptr : &*found;
+    };
+    for (const renaming& each : renamings_) {
+        if (each.type == to_.rows[row].name && each.new_name == name) {
+            if (const type_part* const found = named(each.old_name))
+                return found;
+        }
+    }
+    return named(name);
+}
+
+std::optional<std::size_t> row_matching::alternative(std::uint32_t from_alternative, const type_row& to) const {
+    const std::string name = from_.name_of(from_alternative);
+    for (std::size_t i = 0; i != to.parts.size(); ++i) {
+        if (to_.name_of(to.parts[i].type) == name)
+            return i;
+    }
+    return {};
+}
+
+bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion): each pair once
+    if (&from_ == &to_ && from == to)
+        return true;
+    const std::pair key(from, to);
+    if (const auto known = known_.find(key); known != known_.end())
+        return known->second;
+    known_[key] = true;
+    const bool matches = compute(from, to);
+    known_[key] = matches;
+    return matches;
+}
+
+bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const category a = category_of(was);
+    const category b = category_of(is);
+    if (a == category::same || b == category::same) {
+        if (a == b && (is_of_chrono(was) || is_of_chrono(is)) && was.name != is.name)
+            return refuse(from, to, ": another unit");
+        return match(a == category::same ? was.parts[was.numbers[0]].type : from,
+                     b == category::same ? is.parts[is.numbers[0]].type : to);
+    }
+    if (b == category::optional && a != category::optional) {
+        if (!match(from, is.parts[0].type))
+            return false;
+        note(place_ + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
+        return true;
+    }
+    const auto changed_kind = [&] {
+        if (was.name != is.name && a != category::members)
+            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
+        return true;
+    };
+    const auto is_array_of_characters = [](const types::type_description& schema, std::uint32_t row) {
+        return is_character_array(schema, row);
+    };
+    switch (b) {
+    case category::hidden:
+        return refuse(from, to, is.name == was.name ? ", a class that does not say its members (REM_REFLECT)" : "");
+    case category::pointer:
+        return a == b ? match(was.parts[0].type, is.parts[0].type) : refuse(from, to, "");
+    case category::array: {
+        if (is_array_of_characters(to_, to) || is_array_of_characters(from_, from))
+            return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) && extent_of(was) <= extent_of(is)
+                       ? (extent_of(was) == extent_of(is) || changed_kind())
+                       : refuse(from, to, "");
+        if (a != b || extent_of(was) != extent_of(is))
+            return refuse(from, to, a == b ? ", with another number of elements" : "");
+        return match(was.parts[0].type, is.parts[0].type);
+    }
+    case category::members:
+        return a == b ? match_members(from, to) : refuse(from, to, "");
+    case category::optional:
+        return match(was.parts[0].type, is.parts[0].type);
+    case category::variant: {
+        if (a != b)
+            return refuse(from, to, "");
+        bool matches = true;
+        for (const type_part& each : was.parts) {
+            const auto becomes = alternative(each.type, is);
+            if (!becomes)
+                matches = refuse(from, to, ", which does not hold a " + from_.name_of(each.type));
+            else
+                matches = match(each.type, is.parts[*becomes].type) && matches;
+        }
+        return matches && changed_kind();
+    }
+    case category::text:
+        return a == b || is_array_of_characters(from_, from) ? changed_kind() : refuse(from, to, "");
+    case category::serialised:
+        return a == b && was.name == is.name && was.note == is.note ? true : refuse(from, to, ", which only the program can read");
+    case category::sequence:
+    case category::set: {
+        const bool has_elements = a == category::sequence || a == category::set || a == category::array;
+        if (!has_elements || is_array_of_characters(from_, from))
+            return refuse(from, to, "");
+        return match(was.parts[0].type, is.parts[0].type) && changed_kind();
+    }
+    case category::map: {
+        if (a != b)
+            return refuse(from, to, "");
+        const bool keys = match(was.parts[0].type, is.parts[0].type);
+        return match(was.parts[1].type, is.parts[1].type) && keys && changed_kind();
+    }
+    case category::number:
+        return a == b ? match_numbers(from, to) : refuse(from, to, "");
+    case category::same:
+        break;
+    }
+    return false;
+}
+
+bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const std::string outer = place_;
+    const auto& old_members = *members_of(was);
+    const auto& new_members = *members_of(is);
+    bool matches = true;
+    std::vector<const type_part*> used;
+    for (const type_part& each : new_members) {
+        if (!each.offset)
+            continue;
+        const std::string name = member_name(to_, each);
+        const type_part* const origin = origin_of(each, to, old_members);
+        place_ = is.name + "." + name;
+        if (origin == nullptr) {
+            note(place_ + " is new", true);
+            continue;
+        }
+        used.push_back(origin);
+        if (member_name(from_, *origin) != name)
+            note(place_ + " was named " + member_name(from_, *origin), true);
+        matches = match(origin->type, each.type) && matches;
+        place_ = is.name + "." + name;
+        if (matches && origin->offset != each.offset)
+            note(place_ + " moved", true);
+    }
+    for (const type_part& each : old_members) {
+        if (each.offset && std::find(used.begin(), used.end(), &each) == used.end())
+            note(was.name + "." + member_name(from_, each) + " is gone", true);
+    }
+    place_ = outer;
+    return matches;
+}
+
+bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const auto changed = [&] {
+        if (was.name != is.name || was.size != is.size)
+            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
+        return true;
+    };
+    if (was.shape == shape_kind::enumeration && is.shape == shape_kind::enumeration) {
+        const auto& stored = from_.rows[was.parts[0].type];
+        const auto& now = to_.rows[is.parts[0].type];
+        for (std::size_t i = 0; i != was.labels.size(); ++i) {
+            const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
+            if (found == is.labels.end())
+                return refuse(from, to, ", which has no " + was.labels[i]);
+            if (is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
+                note(is.name + "::" + was.labels[i] + " has another value", true);
+        }
+        if (is.labels.size() != was.labels.size())
+            note(is.name + " has more enumerators", true);
+        if (now.size < stored.size || now.shape != stored.shape)
+            return refuse(from, to, ", which is stored as " + now.name);
+        return changed();
+    }
+    if (was.shape == is.shape && was.size == is.size)
+        return was.shape == shape_kind::enumeration || changed();
+    const auto is_signed = [](shape_kind shape) { return shape == shape_kind::signed_number; };
+    const auto is_whole = [&](shape_kind shape) { return is_signed(shape) || shape == shape_kind::unsigned_number; };
+    if (was.size > 8 || (is.size > 8 && is.shape != shape_kind::floating))
+        return refuse(from, to, "");
+    if (was.shape == shape_kind::boolean && is_whole(is.shape))
+        return changed();
+    if (is_whole(was.shape) && is_whole(is.shape)) {
+        const bool fits = is_signed(was.shape) ? is_signed(is.shape) && is.size >= was.size
+                                               : is.size > was.size || (!is_signed(is.shape) && is.size >= was.size);
+        return fits ? changed() : refuse(from, to, ", which does not have all of its values");
+    }
+    if (is.shape == shape_kind::floating) {
+        const std::uint64_t exact = is.size == 4 ? 2 : is.size == 8 ? 4 : 8; // bytes of whole numbers that it has all of
+        if (was.shape == shape_kind::floating ? is.size >= was.size : is_whole(was.shape) && was.size <= exact)
+            return changed();
+    }
+    return refuse(from, to, ", which does not have all of its values");
+}
+
+} // namespace remanence::objects
