@@ -14,13 +14,8 @@ namespace remanence {
 
 namespace detail {
 
-/// A root's type in the program, and how its objects are checked.
-struct loadable_type {
-    const type_fingerprint* type;
-    root_check check;
-};
-std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read, const loadable_type* types,
-                       std::size_t count);
+std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read,
+                       const type_fingerprint* const* types, std::size_t count);
 std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from);
 
 } // namespace detail
@@ -41,13 +36,13 @@ void save(const heap& from, const std::function<void(std::string_view)>& to, con
 /// Throws, and the heap is as before: errc::exists when it has such a root already; errc::invalid_argument, with the line and the way to
 /// the object, for what is no dump, or not whole: texts that are not UTF-8, unknown members, numbers out of range, keys
 /// twice, references that lead nowhere; errc::type_mismatch when a type has changed by more than that; errc::not_supported for
-/// containers whose hash is the program's own, of an own comparator unless the type is one of `Types`, and for classes
-/// that do not say their members; errc::base_taken when the heap is mapped elsewhere; what write() throws. What the stream throws, it throws,
-/// too. A dump is trusted as a heap is: programs rely on what it says of its types. O(objects); memory for the lines of a root.
+/// containers whose hash is the program's own, for those whose comparator is, unless the root's type is one of `Types` (then the
+/// order is taken as it comes), and for classes that do not say their members; errc::base_taken when the heap is mapped elsewhere; what
+/// write() throws. What the stream throws, it throws, too. A dump is trusted as a heap is: programs rely on what it says of its
+/// types. O(objects); memory for the lines of a root.
 template <class... Types>
 std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read) {
-    const detail::loadable_type types[sizeof...(Types) + 1] = {
-        {&detail::fingerprint_of<Types>(), detail::check_of_root<Types>()}..., {nullptr, nullptr}};
+    const detail::type_fingerprint* const types[sizeof...(Types) + 1] = {&detail::fingerprint_of<Types>()..., nullptr};
     return detail::load_roots(into, read, types, sizeof...(Types));
 }
 template <class... Types>

@@ -9,9 +9,7 @@
 #include "types/root_directory.hpp"
 
 #include <istream>
-#include <optional>
 #include <ostream>
-#include <vector>
 
 namespace remanence {
 
@@ -51,8 +49,8 @@ std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from) {
     };
 }
 
-std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read, const loadable_type* types,
-                       std::size_t count) {
+std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read,
+                       const type_fingerprint* const* types, std::size_t count) {
     heap_impl& impl = impl_of(into);
     if (impl.options.read_only)
         impl.origin.raise_read_only();
@@ -60,27 +58,11 @@ std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::s
         raise(errc::base_taken, "cannot load a dump into " + into.path().string() +
                                     ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
                                     elsewhere->message);
-    std::vector<const type_fingerprint*> own;
-    for (const loadable_type* each = types; each != types + count; ++each)
-        own.push_back(each->type);
     return into.write([&] {
-        auto loaded = objects::load_dump(impl.memory(), read, own);
+        auto loaded = objects::load_dump(impl.memory(), read, {types, count});
         if (!loaded)
             raise(loaded.why());
-        for (const objects::loaded_root& each : *loaded) {
-            if (each.type == nullptr)
-                continue;
-            const auto* const known =
-                std::find_if(types, types + count, [&](const loadable_type& type) { return type.type == each.type; });
-            impl.checks.know(each.name, each.type->hash, known->check);
-            auto root = types::root_directory(impl.memory()).look_up(each.name);
-            if (!root)
-                raise(root.why());
-            if (const auto fault = *root ? impl.checks.fault_in(**root, impl.memory()) : std::nullopt) // by the program's own comparator
-                raise(errc::invalid_argument, "the dump for " + into.path().string() + " cannot be loaded: " + *fault +
-                                                  " Its order is not that of the program's comparator. Nothing was loaded.");
-        }
-        return loaded->size();
+        return *loaded;
     });
 }
 

@@ -447,18 +447,18 @@ result<std::string_view> object_reader::text(object_place of) {
     return std::string_view(reinterpret_cast<const char*>(*found), length);
 }
 
-result<std::optional<object_place>> object_reader::held(object_place of) {
+result<std::optional<held_place>> object_reader::held(object_place of) {
     const type_row& row = schema_.rows[of.row];
     auto mark = word<unsigned char>(of.at + row.numbers[0]);
     if (!mark)
         return mark.error();
     if (row.shape == shape_kind::optional)
-        return *mark == 0 ? std::optional<object_place>() : object_place{row.parts[0].type, of.at};
+        return *mark == 0 ? std::optional<held_place>() : held_place{{row.parts[0].type, of.at}, 0};
     if (*mark == 255)
-        return std::optional<object_place>();
+        return std::optional<held_place>();
     if (*mark >= row.parts.size())
         return damaged(of, "that holds none of its alternatives");
-    return std::optional(object_place{row.parts[*mark].type, of.at});
+    return std::optional(held_place{{row.parts[*mark].type, of.at}, *mark});
 }
 
 result<std::uint64_t> object_reader::target(object_place pointer) {

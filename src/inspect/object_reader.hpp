@@ -22,6 +22,11 @@ struct object_place {
     std::uint64_t at = 0; // heap offset
 };
 
+/// What an optional or a variant holds.
+struct held_place : object_place {
+    std::uint32_t alternative = 0; // of a variant, from 0
+};
+
 /// One of a container.
 struct element_place {
     object_place value; // in sets the key
@@ -56,7 +61,7 @@ public:
     /// Of shape_kind::text, text_by_link and serialised. Valid as long as the heap's memory.
     result<std::string_view> text(object_place of);
     /// What an optional or a variant holds; nothing when it is empty.
-    result<std::optional<object_place>> held(object_place of);
+    result<std::optional<held_place>> held(object_place of);
     /// Where a pointer leads; 0: null. The object of this row lies in the heap.
     result<std::uint64_t> target(object_place pointer);
     result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count);

@@ -2,6 +2,7 @@
 
 #include "types/schema_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -282,6 +283,9 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         }
         out += "{\"$holds\":";
         put_json_text(out, reader_.schema().name_of((*held)->row));
+        const auto is_same = [&](const type_part& part) { return part.type == (*held)->row; };
+        if (std::count_if(row.parts.begin(), row.parts.end(), is_same) > 1)
+            out += ",\"alternative\":" + std::to_string((*held)->alternative);
         out += ",\"value\":";
         REM_TRY(put(out, **held, depth + 1));
         out += '}';

@@ -160,7 +160,7 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
             builder_.put_mark(to, 255);
             return {};
         }
-        const auto becomes = rows_.alternative((*held)->row, is);
+        const auto becomes = rows_.alternative(was, (*held)->alternative, is);
         REM_CHECK(becomes); // it matches
         REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
         builder_.put_mark(to, static_cast<unsigned char>(*becomes));

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] const types::type_part* origin_of(const types::type_part& member, std::uint32_t row,
                                                     const std::vector<types::type_part>& members) const;
     /// Which alternative of a variant one becomes.
-    [[nodiscard]] std::optional<std::size_t> alternative(std::uint32_t from_alternative, const types::type_row& to) const;
+    [[nodiscard]] std::optional<std::size_t> alternative(const types::type_row& from, std::size_t index, const types::type_row& to) const;
     /// Members that were renamed: of the class with this name, from the first name to the second.
     void rename(std::string type, std::string old_name, std::string new_name);
 

@@ -108,13 +108,13 @@ public:
     dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_fingerprint* const> types)
         : memory_(memory), lines_(read), types_(types), directory_(memory) {}
 
-    result<std::vector<loaded_root>> run() {
+    result<std::size_t> run() {
         auto whole = read_lines();
         if (!whole)
             return whole.error();
         REM_TRY(resolve_references());
         REM_TRY(add_roots());
-        return std::move(loaded_);
+        return new_roots_.size();
     }
 
 private:
@@ -258,8 +258,8 @@ private:
         auto& made = ways_[{schema, own}];
         if (!made) {
             made = std::make_unique<way_of_making>();
-            made->from = &schemas_[schema].stored;
             if (own != nullptr) {
+                made->from = &schemas_[schema].stored;
                 detail::structure_writer out;
                 own->structure(out);
                 auto described = type_description::decode(std::move(out).schema(), types::row_contents::schema);
@@ -267,7 +267,8 @@ private:
                     return wrong("the program's type " + own->name + " has no schema", errc::not_supported);
                 made->to = std::move(*described);
             } else {
-                made->to = *made->from;
+                made->to = schemas_[schema].stored;
+                made->from = &made->to; // so that nothing has to be matched
             }
             made->rows = std::make_unique<row_matching>(*made->from, made->to);
             made->builder = std::make_unique<object_builder>(memory_, made->to, own != nullptr);
@@ -507,8 +508,12 @@ private:
         const type_row& row = by.to.rows[place.row];
         if (row.shape == shape_kind::same_as_part)
             return std::optional(object_place{row.parts[row.numbers[0]].type, place.at});
-        if (row.shape == shape_kind::optional || row.shape == shape_kind::variant)
-            return by.builder->built().held(place);
+        if (row.shape == shape_kind::optional || row.shape == shape_kind::variant) {
+            auto held = by.builder->built().held(place);
+            if (!held)
+                return held.error();
+            return *held ? std::optional<object_place>(**held) : std::nullopt;
+        }
         return std::optional<object_place>();
     }
 
@@ -595,7 +600,6 @@ private:
             const made_object& made = roots_.at(each.name);
             const detail::type_fingerprint& type = each.own != nullptr ? *each.own : each.type;
             REM_TRY(directory_.add(each.name, type, memory_.base() + made.place.at));
-            loaded_.push_back({each.name, each.own});
             if (each.own == nullptr)
                 stored.push_back({{type.hash, type.algorithm, type.shapes, type.classes_hash,
                                    static_cast<std::uint32_t>(schemas_[each.schema].encoded.size())},
@@ -627,7 +631,6 @@ private:
     std::vector<new_root> new_roots_;
     std::vector<made_object> objects_;
     std::vector<reference> references_;
-    std::vector<loaded_root> loaded_;
 
     // What is being made.
     way_of_making* by_ = nullptr;
@@ -638,7 +641,7 @@ private:
 
 } // namespace
 
-result<std::vector<loaded_root>> load_dump(txn::heap_memory& memory, const read_bytes& read,
+result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
                                            std::span<const detail::type_fingerprint* const> types) {
     return dump_loader(memory, read, types).run();
 }

@@ -10,25 +10,18 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
-#include <vector>
 
 namespace remanence::objects {
-
-struct loaded_root {
-    std::string name;
-    const detail::type_fingerprint* type; // that of the program; null: that of the dump
-};
 
 /// Puts up to so many bytes there, and says how many; 0 at the end. May throw.
 using read_bytes = std::function<std::size_t(char* into, std::size_t bytes)>;
 
-/// Adds the roots of a dump, and their schemas. With the write lock held; when it fails, the caller rolls back. `types`: those of the
+/// Adds the roots of a dump, and their schemas; returns their number. With the write lock held; when it fails, the caller rolls back. `types`: those of the
 /// program, of which roots are made by their names; all others are made by the dump's schema, as this platform would have them.
 /// errc::exists: the heap has such a root; errc::invalid_argument, with the line, for what is no dump, or is not whole;
 /// errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump); memory for the lines of a root,
 /// and for each pointer.
-result<std::vector<loaded_root>> load_dump(txn::heap_memory& memory, const read_bytes& read,
+result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
                                            std::span<const detail::type_fingerprint* const> types);
 
 } // namespace remanence::objects

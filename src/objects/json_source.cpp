@@ -177,24 +177,26 @@ result<std::string_view> json_source::text(object_place of) {
     return is_not(of, "a text, or {\"$bytes\":...}");
 }
 
-result<std::optional<object_place>> json_source::held(object_place of) {
+result<std::optional<held_place>> json_source::held(object_place of) {
     const type_row& is = row(of.row);
     const json_part& from = part(of);
     const auto index = static_cast<std::uint32_t>(of.at);
     if (from.kind == json_kind::null)
-        return std::optional<object_place>();
+        return std::optional<held_place>();
     if (is.shape == shape_kind::optional) {
         if (from.kind != json_kind::list || from.children != 1)
             return is_not(of, "null, or a list of one value");
-        return std::optional(object_place{is.parts[0].type, index + 1});
+        return std::optional(held_place{{is.parts[0].type, index + 1}, 0});
     }
     const std::uint32_t type = document_.member(index, "$holds");
     const std::uint32_t value = document_.member(index, "value");
-    if (type == 0 || value == 0 || from.children != 2 || document_.at(type).kind != json_kind::text)
+    const std::uint32_t number = document_.member(index, "alternative");
+    if (type == 0 || value == 0 || from.children != (number == 0 ? 2U : 3U) || document_.at(type).kind != json_kind::text)
         return is_not(of, "null, or {\"$holds\":TYPE,\"value\":...}");
-    for (const type_part& part : is.parts) {
-        if (schema().name_of(part.type) == document_.at(type).text)
-            return std::optional(object_place{part.type, value});
+    for (std::uint32_t i = 0; i != is.parts.size(); ++i) {
+        if (schema().name_of(is.parts[i].type) == document_.at(type).text &&
+            (number == 0 || document_.at(number).text == std::to_string(i)))
+            return std::optional(held_place{{is.parts[i].type, value}, i});
     }
     return damaged(of, shown(document_.at(type)) + " is none of the types that a " + schema().name_of(of.row) +
                            " holds");

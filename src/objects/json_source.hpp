@@ -20,7 +20,7 @@ public:
 
     result<scalar> number(object_place of) override;
     result<std::string_view> text(object_place of) override;
-    result<std::optional<object_place>> held(object_place of) override;
+    result<std::optional<held_place>> held(object_place of) override;
     result<std::uint64_t> count(object_place of) override;
     result<void> for_each_element(object_place of, const visit_element& visit) override;
     result<std::optional<object_place>> member(object_place of, const types::type_part& part) override;

@@ -15,6 +15,7 @@
 namespace remanence::objects {
 
 using inspect::element_place;
+using inspect::held_place;
 using inspect::object_place;
 
 /// The value of a number, an enumeration, a character or a bool.
@@ -42,7 +43,7 @@ public:
     /// Of a text, of an array of characters (without zeros at its end), and what is serialised. Valid until the next call.
     virtual result<std::string_view> text(object_place of) = 0;
     /// What an optional or a variant holds; nothing when it is empty.
-    virtual result<std::optional<object_place>> held(object_place of) = 0;
+    virtual result<std::optional<held_place>> held(object_place of) = 0;
     /// Of a container or an array.
     virtual result<std::uint64_t> count(object_place of) = 0;
     using visit_element = inspect::object_reader::visit_element;
@@ -70,7 +71,7 @@ public:
 
     result<scalar> number(object_place of) override;
     result<std::string_view> text(object_place of) override;
-    result<std::optional<object_place>> held(object_place of) override { return reader_.held(of); }
+    result<std::optional<held_place>> held(object_place of) override { return reader_.held(of); }
     result<std::uint64_t> count(object_place of) override { return reader_.count(of); }
     result<void> for_each_element(object_place of, const visit_element& visit) override {
         return reader_.for_each_element(of, visit);

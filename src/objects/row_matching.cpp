@@ -74,6 +74,8 @@ bool row_matching::refuse(std::uint32_t from, std::uint32_t to, const std::strin
 
 const type_part* row_matching::origin_of(const type_part& member, std::uint32_t row,
                                          const std::vector<type_part>& members) const {
+    if (&from_ == &to_)
+        return &member;
     const std::string name = member_name(to_, member);
     const auto named = [&](std::string_view wanted) -> const type_part* {
         const auto found = std::find_if(members.begin(), members.end(), [&](const type_part& each) {
@@ -90,10 +92,12 @@ const type_part* row_matching::origin_of(const type_part& member, std::uint32_t 
     return named(name);
 }
 
-std::optional<std::size_t> row_matching::alternative(std::uint32_t from_alternative, const type_row& to) const {
-    const std::string name = from_.name_of(from_alternative);
+std::optional<std::size_t> row_matching::alternative(const type_row& from, std::size_t index, const type_row& to) const {
+    const std::string name = from_.name_of(from.parts[index].type);
+    auto before = std::count_if(from.parts.begin(), from.parts.begin() + static_cast<std::ptrdiff_t>(index),
+                                [&](const type_part& part) { return from_.name_of(part.type) == name; });
     for (std::size_t i = 0; i != to.parts.size(); ++i) {
-        if (to_.name_of(to.parts[i].type) == name)
+        if (to_.name_of(to.parts[i].type) == name && before-- == 0) // the same one of those of this name
             return i;
     }
     return {};
@@ -158,12 +162,12 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         if (a != b)
             return refuse(from, to, "");
         bool matches = true;
-        for (const type_part& each : was.parts) {
-            const auto becomes = alternative(each.type, is);
+        for (std::size_t i = 0; i != was.parts.size(); ++i) {
+            const auto becomes = alternative(was, i, is);
             if (!becomes)
-                matches = refuse(from, to, ", which does not hold a " + from_.name_of(each.type));
+                matches = refuse(from, to, ", which does not hold a " + from_.name_of(was.parts[i].type));
             else
-                matches = match(each.type, is.parts[*becomes].type) && matches;
+                matches = match(was.parts[i].type, is.parts[*becomes].type) && matches;
         }
         return matches && changed_kind();
     }

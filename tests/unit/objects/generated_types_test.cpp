@@ -1,0 +1,190 @@
+// Types nested in each other, each kind in each kind, with random values: dumped, loaded, compared. The seed is printed when it fails.
+#include "support/temp_dir.hpp"
+
+#include <remanence/remanence.hpp>
+#include <remanence/streams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace generated {
+
+namespace rem = remanence;
+
+enum class shade : short { dark = -7, light = 100 };
+
+template <class T>
+struct one {
+    char before = 'b';
+    T value{};
+    bool behind = true;
+    friend bool operator==(const one&, const one&) = default;
+};
+template <class T>
+struct two {
+    T first{};
+    rem::string_pi between;
+    T second[2] = {};
+    friend bool operator==(const two&, const two&) = default;
+};
+
+template <std::size_t Kind, class T>
+struct kind;
+// clang-format off
+template <class T> struct kind<0, T> { using type = rem::vector<T>; };
+template <class T> struct kind<1, T> { using type = rem::vector_pi<T>; };
+template <class T> struct kind<2, T> { using type = rem::deque<T>; };
+template <class T> struct kind<3, T> { using type = rem::list<T>; };
+template <class T> struct kind<4, T> { using type = rem::forward_list<T>; };
+template <class T> struct kind<5, T> { using type = std::optional<T>; };
+template <class T> struct kind<6, T> { using type = std::array<T, 3>; };
+template <class T> struct kind<7, T> { using type = std::pair<rem::string, T>; };
+template <class T> struct kind<8, T> { using type = one<T>; };
+template <class T> struct kind<9, T> { using type = two<T>; };
+template <class T> struct kind<10, T> { using type = rem::map<rem::string, T>; };
+template <class T> struct kind<11, T> { using type = rem::btree_map<int, T>; };
+template <class T> struct kind<12, T> { using type = rem::hash_map<rem::string_pi, T>; };
+template <class T> struct kind<13, T> { using type = rem::unordered_map<int, T>; };
+template <class T> struct kind<14, T> { using type = std::variant<shade, T>; };
+// clang-format on
+inline constexpr std::size_t k_kinds = 15;
+
+template <std::size_t Kind>
+using leaf = std::tuple_element_t<Kind % 7, std::tuple<int, double, rem::string, rem::string_pi, shade, std::uint64_t, short>>;
+/// The number of a type: an outer kind, an inner one, and what lies in it.
+template <std::size_t Number>
+using nested = typename kind<Number / k_kinds % k_kinds, typename kind<Number % k_kinds, leaf<Number>>::type>::type;
+inline constexpr std::size_t k_types = k_kinds * k_kinds;
+
+using generator = std::mt19937_64;
+
+template <class T>
+void fill(T& object, generator& random) {
+    const auto below = [&](std::uint64_t end) { return random() % end; };
+    const auto text = [&] {
+        std::string made(below(40), ' ');
+        for (char& c : made)
+            c = static_cast<char>(below(256));
+        return made;
+    };
+    if constexpr (std::is_same_v<T, shade>) {
+        object = below(2) == 0 ? shade::light : static_cast<shade>(below(60000));
+    } else if constexpr (std::is_same_v<T, bool>) {
+        object = below(2) == 1;
+    } else if constexpr (std::is_same_v<T, double>) {
+        object = static_cast<double>(random()) / static_cast<double>(random() | 1);
+    } else if constexpr (std::is_integral_v<T>) {
+        object = static_cast<T>(random());
+    } else if constexpr (std::is_same_v<T, rem::string> || std::is_same_v<T, rem::string_pi>) {
+        object = text();
+    } else if constexpr (requires { object.valueless_by_exception(); }) {
+        fill(object.template emplace<1>(), random);
+        if (below(3) == 0)
+            fill(object.template emplace<0>(), random);
+    } else if constexpr (requires { object.has_value(); }) {
+        if (below(3) != 0)
+            fill(object.emplace(), random);
+    } else if constexpr (requires { object.between; }) {
+        fill(object.first, random);
+        fill(object.between, random);
+        for (auto& each : object.second)
+            fill(each, random);
+    } else if constexpr (requires { object.behind; }) {
+        fill(object.before, random);
+        fill(object.value, random);
+    } else if constexpr (requires { object.second; }) {
+        fill(object.first, random);
+        fill(object.second, random);
+    } else if constexpr (requires { typename T::mapped_type; }) {
+        for (std::uint64_t left = below(30); left != 0; --left) {
+            typename T::key_type key{};
+            fill(key, random);
+            fill(object[key], random);
+        }
+    } else if constexpr (requires { object.emplace_back(); }) {
+        for (std::uint64_t left = below(6); left != 0; --left)
+            fill(object.emplace_back(), random);
+    } else if constexpr (requires { object.emplace_front(); }) {
+        for (std::uint64_t left = below(6); left != 0; --left)
+            fill(object.emplace_front(), random);
+    } else {
+        for (auto& each : object)
+            fill(each, random);
+    }
+}
+
+} // namespace generated
+
+namespace remanence {
+namespace {
+
+using namespace generated;
+
+template <std::size_t Number>
+std::string name_of() {
+    return "root " + std::to_string(Number);
+}
+
+template <std::size_t First, std::size_t... I>
+void carry(std::index_sequence<I...> /*all*/) {
+    const auto seed = std::random_device()();
+    generator random(seed);
+    const auto directory = test::temp_dir::in_memory();
+    heap from = heap::create(directory / "from");
+    heap into = heap::create(directory / "into");
+    from.write([&] { (fill(from.root<nested<First + I>>(name_of<First + I>()), random), ...); });
+    std::ostringstream out;
+    save(from, out);
+    std::istringstream in(out.str());
+    ASSERT_EQ(load<>(into, in), sizeof...(I)) << "seed " << seed;
+    (..., [&] {
+        using type = nested<First + I>;
+        EXPECT_TRUE(from.root<type>(name_of<First + I>()) == into.root<type>(name_of<First + I>()))
+            << detail::fingerprint_of<type>().name << ", seed " << seed;
+    }());
+    EXPECT_TRUE(into.verify().clean()) << "seed " << seed;
+    (..., [&] {
+        using type = nested<First + I>;
+        EXPECT_TRUE(into.remove_root<type>(name_of<First + I>()));
+    }());
+    EXPECT_TRUE(into.verify().clean()) << "seed " << seed;
+}
+
+template <std::size_t First>
+void carry_some() {
+    carry<First>(std::make_index_sequence<k_kinds>());
+}
+
+TEST(generated_types, of_each_kind_in_each_are_the_same_after_dump_and_load) {
+    static_assert(k_types == 225);
+    carry_some<0 * k_kinds>();
+    carry_some<1 * k_kinds>();
+    carry_some<2 * k_kinds>();
+    carry_some<3 * k_kinds>();
+    carry_some<4 * k_kinds>();
+    carry_some<5 * k_kinds>();
+    carry_some<6 * k_kinds>();
+    carry_some<7 * k_kinds>();
+}
+TEST(generated_types, of_the_other_kinds_in_each_likewise) {
+    carry_some<8 * k_kinds>();
+    carry_some<9 * k_kinds>();
+    carry_some<10 * k_kinds>();
+    carry_some<11 * k_kinds>();
+    carry_some<12 * k_kinds>();
+    carry_some<13 * k_kinds>();
+    carry_some<14 * k_kinds>();
+}
+
+} // namespace
+} // namespace remanence
