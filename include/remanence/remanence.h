@@ -501,6 +501,22 @@ rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_st
 /* Lets all steps go: what is committed stays. */
 rem_status rem_history_forget(rem_heap* heap);
 
+/* ---- The portable form ---- */
+
+/*
+ * Hands the objects of a root of a C++ program, or of all (NULL), to put() in pieces of whole lines, as docs/reference/dump.md has them; it
+ * returns false to stop, which is REM_IO. Memory as it is, in a read section. Roots of C programs, whose types nobody knows, are told
+ * without their objects. REM_NOT_FOUND: no such root. REM_CORRUPT: an object is not as its schema says.
+ */
+rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context, const char* text, size_t bytes),
+                    void* context);
+/*
+ * Makes the roots of a dump, in one atomic commit (within a write section in that). read() puts up to so many bytes there and returns how many;
+ * 0 at the end. What fails leaves the heap as it was: REM_EXISTS when it has such a root, REM_INVALID_ARGUMENT with the line for what
+ * is no dump or not whole, REM_NOT_SUPPORTED for a type that only a program can make.
+ */
+rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, size_t bytes), void* context);
+
 /* ---- Sharing ---- */
 
 /*

@@ -48,8 +48,13 @@ result<std::vector<root_with_schema>> roots_with_schema(const heap_to_read& heap
             if (*schema)
                 known->second = std::make_shared<const type_description>(std::move(**schema));
         }
-        root_with_schema root{std::string(entry->name), std::string(entry->type), entry->object,
-                              entry->position_independent, known->second, {}, {}};
+        root_with_schema root{std::string(entry->name),
+                              std::string(entry->type),
+                              entry->object,
+                              entry->position_independent,
+                              known->second,
+                              {},
+                              {}};
         root.description = entry->description;
         const auto stored = std::find_if(schemas->begin(), schemas->end(), [&](const types::stored_schema& each) {
             return each.hash == key.first && each.algorithm == key.second;

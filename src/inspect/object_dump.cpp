@@ -416,9 +416,9 @@ private:
     std::string owner_; // JSON: the name of a root, or the number of an object
     std::unordered_map<target_key, std::string, target_hash> targets_; // the way to each; empty: not known yet
     std::vector<target> pending_;
-    std::vector<target> objects_; // that lie in no root
-    std::map<std::string, std::uint32_t> types_;                                // numbers, from 1
-    std::map<const type_description*, std::vector<std::uint32_t>> types_of_;    // of rows; 0: not known yet
+    std::vector<target> objects_;                                            // that lie in no root
+    std::map<std::string, std::uint32_t> types_;                             // numbers, from 1
+    std::map<const type_description*, std::vector<std::uint32_t>> types_of_; // of rows; 0: not known yet
     std::string out_;
     std::uint64_t lines_ = 0;
 };

@@ -3,12 +3,13 @@
 #include "base/units.hpp"
 
 #include <remanence/containers/detail/hash_group.hpp>
-#include <remanence/containers/detail/hash_table.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <random>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace remanence::objects {
@@ -208,7 +209,8 @@ private:
 /// std::map and its kin: a red-black tree as low as it can be, whose last level is red unless it is full.
 class filler_of_tree final : public container_filler {
 public:
-    filler_of_tree(object_builder& to, object_place container) : to_(to), container_(container), check_(to, container) {}
+    filler_of_tree(object_builder& to, object_place container)
+        : to_(to), container_(container), check_(to, container) {}
 
     result<void> begin(std::uint64_t count) {
         const type_row& is = to_.row(container_.row);
@@ -253,7 +255,8 @@ private:
 
     /// The nodes [first, last) as a tree; returns its root, 0: there are none.
     // NOLINTNEXTLINE(misc-no-recursion): by height
-    std::uint64_t link(std::size_t first, std::size_t last, std::uint64_t parent, unsigned level, unsigned full_levels) {
+    std::uint64_t link(std::size_t first, std::size_t last, std::uint64_t parent, unsigned level,
+                       unsigned full_levels) {
         if (first == last)
             return 0;
         const std::size_t middle = first + (last - first) / 2;
@@ -277,7 +280,8 @@ private:
 /// none moves, and all but the root are at least half full.
 class filler_of_btree final : public container_filler {
 public:
-    filler_of_btree(object_builder& to, object_place container) : to_(to), container_(container), check_(to, container) {}
+    filler_of_btree(object_builder& to, object_place container)
+        : to_(to), container_(container), check_(to, container) {}
 
     result<void> begin(std::uint64_t count) {
         const type_row& is = to_.row(container_.row);
@@ -289,9 +293,11 @@ public:
         // OB1: what the numbers say of a node fits its parts.
         if (capacity_ < 2 || capacity_ > k_capacity_max || is.numbers[3] < slot || is.numbers[2] % alignment_ != 0 ||
             is.numbers[3] > k_slot_bytes_max || is.numbers[2] > k_slot_bytes_max || is.numbers[4] % k_word != 0 ||
-            is.numbers[4] < is.numbers[2] + capacity_ * is.numbers[3] || is.numbers[4] > 2 * k_capacity_max * k_slot_bytes_max ||
+            is.numbers[4] < is.numbers[2] + capacity_ * is.numbers[3] ||
+            is.numbers[4] > 2 * k_capacity_max * k_slot_bytes_max ||
             (is_inline_ && is.numbers[3] % element_.alignment != 0))
-            return fail(errc::invalid_argument, "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
+            return fail(errc::invalid_argument,
+                        "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
         elements_max_ = {capacity_}; // of a tree of each height
         while (elements_max_.back() < count)
             elements_max_.push_back(capacity_ + (capacity_ + 1) * elements_max_.back());
@@ -555,8 +561,10 @@ public:
         // OB1
         if (slot_bytes_ < (is_inline_ ? element_bytes_.bytes : k_word) || !std::has_single_bit(is.numbers[2]) ||
             (is_inline_ && is.numbers[2] != element_bytes_.alignment))
-            return fail(errc::invalid_argument, "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
-        seed_ = detail::random_seed();
+            return fail(errc::invalid_argument,
+                        "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
+        std::random_device random;
+        seed_ = std::uint64_t{random()} << 32 | random();
         to_.put_word(container_.at + 4 * k_word, seed_);
         to_.put_word(container_.at + 5 * k_word, 0 - (container_.at + 5 * k_word)); // the allocator
         if (count == 0)
@@ -618,8 +626,10 @@ public:
         const std::uint64_t mask = (buckets_ - 1) / detail::k_hash_group;
         std::uint64_t group = hash_ >> 8 & mask;
         for (std::uint64_t step = 0;; group = (group + ++step) & mask) {
-            const auto* const controls = reinterpret_cast<const unsigned char*>(to_.at(block_ + group * detail::k_hash_group));
-            for (std::uint32_t alike = detail::plain_hash_group::alike(controls, hash_); alike != 0; alike &= alike - 1) {
+            const auto* const controls =
+                reinterpret_cast<const unsigned char*>(to_.at(block_ + group * detail::k_hash_group));
+            for (std::uint32_t alike = detail::plain_hash_group::alike(controls, hash_); alike != 0;
+                 alike &= alike - 1) {
                 const std::size_t index = detail::first_in(alike);
                 if (controls + index == control_)
                     continue;

@@ -48,7 +48,8 @@ public:
             switch (row.shape) {
             case shape_kind::none:
                 return "a " + builder_.schema().name_of(index) +
-                       " is of a class that does not say its members (REM_REFLECT), or of a kind that the schema does not describe";
+                       " is of a class that does not say its members (REM_REFLECT), or of a kind that the schema does "
+                       "not describe";
             case shape_kind::variant:
                 held = row.parts.size();
                 break;
@@ -102,7 +103,8 @@ std::optional<std::string> conversion::why_not(const object_builder& builder, st
 
 result<void> conversion::make(object_place from, object_place to, unsigned depth) {
     if (depth == k_depth_max)
-        return source_.damaged(from, "objects lie more than " + std::to_string(k_depth_max) + " levels deep in each other");
+        return source_.damaged(from,
+                               "objects lie more than " + std::to_string(k_depth_max) + " levels deep in each other");
     const type_row& was = source_.row(from.row);
     const type_row& is = builder_.row(to.row);
     told_.placed(from, to);
@@ -190,7 +192,8 @@ result<void> conversion::make_members(object_place from, object_place to, unsign
             continue;
         const object_place place{each.type, to.at + *each.offset};
         const type_part* const origin = rows_.origin_of(each, to.row, old_members);
-        way_.push_back({each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
+        way_.push_back(
+            {each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
         if (origin != nullptr) {
             auto member = source_.member(from, *origin);
             if (!member)
@@ -207,7 +210,8 @@ result<void> conversion::make_members(object_place from, object_place to, unsign
             struct copying final : listener {
                 explicit copying(listener& of) : told(of) {}
                 result<void> point(object_place /*from*/, object_place /*to*/) override {
-                    return fail(errc::not_supported, "a member that is new holds a pointer by default, which is not null");
+                    return fail(errc::not_supported,
+                                "a member that is new holds a pointer by default, which is not null");
                 }
                 result<object_place> default_of(std::uint32_t row) override { return told.default_of(row); }
                 listener& told;
@@ -250,7 +254,8 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         return filler.error();
     const key_function function = builder_.function_of(to.row);
     const shape_kind old_shape = source_.row(from.row).shape;
-    const bool is_ordered = builder_.row(to.row).shape == shape_kind::tree || builder_.row(to.row).shape == shape_kind::btree;
+    const bool is_ordered =
+        builder_.row(to.row).shape == shape_kind::tree || builder_.row(to.row).shape == shape_kind::btree;
     const bool has_order = old_shape == shape_kind::tree || old_shape == shape_kind::btree;
     std::uint64_t index = 0;
     const auto take = [&](const element_place& each) -> result<bool> {
@@ -340,9 +345,8 @@ result<void> conversion::make_number(object_place from, object_place to) {
         return value.error();
     if (builder_.put_number(to, *value))
         return {};
-    const std::string shown = value->what == scalar::form::real ? std::to_string(value->real)
-                              : value->what == scalar::form::bytes
-                                  ? std::to_string(value->bytes.size()) + " bytes"
+    const std::string shown = value->what == scalar::form::real    ? std::to_string(value->real)
+                              : value->what == scalar::form::bytes ? std::to_string(value->bytes.size()) + " bytes"
                               : value->is_negative ? std::to_string(static_cast<std::int64_t>(value->bits))
                                                    : std::to_string(value->bits);
     return source_.damaged(from, shown + " is out of the range of " + builder_.schema().name_of(to.row));
@@ -382,7 +386,7 @@ result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_
         if (function != key_function::seeded)
             return is.size == sizeof(float) ? std::hash<float>()(static_cast<float>(real))
                                             : std::hash<double>()(static_cast<double>(real));
-        const double as_hashed = real == 0 ? 0.0
+        const double as_hashed = real == 0                  ? 0.0
                                  : is.size == sizeof(float) ? static_cast<double>(static_cast<float>(real))
                                                             : static_cast<double>(real);
         return detail::hash_number(std::bit_cast<std::uint64_t>(as_hashed), seed);

@@ -40,7 +40,8 @@ public:
     [[nodiscard]] const types::type_part* origin_of(const types::type_part& member, std::uint32_t row,
                                                     const std::vector<types::type_part>& members) const;
     /// Which alternative of a variant one becomes.
-    [[nodiscard]] std::optional<std::size_t> alternative(const types::type_row& from, std::size_t index, const types::type_row& to) const;
+    [[nodiscard]] std::optional<std::size_t> alternative(const types::type_row& from, std::size_t index,
+                                                         const types::type_row& to) const;
     /// Members that were renamed: of the class with this name, from the first name to the second.
     void rename(std::string type, std::string old_name, std::string new_name);
 
@@ -99,7 +100,8 @@ private:
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);
     result<void> make_number(object_place from, object_place to);
-    result<void> make_element(container_filler& filler, object_place container, const element_place& from, unsigned depth);
+    result<void> make_element(container_filler& filler, object_place container, const element_place& from,
+                              unsigned depth);
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);
     result<scalar> number(object_place from, std::uint32_t to);
 

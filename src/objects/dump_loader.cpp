@@ -105,7 +105,8 @@ struct made_object {
 
 class dump_loader final : conversion::listener {
 public:
-    dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_fingerprint* const> types)
+    dump_loader(txn::heap_memory& memory, const read_bytes& read,
+                std::span<const detail::type_fingerprint* const> types)
         : memory_(memory), lines_(read), types_(types), directory_(memory) {}
 
     result<std::size_t> run() {
@@ -119,8 +120,9 @@ public:
 
 private:
     [[nodiscard]] unexpected wrong(const std::string& what, errc code = errc::invalid_argument) const {
-        return fail(code, "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(lines_.number()) +
-                              ": " + what + ". Nothing was loaded.",
+        return fail(code,
+                    "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(lines_.number()) +
+                        ": " + what + ". Nothing was loaded.",
                     memory_.path());
     }
     /// What failed in an object, with the place.
@@ -130,8 +132,9 @@ private:
         std::string way = by.way();
         if (!way.empty() && way.front() != '[')
             way.insert(0, 1, '.');
-        return fail(why.why().code, "the dump for " + memory_.path() + " cannot be loaded: " + why.why().message + ", in " +
-                                        owner + way + ". Nothing was loaded.",
+        return fail(why.why().code,
+                    "the dump for " + memory_.path() + " cannot be loaded: " + why.why().message + ", in " + owner +
+                        way + ". Nothing was loaded.",
                     memory_.path());
     }
 
@@ -174,7 +177,8 @@ private:
         if (find(name, json_kind::object) == nullptr)
             return {};
         const std::uint32_t hex = document_.member(document_.member(0, name), "$bytes");
-        return hex != 0 && document_.at(hex).kind == json_kind::text ? bytes_of_hex(document_.at(hex).text) : std::nullopt;
+        return hex != 0 && document_.at(hex).kind == json_kind::text ? bytes_of_hex(document_.at(hex).text)
+                                                                     : std::nullopt;
     }
 
     result<void> read_lines() {
@@ -197,8 +201,8 @@ private:
             has_line = false;
             if (is_true("end")) {
                 if (number("lines") != lines_.number() - 1)
-                    return wrong("the dump is not whole, or has lines twice: there are " + std::to_string(lines_.number() - 1) +
-                                 " before this one");
+                    return wrong("the dump is not whole, or has lines twice: there are " +
+                                 std::to_string(lines_.number() - 1) + " before this one");
                 more = next_line();
                 if (!more)
                     return more.error();
@@ -223,7 +227,8 @@ private:
             return wrong("schemas are numbered from 0 on, in their order");
         const auto layout = text("layout");
         if (!layout)
-            return wrong("the dump does not say how this platform lays out its types: it is of an older release, or was not written by rem dump",
+            return wrong("the dump does not say how this platform lays out its types: it is of an older release, or "
+                         "was not written by rem dump",
                          errc::not_supported);
         const auto encoded = bytes_of_hex(*layout);
         auto decoded = encoded && encoded->size() <= types::k_schema_bytes_max
@@ -254,7 +259,8 @@ private:
     }
 
     /// How objects of this schema become those of the program, or of the same schema.
-    result<way_of_making*> way_for(std::size_t schema, const std::string& type, std::uint32_t row, const detail::type_fingerprint* own) {
+    result<way_of_making*> way_for(std::size_t schema, const std::string& type, std::uint32_t row,
+                                   const detail::type_fingerprint* own) {
         auto& made = ways_[{schema, own}];
         if (!made) {
             made = std::make_unique<way_of_making>();
@@ -297,7 +303,8 @@ private:
             return wrong("the root or object has no name");
         const std::string owner = name ? *name : "object " + std::to_string(*object);
         if (is_true("hidden"))
-            return wrong("the heap did not store the type of the root \"" + owner + "\", so the dump does not have its objects",
+            return wrong("the heap did not store the type of the root \"" + owner +
+                             "\", so the dump does not have its objects",
                          errc::not_supported);
         if (!schema || *schema >= schemas_.size() || !row || *row >= schemas_[*schema].stored.rows.size())
             return wrong("its type is none of those before it");
@@ -317,7 +324,8 @@ private:
             if (!there)
                 return there.error();
             if (*there)
-                return wrong("the heap has a root \"" + *name + "\" already: remove it, or load into another heap", errc::exists);
+                return wrong("the heap has a root \"" + *name + "\" already: remove it, or load into another heap",
+                             errc::exists);
             const auto found =
                 std::find_if(types_.begin(), types_.end(), [&](const auto* each) { return each->name == type.name; });
             if (found != types_.end())
@@ -325,8 +333,9 @@ private:
         } else if (*object != objects_.size()) {
             return wrong("objects are numbered from 0 on, in their order");
         }
-        auto by = way_for(*schema, name ? type.name : schemas_[*schema].stored.name_of(static_cast<std::uint32_t>(*row)),
-                          static_cast<std::uint32_t>(*row), own);
+        auto by =
+            way_for(*schema, name ? type.name : schemas_[*schema].stored.name_of(static_cast<std::uint32_t>(*row)),
+                    static_cast<std::uint32_t>(*row), own);
         if (!by)
             return by.error();
         made_object made{*by, {own != nullptr ? (*by)->to.root : static_cast<std::uint32_t>(*row), 0}};
@@ -391,8 +400,9 @@ private:
             conversion converted(source, *made.by->builder, *made.by->rows, *this);
             const std::string here = owner + '[' + std::to_string(number - first_line) + ']';
             const auto no_element = [&](const std::string& why) {
-                return fail(errc::invalid_argument, "the dump for " + memory_.path() + " cannot be loaded: line " +
-                                                        std::to_string(number) + ": " + why + ". Nothing was loaded.",
+                return fail(errc::invalid_argument,
+                            "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(number) +
+                                ": " + why + ". Nothing was loaded.",
                             memory_.path());
             };
             if (auto parsed = element.parse(kept.front()); !parsed)
@@ -400,7 +410,8 @@ private:
             const std::uint32_t key = element.member(0, "k");
             const std::uint32_t value = element.member(0, "v");
             if (value == 0 || (key != 0) != is_map || element.root().children != (is_map ? 2U : 1U))
-                return no_element(is_map ? "an element of a map is {\"k\":...,\"v\":...}" : "an element is {\"v\":...}");
+                return no_element(is_map ? "an element of a map is {\"k\":...,\"v\":...}"
+                                         : "an element is {\"v\":...}");
             element_place from;
             from.value = {was.parts[is_map ? 1 : 0].type, value};
             if (is_map) {
@@ -442,7 +453,9 @@ private:
         made.line = line_of_objects_;
         const json_document& document = source.document();
         const json_part& all = document.at(*list);
-        const auto no_way = [&] { return source.damaged(from, "a reference is a list of an owner, and then names and numbers"); };
+        const auto no_way = [&] {
+            return source.damaged(from, "a reference is a list of an owner, and then names and numbers");
+        };
         bool is_first = true;
         for (std::uint32_t i = *list + 1; i != all.next; i = document.at(i).next) {
             const json_part& part = document.at(i);
@@ -474,9 +487,9 @@ private:
 
     using references_span = std::span<const reference>;
     [[nodiscard]] unexpected leads_nowhere(const reference& which, const std::string& why) const {
-        return fail(errc::invalid_argument, "the dump for " + memory_.path() + " cannot be loaded: line " +
-                                                std::to_string(which.line) + ": a reference leads to " + why +
-                                                ". Nothing was loaded.",
+        return fail(errc::invalid_argument,
+                    "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(which.line) +
+                        ": a reference leads to " + why + ". Nothing was loaded.",
                     memory_.path());
     }
 
@@ -495,8 +508,9 @@ private:
             else if (const auto found = roots_.find(first.root); found != roots_.end())
                 owner = &found->second;
             if (owner == nullptr)
-                return leads_nowhere(first, first.is_in_object ? "object " + std::to_string(first.object) + ", which is not there"
-                                                               : "a root \"" + first.root + "\", which is not there");
+                return leads_nowhere(first, first.is_in_object
+                                                ? "object " + std::to_string(first.object) + ", which is not there"
+                                                : "a root \"" + first.root + "\", which is not there");
             REM_TRY(resolve(*owner->by, owner->place, references_span(references_).subspan(i, end - i), 0));
             i = end;
         }
@@ -526,7 +540,8 @@ private:
                 if (!held)
                     return held.error();
                 if (!*held)
-                    return leads_nowhere(which.front(), "a " + by.to.name_of(place.row) + ", not to a " + which.front().pointee);
+                    return leads_nowhere(which.front(),
+                                         "a " + by.to.name_of(place.row) + ", not to a " + which.front().pointee);
                 found = **held;
             }
             by.builder->put_address(which.front().at, found.at);
@@ -559,7 +574,8 @@ private:
                            (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
                 });
                 if (found == members->end())
-                    return leads_nowhere(which.front(), "a member that a " + by.to.name_of(place.row) + " does not have");
+                    return leads_nowhere(which.front(),
+                                         "a member that a " + by.to.name_of(place.row) + " does not have");
                 REM_TRY(resolve(by, {found->type, place.at + *found->offset}, group(step), depth + 1));
             }
             return {};
@@ -585,7 +601,8 @@ private:
                 in_element = in_element.subspan(count);
             }
             if (!in_element.empty())
-                return leads_nowhere(in_element.front(), "an element of a map, and neither its key (0) nor its value (1)");
+                return leads_nowhere(in_element.front(),
+                                     "an element of a map, and neither its key (0) nor its value (1)");
             return !which.empty();
         }));
         if (!which.empty())
@@ -642,7 +659,7 @@ private:
 } // namespace
 
 result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
-                                           std::span<const detail::type_fingerprint* const> types) {
+                              std::span<const detail::type_fingerprint* const> types) {
     return dump_loader(memory, read, types).run();
 }
 

@@ -22,6 +22,6 @@ using read_bytes = std::function<std::size_t(char* into, std::size_t bytes)>;
 /// errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump); memory for the lines of a root,
 /// and for each pointer.
 result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
-                                           std::span<const detail::type_fingerprint* const> types);
+                              std::span<const detail::type_fingerprint* const> types);
 
 } // namespace remanence::objects

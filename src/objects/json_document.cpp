@@ -53,7 +53,8 @@ void json_document::skip_space() {
 
 result<void> json_document::parse_text(std::string_view& into) {
     const std::size_t begin = ++at_; // behind the quotation mark
-    while (at_ != text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
+    while (at_ != text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
+           static_cast<unsigned char>(text_[at_]) >= 0x20)
         ++at_;
     if (is_at_end())
         return wrong("a text does not end");
@@ -194,7 +195,8 @@ result<void> json_document::parse_value() {
     case '[':
     case '{':
         if (open_.size() == k_depth_max)
-            return wrong("lists and objects lie more than " + std::to_string(k_depth_max) + " levels deep in each other");
+            return wrong("lists and objects lie more than " + std::to_string(k_depth_max) +
+                         " levels deep in each other");
         open_.push_back(static_cast<std::uint32_t>(parts_.size()));
         parts_.push_back({c == '[' ? json_kind::list : json_kind::object, false, 0, 0, {}});
         ++at_;
@@ -220,8 +222,7 @@ result<void> json_document::parse(std::string_view text) {
         skip_space();
         if (is_at_end())
             return wrong("the line ends within a value");
-        const bool is_closed =
-            may_end && text_[at_] == (parts_[open_.back()].kind == json_kind::list ? ']' : '}');
+        const bool is_closed = may_end && text_[at_] == (parts_[open_.back()].kind == json_kind::list ? ']' : '}');
         if (!is_closed) {
             if (!open_.empty() && parts_[open_.back()].kind == json_kind::object) {
                 if (text_[at_] != '"')

@@ -134,8 +134,8 @@ result<scalar> json_source::number(object_place of) {
                 return is_not(of, "the name of one of its enumerators, or a number");
             value.label = *found;
             value.bits = is.numbers[static_cast<std::size_t>(found - is.labels.begin())];
-            value.is_negative = static_cast<std::int64_t>(value.bits) < 0 &&
-                                row(is.parts[0].type).shape == shape_kind::signed_number;
+            value.is_negative =
+                static_cast<std::int64_t>(value.bits) < 0 && row(is.parts[0].type).shape == shape_kind::signed_number;
             return value;
         }
         break;
@@ -191,15 +191,16 @@ result<std::optional<held_place>> json_source::held(object_place of) {
     const std::uint32_t type = document_.member(index, "$holds");
     const std::uint32_t value = document_.member(index, "value");
     const std::uint32_t number = document_.member(index, "alternative");
-    if (type == 0 || value == 0 || from.children != (number == 0 ? 2U : 3U) || document_.at(type).kind != json_kind::text)
+    if (type == 0 || value == 0 || from.children != (number == 0 ? 2U : 3U) ||
+        document_.at(type).kind != json_kind::text)
         return is_not(of, "null, or {\"$holds\":TYPE,\"value\":...}");
     for (std::uint32_t i = 0; i != is.parts.size(); ++i) {
         if (schema().name_of(is.parts[i].type) == document_.at(type).text &&
             (number == 0 || document_.at(number).text == std::to_string(i)))
             return std::optional(held_place{{is.parts[i].type, value}, i});
     }
-    return damaged(of, shown(document_.at(type)) + " is none of the types that a " + schema().name_of(of.row) +
-                           " holds");
+    return damaged(of,
+                   shown(document_.at(type)) + " is none of the types that a " + schema().name_of(of.row) + " holds");
 }
 
 result<std::uint64_t> json_source::count(object_place of) {
@@ -260,7 +261,8 @@ result<void> json_source::check_members(object_place of) {
         if (!is_known)
             return damaged(of, "a " + schema().name_of(of.row) + " has no member " + shown(document_.at(i)));
         if (document_.member(static_cast<std::uint32_t>(of.at), name) != i + 1)
-            return damaged(of, "a " + schema().name_of(of.row) + " has its member " + shown(document_.at(i)) + " twice");
+            return damaged(of,
+                           "a " + schema().name_of(of.row) + " has its member " + shown(document_.at(i)) + " twice");
     }
     return {};
 }

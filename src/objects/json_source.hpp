@@ -32,7 +32,9 @@ public:
     [[nodiscard]] const json_document& document() const { return document_; }
 
 private:
-    [[nodiscard]] const json_part& part(object_place of) const { return document_.at(static_cast<std::uint32_t>(of.at)); }
+    [[nodiscard]] const json_part& part(object_place of) const {
+        return document_.at(static_cast<std::uint32_t>(of.at));
+    }
     [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
 
     const json_document& document_;

@@ -50,7 +50,8 @@ std::uint64_t object_builder::word(std::uint64_t at_offset) const {
 
 result<std::uint64_t> object_builder::allocate(std::uint64_t bytes, std::uint64_t alignment) {
     if (bytes > k_object_bytes_max || alignment > k_alignment_max)
-        return fail(errc::exhausted, "an object of " + std::to_string(bytes) + " bytes does not fit into " + memory_.path());
+        return fail(errc::exhausted,
+                    "an object of " + std::to_string(bytes) + " bytes does not fit into " + memory_.path());
     std::optional<unexpected> why;
     void* const block = memory_.allocate(bytes, alignment, why);
     if (block == nullptr)
@@ -171,7 +172,8 @@ object_builder::layout object_builder::element_of(const type_row& container, std
 element_place object_builder::element_at(const type_row& container, std::uint64_t place, std::uint64_t mapped) const {
     if (mapped == 0)
         return {.value = {container.parts[0].type, place}, .has_key = false, .key = {}};
-    return {.value = {container.parts[1].type, place + mapped}, .has_key = true, .key = {container.parts[0].type, place}};
+    return {
+        .value = {container.parts[1].type, place + mapped}, .has_key = true, .key = {container.parts[0].type, place}};
 }
 
 key_function object_builder::function_of(std::uint32_t index) const {
@@ -269,7 +271,8 @@ std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
     case shape_kind::hash_chain:
     case shape_kind::hash_table:
         if (function_of(index) == key_function::own)
-            return "the places of elements of a " + name + " are made by a function of the program's, which is not known here";
+            return "the places of elements of a " + name +
+                   " are made by a function of the program's, which is not known here";
         break;
     default:
         break;

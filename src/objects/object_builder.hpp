@@ -100,7 +100,8 @@ private:
         std::uint64_t bytes, alignment;
     };
     [[nodiscard]] layout element_of(const types::type_row& container, std::uint64_t mapped);
-    [[nodiscard]] element_place element_at(const types::type_row& container, std::uint64_t at, std::uint64_t mapped) const;
+    [[nodiscard]] element_place element_at(const types::type_row& container, std::uint64_t at,
+                                           std::uint64_t mapped) const;
 
     txn::heap_memory& memory_;
     const types::type_description& schema_;

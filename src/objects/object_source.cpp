@@ -107,7 +107,8 @@ std::string member_name(const type_description& schema, const type_part& part) {
     return part.name.empty() ? schema.name_of(part.type) : part.name;
 }
 
-bool has_known_order(const type_description& schema, std::uint32_t index) { // NOLINT(misc-no-recursion): sound schemas end
+bool has_known_order(const type_description& schema,
+                     std::uint32_t index) { // NOLINT(misc-no-recursion): sound schemas end
     const type_row& row = schema.rows[index];
     if (row.kind != type_kind::object)
         return false;

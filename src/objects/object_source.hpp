@@ -22,11 +22,11 @@ using inspect::object_place;
 struct scalar {
     enum class form : std::uint8_t { whole, real, bytes };
     form what = form::whole;
-    bool is_negative = false;       // whole
-    std::uint64_t bits = 0;         // whole, as two's complement
-    long double real = 0;           // real
-    std::string_view bytes = {};    // of numbers of more than 8 bytes
-    std::string_view label = {};    // of an enumeration, if it has one
+    bool is_negative = false;    // whole
+    std::uint64_t bits = 0;      // whole, as two's complement
+    long double real = 0;        // real
+    std::string_view bytes = {}; // of numbers of more than 8 bytes
+    std::string_view label = {}; // of an enumeration, if it has one
 };
 
 class object_source {

@@ -11,7 +11,21 @@ using types::type_row;
 
 namespace {
 
-enum class category { pointer, array, members, optional, variant, text, sequence, set, map, number, same, serialised, hidden };
+enum class category {
+    pointer,
+    array,
+    members,
+    optional,
+    variant,
+    text,
+    sequence,
+    set,
+    map,
+    number,
+    same,
+    serialised,
+    hidden
+};
 
 category category_of(const type_row& row) {
     if (row.kind == type_kind::pointer)
@@ -68,7 +82,9 @@ void row_matching::note(std::string what, bool is_automatic) {
 }
 
 bool row_matching::refuse(std::uint32_t from, std::uint32_t to, const std::string& why) {
-    note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to) + why, false);
+    note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to) +
+             why,
+         false);
     return false;
 }
 
@@ -92,7 +108,8 @@ const type_part* row_matching::origin_of(const type_part& member, std::uint32_t 
     return named(name);
 }
 
-std::optional<std::size_t> row_matching::alternative(const type_row& from, std::size_t index, const type_row& to) const {
+std::optional<std::size_t> row_matching::alternative(const type_row& from, std::size_t index,
+                                                     const type_row& to) const {
     const std::string name = from_.name_of(from.parts[index].type);
     auto before = std::count_if(from.parts.begin(), from.parts.begin() + static_cast<std::ptrdiff_t>(index),
                                 [&](const type_part& part) { return from_.name_of(part.type) == name; });
@@ -134,7 +151,9 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     }
     const auto changed_kind = [&] {
         if (was.name != is.name && a != category::members)
-            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
+            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " +
+                     to_.name_of(to),
+                 true);
         return true;
     };
     const auto is_array_of_characters = [](const types::type_description& schema, std::uint32_t row) {
@@ -147,7 +166,8 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         return a == b ? match(was.parts[0].type, is.parts[0].type) : refuse(from, to, "");
     case category::array: {
         if (is_array_of_characters(to_, to) || is_array_of_characters(from_, from))
-            return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) && extent_of(was) <= extent_of(is)
+            return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) &&
+                           extent_of(was) <= extent_of(is)
                        ? (extent_of(was) == extent_of(is) || changed_kind())
                        : refuse(from, to, "");
         if (a != b || extent_of(was) != extent_of(is))
@@ -174,7 +194,9 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     case category::text:
         return a == b || is_array_of_characters(from_, from) ? changed_kind() : refuse(from, to, "");
     case category::serialised:
-        return a == b && was.name == is.name && was.note == is.note ? true : refuse(from, to, ", which only the program can read");
+        return a == b && was.name == is.name && was.note == is.note
+                   ? true
+                   : refuse(from, to, ", which only the program can read");
     case category::sequence:
     case category::set: {
         const bool has_elements = a == category::sequence || a == category::set || a == category::array;
@@ -235,7 +257,9 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
     const type_row& is = to_.rows[to];
     const auto changed = [&] {
         if (was.name != is.name || was.size != is.size)
-            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
+            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " +
+                     to_.name_of(to),
+                 true);
         return true;
     };
     if (was.shape == shape_kind::enumeration && is.shape == shape_kind::enumeration) {
@@ -268,7 +292,9 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
         return fits ? changed() : refuse(from, to, ", which does not have all of its values");
     }
     if (is.shape == shape_kind::floating) {
-        const std::uint64_t exact = is.size == 4 ? 2 : is.size == 8 ? 4 : 8; // bytes of whole numbers that it has all of
+        const std::uint64_t exact = is.size == 4   ? 2
+                                    : is.size == 8 ? 4
+                                                   : 8; // bytes of whole numbers that it has all of
         if (was.shape == shape_kind::floating ? is.size >= was.size : is_whole(was.shape) && was.size <= exact)
             return changed();
     }

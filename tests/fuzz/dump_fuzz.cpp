@@ -100,8 +100,25 @@ std::size_t fuzz::mutate(std::span<std::uint8_t> room, std::size_t size, generat
     }
     if (random.below(4) == 0)
         return mutate_blindly(room, size);
-    constexpr std::string_view k_pieces[] = {"[", "]", "{", "}", ",", ":", "\"", "null", "0", "-1", "18446744073709551616", "1e999",
-                                             "{\"$ref\":[\"all\"]}", "{\"$bytes\":\"ff\"}", "\n", "[]", "true", "\"x\"", "\\u0000"};
+    constexpr std::string_view k_pieces[] = {"[",
+                                             "]",
+                                             "{",
+                                             "}",
+                                             ",",
+                                             ":",
+                                             "\"",
+                                             "null",
+                                             "0",
+                                             "-1",
+                                             "18446744073709551616",
+                                             "1e999",
+                                             "{\"$ref\":[\"all\"]}",
+                                             "{\"$bytes\":\"ff\"}",
+                                             "\n",
+                                             "[]",
+                                             "true",
+                                             "\"x\"",
+                                             "\\u0000"};
     const std::string_view piece = k_pieces[random.below(std::size(k_pieces))];
     const std::size_t at = random.below(size);
     const std::size_t removed = std::min<std::size_t>(random.below(8), size - at);
@@ -132,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         } catch (const error& stop) { // members of a forged layout lie in each other, perhaps
             require(stop.reason() == errc::corrupt);
         }
-    } catch (const error&) {  // NOLINT(bugprone-empty-catch)
+    } catch (const error&) {          // NOLINT(bugprone-empty-catch)
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch)
     }
     try {

@@ -25,6 +25,9 @@ PUBLIC_HEADER_LAYER = {
     "remanence/latency_histogram.hpp": "base",
     "remanence/inspect.hpp": "inspect",
     "remanence/types/layout_number.hpp": "types",
+    # How hash tables lay out their elements: objects are made by the same.
+    "remanence/containers/detail/hash_bytes.hpp": "objects",
+    "remanence/containers/detail/hash_group.hpp": "objects",
 }
 PUBLIC_FOLDER_LAYER = {"remanence/types/detail/": "types"}
 

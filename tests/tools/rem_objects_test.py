@@ -151,6 +151,37 @@ class objects(RemTest):
         self.assertEqual(list(self.dump("people").roots), ["people"])
         self.assertIn('has no root "nobody"', self.text("dump", "book.rem", "nobody", code=ERROR)[1])
 
+    def load(self, text, heap="new.rem", code=0):
+        done = subprocess.run([os.path.abspath(sys.argv[1]), "load", heap], input=text, capture_output=True, cwd=self.directory)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done.stderr.decode()
+
+    def test_what_is_dumped_and_loaded_gives_the_same_dump(self):
+        first = self.rem("dump", "book.rem").stdout
+        self.load(first)
+        second = self.rem("dump", "new.rem").stdout
+        was, now = Dump(first), Dump(second)
+        for dump in (was, now):
+            dump.roots["shapes"]["hash_map"].sort()  # its order is that of a random number
+        self.assertEqual(was.roots, now.roots)
+        self.assertEqual(was.objects, now.objects)
+        self.assertEqual(was.schemas, now.schemas)
+        self.rem("verify", "new.rem")
+
+    def test_a_dump_that_is_wrong_leaves_no_heap_and_changes_none(self):
+        text = self.rem("dump", "book.rem", "people").stdout
+        self.assertRegex(
+            self.load(text.replace(b"94305", b"94305000000"), code=ERROR),
+            r"line 5: 94305000000 is out of the range of int, in people\[1\]\.zip",
+        )
+        self.assertFalse(os.path.exists(self.path("new.rem")))
+        self.assertIn("it is not whole", self.load(text[: text.rindex(b"\n", 0, -1) + 1], code=ERROR))
+        self.assertIn("is not UTF-8", self.load(text.replace(b"Stanford", b"Stan\xff"), code=ERROR))
+        self.assertIn('has a root "people" already', self.load(text, "book.rem", ERROR))
+        self.load(text)
+        self.load(self.rem("dump", "book.rem", "ring").stdout, "new.rem")
+        self.assertEqual(self.rem("dump", "new.rem", "ring").stdout.count(b"object"), self.rem("dump", "book.rem", "ring").stdout.count(b"object"))
+
     def test_a_dump_that_was_cut_short_is_noticed(self):
         whole = self.rem("dump", "book.rem").stdout
         with self.assertRaises(ValueError):

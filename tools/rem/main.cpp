@@ -31,7 +31,8 @@ std::string real_path(const std::string& path) {
     return unknown ? path : place.string();
 }
 
-constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them, and changes none; load and upgrade do.";
+constexpr const char* k_about =
+    "Looks at Remanence heaps, checks and copies them, and changes none; load and upgrade do.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
@@ -128,8 +129,7 @@ int run_command(int argc, char** argv) {
     auto* dump_command = add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples);
     dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
 
-    auto* load_command =
-        add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
+    auto* load_command = add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
 
     auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
                                 k_upgrade_examples);

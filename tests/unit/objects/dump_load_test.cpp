@@ -196,15 +196,15 @@ TEST_F(dump_load, carries_every_number) {
 
 TEST_F(dump_load, containers_can_be_changed_and_destroyed_as_if_the_program_had_made_them) {
     using everything =
-        std::tuple<vector<int>, deque<string>, list<int>, forward_list<string>, map<int, string>, multimap<string, int>, set<int>,
-                   unordered_map<string, int>, unordered_multimap<int, int>, unordered_set<double>,
+        std::tuple<vector<int>, deque<string>, list<int>, forward_list<string>, map<int, string>, multimap<string, int>,
+                   set<int>, unordered_map<string, int>, unordered_multimap<int, int>, unordered_set<double>,
                    btree_map<string_pi, vector_pi<int>>, btree_set<int>, hash_map<int, string>, hash_set<string_pi>,
                    vector_pi<double>, std::optional<string>, std::variant<int, string>>;
     for (const int size : {0, 1, 2, 3, 7, 16, 100, 1000, 3000}) {
         from_.remove_root<everything>("all");
         from_.write([&] {
-            auto& [vector_, deque_, list_, forward, map_, multi, set_, unordered, unordered_multi, doubles, tree, tree_set, table,
-                   texts, linked, maybe, either] = from_.root<everything>("all");
+            auto& [vector_, deque_, list_, forward, map_, multi, set_, unordered, unordered_multi, doubles, tree,
+                   tree_set, table, texts, linked, maybe, either] = from_.root<everything>("all");
             for (int i = 0; i != size; ++i) {
                 const std::string text(static_cast<std::size_t>(i % 40), static_cast<char>('a' + i % 26));
                 vector_.push_back(i);
@@ -234,8 +234,8 @@ TEST_F(dump_load, containers_can_be_changed_and_destroyed_as_if_the_program_had_
         EXPECT_TRUE(was == is) << size;
         EXPECT_TRUE(into_.verify().clean()) << size;
         into_.write([&] {
-            auto& [vector_, deque_, list_, forward, map_, multi, set_, unordered, unordered_multi, doubles, tree, tree_set, table,
-                   texts, linked, maybe, either] = is;
+            auto& [vector_, deque_, list_, forward, map_, multi, set_, unordered, unordered_multi, doubles, tree,
+                   tree_set, table, texts, linked, maybe, either] = is;
             for (int i = 0; i != size + 100; ++i) {
                 const std::string text = "new " + std::to_string(i);
                 vector_.push_back(i);
@@ -281,7 +281,8 @@ TEST_F(dump_load, of_what_was_loaded_gives_the_same_dump) {
     auto& tree = from_.root<tree_node>("tree");
     from_.write([&] {
         for (int i = 0; i != 500; ++i)
-            people.emplace("person " + std::to_string(i % 77), address{string("street\n\"" + std::to_string(i)), "M\xc3\xbcnchen", i});
+            people.emplace("person " + std::to_string(i % 77),
+                           address{string("street\n\"" + std::to_string(i)), "M\xc3\xbcnchen", i});
         people.emplace("\xff\x01", address{});
         from_.find_root<account>("account")->at().push_back({"a", "b", 3});
         tree.children.resize(3);
@@ -428,7 +429,8 @@ TEST_F(dump_load, names_line_and_way_of_what_is_wrong_and_leaves_the_heap_as_it_
     expect(replaced(text, "[[\"x\",1]]", "[[\"x\",1],[\"y\",1],[\"x\",2]]"), "a key that is there already");
     expect(replaced(text, "[[\"x\",1]]", "[[\"x\",1,2]]"), "a list is no element of a ");
     expect(replaced(text, "{\"v\":\"red\"}", "{\"v\":\"pink\"}"), "\"pink\" is no dump_test::colour");
-    expect(replaced(text, "{\"v\":\"red\"}", "{\"v\":256}"), "256 is out of the range of dump_test::colour, in shades[0]");
+    expect(replaced(text, "{\"v\":\"red\"}", "{\"v\":256}"),
+           "256 is out of the range of dump_test::colour, in shades[0]");
     expect(replaced(text, "{\"v\":\"red\"}", "{\"v\":\"red\""), "the line ends within a value");
     expect(replaced(text, "{\"v\":\"red\"}", "{\"w\":\"red\"}"), "it is none of the lines that a dump has here");
     expect(replaced(text, "Stanford", "Stan\xff"), "it is not UTF-8");

@@ -60,7 +60,8 @@ template <class T> struct kind<14, T> { using type = std::variant<shade, T>; };
 inline constexpr std::size_t k_kinds = 15;
 
 template <std::size_t Kind>
-using leaf = std::tuple_element_t<Kind % 7, std::tuple<int, double, rem::string, rem::string_pi, shade, std::uint64_t, short>>;
+using leaf =
+    std::tuple_element_t<Kind % 7, std::tuple<int, double, rem::string, rem::string_pi, shade, std::uint64_t, short>>;
 /// The number of a type: an outer kind, an inner one, and what lies in it.
 template <std::size_t Number>
 using nested = typename kind<Number / k_kinds % k_kinds, typename kind<Number % k_kinds, leaf<Number>>::type>::type;
