@@ -7,7 +7,8 @@
 
 using namespace remanence;
 
-rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context, const char* text, size_t bytes), void* context) {
+rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context, const char* text, size_t bytes),
+                    void* context) {
     return capi::guard([&] {
         if (put == nullptr)
             capi::refuse_argument("rem_dump needs a function that takes the text.");

@@ -19,8 +19,6 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_word = 8;
-
 /// Where the key of an element is.
 object_place key_of(const element_place& element) { return element.has_key ? element.key : element.value; }
 

@@ -45,6 +45,12 @@ public:
     /// Members that were renamed: of the class with this name, from the first name to the second.
     void rename(std::string type, std::string old_name, std::string new_name);
 
+    /// What objects become that pointers lead to; nothing: no pointer that was matched leads to such.
+    [[nodiscard]] std::optional<std::uint32_t> pointee(std::uint32_t from) const {
+        const auto found = pointees_.find(from);
+        return found == pointees_.end() ? std::nullopt : std::optional(found->second);
+    }
+
     [[nodiscard]] const types::type_description& from() const { return from_; }
     [[nodiscard]] const types::type_description& to() const { return to_; }
 
@@ -61,6 +67,7 @@ private:
     const types::type_description& from_;
     const types::type_description& to_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_; // true also while it is being worked out
+    std::map<std::uint32_t, std::uint32_t> pointees_;
     std::vector<type_change> changes_;
     std::vector<renaming> renamings_;
     std::string place_; // of the member that is being matched

@@ -18,7 +18,6 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_word = 8;
 constexpr std::uint64_t k_short_text_max = 15; // of std::string
 constexpr std::uint64_t k_short_link_max = 23; // of string_pi
 // What schemas say of objects is input. Products of these stay below 2^64.

@@ -14,6 +14,8 @@
 
 namespace remanence::objects {
 
+inline constexpr std::uint64_t k_word = 8; // bytes of an address
+
 using inspect::element_place;
 using inspect::held_place;
 using inspect::object_place;

@@ -163,7 +163,11 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     case category::hidden:
         return refuse(from, to, is.name == was.name ? ", a class that does not say its members (REM_REFLECT)" : "");
     case category::pointer:
-        return a == b ? match(was.parts[0].type, is.parts[0].type) : refuse(from, to, "");
+        if (a != b)
+            return refuse(from, to, "");
+        if (pointees_.try_emplace(was.parts[0].type, is.parts[0].type).first->second != is.parts[0].type)
+            return refuse(from, to, ", where another pointer leads to another type");
+        return match(was.parts[0].type, is.parts[0].type);
     case category::array: {
         if (is_array_of_characters(to_, to) || is_array_of_characters(from_, from))
             return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) &&

@@ -33,6 +33,11 @@ struct bases_in<void(Bases...)> {
         static_cast<void>(into);
         ((*into++ = static_cast<const Bases*>(object)), ...);
     }
+    template <class Visit>
+    static constexpr void visit(Visit& visitor) {
+        (visitor.template take<Bases>(std::string_view()), ...);
+        static_cast<void>(visitor); // there may be no base
+    }
 };
 
 /// Does nothing; names the part of the library that tells how such classes changed, so that their programs have it.
@@ -47,6 +52,12 @@ struct reflect_access {
             return std::is_same_v<decltype(std::declval<T&>().rem_reflect_self_()), T&>;
         else
             return false;
+    }
+    /// Calls `visitor.take<M>(name)` for each of its bases and members.
+    template <class T, class Visit>
+    static constexpr void visit(Visit& visitor) {
+        T::rem_reflect_bases_::visit(visitor);
+        T::rem_reflect_members_(visitor);
     }
     template <class T>
     struct members {
