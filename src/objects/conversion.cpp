@@ -256,7 +256,14 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
     const shape_kind old_shape = source_.row(from.row).shape;
     const bool is_ordered =
         builder_.row(to.row).shape == shape_kind::tree || builder_.row(to.row).shape == shape_kind::btree;
-    const bool has_order = old_shape == shape_kind::tree || old_shape == shape_kind::btree;
+    const auto comparator_of = [](const object_source& of, std::uint32_t row) {
+        const type_row& is = of.row(row);
+        const std::size_t part = inspect::is_map(is) ? 2 : 1;
+        const std::string name = is.parts.size() > part ? of.schema().name_of(is.parts[part].type) : std::string();
+        return name.substr(0, name.find('<'));
+    };
+    const bool has_order = (old_shape == shape_kind::tree || old_shape == shape_kind::btree) &&
+                           (!is_ordered || comparator_of(source_, from.row) == comparator_of(builder_.built(), to.row));
     std::uint64_t index = 0;
     const auto take = [&](const element_place& each) -> result<bool> {
         way_.push_back({{}, index++});
@@ -265,27 +272,31 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         return true;
     };
     if (is_ordered && !has_order && function != key_function::own) { // they come in any order
-        std::vector<element_place> all;
+        struct numbered {
+            element_place element;
+            std::uint64_t number; // so that equal ones stay in their order
+        };
+        const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
+        std::vector<numbered> all;
         REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-            all.push_back(each);
+            auto itself =
+                compare(source_, key_of(each), key_of(each)); // what can be compared with itself can be sorted
+            if (!itself)
+                return itself.error();
+            if (!*itself)
+                return source_.damaged(key_of(each), "a key is not equal to itself");
+            all.push_back({each, all.size()});
             return true;
         }));
-        std::optional<unexpected> why;
-        std::stable_sort(all.begin(), all.end(), [&](const element_place& a, const element_place& b) {
-            if (why)
-                return false;
-            auto order = compare(source_, a.has_key ? a.key : a.value, b.has_key ? b.key : b.value);
-            if (!order) {
-                why = order.error();
-                return false;
-            }
-            const int less = *order ? **order : 0;
-            return function == key_function::greater ? less > 0 : less < 0;
+        std::sort(all.begin(), all.end(), [&](const numbered& a, const numbered& b) {
+            const auto compared = compare(source_, key_of(a.element), key_of(b.element));
+            const int order = compared && *compared ? **compared : 0;
+            if (order == 0)
+                return a.number < b.number;
+            return function == key_function::greater ? order > 0 : order < 0;
         });
-        if (why)
-            return std::move(*why);
-        for (const element_place& each : all) {
-            auto taken = take(each);
+        for (const numbered& each : all) {
+            auto taken = take(each.element);
             if (!taken)
                 return taken.error();
         }
