@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -380,6 +381,30 @@ class Installed(Programs):
         self.succeeds(prefix / "bin/remc++", "-std=c++20", "-O1", "-o", self.folder / "classes", HERE / "classes.cpp")
         for count in (0, 100):
             self.assertEqual(self.succeeds(self.folder / "classes", self.files), f"{count} shapes\n")
+
+
+class Guests(Programs):
+    """The table of blocks from outside of the container, and their copies, at each moment at which a process can be killed."""
+
+    @unittest.skipUnless(shutil.which("strace"), "strace, which kills at a chosen system call, is not installed")
+    def test_a_kill_at_each_system_call_leaves_the_last_point_with_its_guests(self):
+        program = compiled(self.folder / "guests", "-O2", HERE / "guests.c")
+        acknowledged, kills = 0, 0
+        for call in ("pwrite64", "fdatasync", "fallocate", "ftruncate", "write"):
+            for number in range(1, 1000):
+                inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={number}"]
+                result = run("strace", "-f", "-qq", "-o", "/dev/null", *inject, program, self.files, 6)
+                self.assertNotEqual(result.returncode, 1, f"{call} {number}: {result.stdout}{result.stderr}")
+                numbers = [int(line.split()[0]) for line in result.stdout.split("\n")[:-1]]
+                if numbers:
+                    self.assertGreaterEqual(numbers[0], acknowledged, f"{call} {number}")
+                    acknowledged = numbers[-1]
+                if result.returncode == 0:
+                    break
+                kills += 1
+        self.assertGreater(kills, 30)
+        self.assertGreaterEqual(int(self.succeeds(program, self.files, 0).split()[0]), acknowledged)
+        self.is_whole()
 
 
 class Versions(Programs):
