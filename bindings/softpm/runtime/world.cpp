@@ -236,7 +236,8 @@ extern "C" {
         return EAGAIN;
     int failed = 0;
     {
-        const critical_section here; // it takes locks of the C library, which a point needs that starts a thread of ours
+        const critical_section
+            here; // it takes locks of the C library, which a point needs that starts a thread of ours
         failed = real(thread, attributes, run_thread, start);
     }
     if (failed != 0)
