@@ -88,7 +88,8 @@ struct discarded_changes {
     std::optional<std::uint64_t> bytes;
 };
 
-/// What undo() needs of commits, kept in memory as long as the heap is open. Without either limit set, nothing is kept.
+/// What undo() needs of commits, kept in memory as long as the heap is open, and, if kept_over_sessions says so, in its files. Without
+/// either limit set, nothing is kept.
 struct history_options {
     /// What becomes of the steps when a commit comes that would be one too many.
     enum class when_full {
@@ -99,6 +100,11 @@ struct history_options {
     std::uint64_t bytes_max = 0; ///< of all steps, as history_step::bytes counts them. 0: no limit, if steps_max is set
     std::uint64_t steps_max = 0; ///< 0: no limit, if bytes_max is set
     when_full then = when_full::oldest_go;
+    /// The history goes on where the last session ended, though that one died: steps, groups, names, branches, and where memory is among
+    /// them. A step is as durable as its commit. It lies in the redo log and, from checkpoint to checkpoint, in NAME-history beside the
+    /// heap, which takes about as many bytes as the steps; copy, rename and remove it with the heap. All programs that write to the heap
+    /// must set this, else the history begins anew, as it does when the file is lost or damaged: see heap::why_history_is_new().
+    bool kept_over_sessions = false;
     [[nodiscard]] constexpr bool is_on() const noexcept { return bytes_max != 0 || steps_max != 0; }
 };
 
@@ -713,8 +719,12 @@ public:
     /// undone with the others. Within it, undo(), redo() and go_to() are errc::section_open. A group within a group is part of it.
     /// Without a history nothing happens. errc::section_open when the thread is in a section.
     [[nodiscard]] remanence::group group(std::string_view name);
-    /// Lets all steps go: what is committed stays, and nothing before it can be reached. errc::section_open as above.
+    /// Lets all steps go: what is committed stays, and nothing before it can be reached. errc::section_open as above. Of a history that
+    /// is kept over sessions this is a durable commit, and throws what commit() does.
     void forget_history();
+    /// Returns why a history that is to be kept over sessions (history_options::kept_over_sessions) has no steps of earlier ones, in a
+    /// sentence: there was no file, it is damaged, or not that of this heap. Empty when it goes on. In a read section.
+    [[nodiscard]] std::string why_history_is_new() const;
 
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
     /// declared section this is what makes a change part of its commit; what was announced before it began does not count.

@@ -460,10 +460,12 @@ typedef struct rem_history_options {
     size_t bytes_max; /* of all steps: what their commits changed, in words of 8 bytes */
     size_t steps_max;
     rem_when_full when_full;
+    bool
+        kept_over_sessions; /* also in NAME-history beside the heap: the next session that sets this goes on there, after a crash, too */
 } rem_history_options;
 /*
- * Opens the heap as rem_open() does, and keeps in memory what undoes each commit from then on, until it is closed. A program has the
- * code of the calls below if it calls this one. Not read-only (REM_INVALID_ARGUMENT).
+ * Opens the heap as rem_open() does, and keeps what undoes each commit from then on, in memory, until it is closed, or over sessions. A
+ * program has the code of the calls below if it calls this one. Not read-only (REM_INVALID_ARGUMENT).
  */
 rem_status rem_open_with_history(const char* path, const rem_options* options, const rem_history_options* history,
                                  rem_heap** heap);
@@ -498,8 +500,13 @@ typedef struct rem_step {
 } rem_step;
 /* Calls visit() with each, by version, until it returns false. */
 rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_step* step), void* context);
-/* Lets all steps go: what is committed stays. */
+/* Lets all steps go: what is committed stays. With kept_over_sessions a durable commit, which fails as rem_commit() does. */
 rem_status rem_history_forget(rem_heap* heap);
+/*
+ * Why a history that is kept over sessions has no steps of earlier ones, in a sentence that lives until the heap is closed: there was no
+ * file, it is damaged, or not that of this heap. "": it goes on, or nobody asked.
+ */
+const char* rem_why_history_is_new(const rem_heap* heap);
 
 /* ---- The portable form ---- */
 

@@ -120,6 +120,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.aligned_blocks = options.aligned_blocks;
     internal.guarded_blocks = options.guarded_blocks;
     internal.history = checked_history(path, options);
+    internal.history_kept = options.history.kept_over_sessions;
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);

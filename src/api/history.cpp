@@ -144,7 +144,16 @@ std::vector<history_step> heap::history() const {
 
 void heap::forget_history() {
     heap_impl* const impl = with_history(checked(impl_));
-    alone(impl, [&] { impl->engine().with_steps([](history::step_tree& steps) { steps.forget(); }); });
+    alone(impl, [&] {
+        if (auto forgotten = impl->engine().forget_history(); !forgotten)
+            detail::raise(forgotten.why());
+    });
+}
+
+std::string heap::why_history_is_new() const {
+    heap_impl* const impl = checked(impl_);
+    const detail::read_section section(impl);
+    return impl->engine().has_history() ? impl->engine().why_history_is_new() : std::string();
 }
 
 group heap::group(std::string_view name) {

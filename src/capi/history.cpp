@@ -14,7 +14,8 @@ namespace remanence::capi {
 namespace {
 
 history_options history_of(const rem_history_options& given) {
-    history_options history{given.bytes_max, given.steps_max, history_options::when_full::oldest_go};
+    history_options history{given.bytes_max, given.steps_max, history_options::when_full::oldest_go,
+                            given.kept_over_sessions};
     switch (given.when_full) {
     case REM_OLDEST_GO:
         break;
@@ -119,6 +120,13 @@ rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_st
         }
         return REM_OK;
     });
+}
+
+const char* rem_why_history_is_new(const rem_heap* heap) {
+    const capi::open_heap* const of = capi::find_opened(heap);
+    if (of == nullptr || !of->impl().engine().has_history())
+        return "";
+    return of->impl().engine().why_history_is_new().c_str();
 }
 
 rem_status rem_history_forget(rem_heap* heap) {

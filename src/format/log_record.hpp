@@ -66,10 +66,13 @@ static_assert(std::is_trivially_copyable_v<log_header_without_session>);
 // Bits of record_header::features. A release that does not know one of them refuses the log.
 inline constexpr std::uint64_t k_feature_contents_in_log = 1; // of fresh chunks the log has what they hold
 inline constexpr std::uint64_t k_feature_given_back = 2;      // the payload begins with chunks that are given back
-inline constexpr std::uint64_t k_known_record_features = k_feature_contents_in_log | k_feature_given_back;
+inline constexpr std::uint64_t k_feature_events = 4;          // the payload has events of the heap's history
+inline constexpr std::uint64_t k_known_record_features =
+    k_feature_contents_in_log | k_feature_given_back | k_feature_events;
 
-/// One commit. After it: with k_feature_given_back, the number of runs as u64 and that many given_back_chunks; then
-/// `chunk_count` chunks, then `page_count` page changes.
+/// One commit. After it: with k_feature_given_back, the number of runs as u64 and that many given_back_chunks; with
+/// k_feature_events, their bytes as u64 and the events (history_event.hpp); then `chunk_count` chunks, then `page_count` page
+/// changes.
 struct record_header {
     std::uint64_t magic;
     session_number session;

@@ -96,4 +96,38 @@ void delta::apply(std::byte* base) const noexcept {
     }
 }
 
+void delta::append_to(event_writer& event) const {
+    event.add(format::history_delta{pieces_.size(), content_.size()});
+    event.add(pieces_.data(), pieces_.size() * sizeof(piece));
+    event.add(content_.data(), content_.size());
+}
+
+// I7: each piece is within a page of the heap, and has its bytes. The counts are held against what is there before memory is taken.
+delta delta::read(event_reader& from, std::uint64_t heap_bytes) {
+    delta found;
+    const auto counts = from.take<format::history_delta>();
+    if (counts.piece_count > from.bytes_left() / sizeof(piece) || counts.content_bytes > from.bytes_left()) {
+        from.fail();
+        return found;
+    }
+    const auto pieces = from.take(counts.piece_count * sizeof(piece));
+    const auto content = from.take(counts.content_bytes);
+    if (from.has_failed())
+        return found;
+    found.pieces_.resize(static_cast<std::size_t>(counts.piece_count));
+    if (!pieces.empty())
+        std::memcpy(found.pieces_.data(), pieces.data(), pieces.size());
+    found.content_.assign(content.begin(), content.end());
+    std::uint64_t content_bytes = 0;
+    for (const piece& each : found.pieces_) {
+        if (!each.is_sound(heap_bytes))
+            from.fail();
+        found.spanned_bytes_ += each.bytes();
+        content_bytes += each.is_zeros() ? 0 : each.bytes();
+    }
+    if (content_bytes != content.size())
+        from.fail();
+    return found;
+}
+
 } // namespace remanence::history

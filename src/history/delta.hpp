@@ -3,6 +3,8 @@
 
 #include "base/range.hpp"
 #include "base/units.hpp"
+#include "format/history_event.hpp"
+#include "history/event.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -51,21 +53,34 @@ public:
     /// Writes the bytes to memory at `base`.
     void apply(std::byte* base) const noexcept;
 
+    /// As format::history_delta has it. Throws std::bad_alloc.
+    void append_to(event_writer& event) const;
+    [[nodiscard]] std::size_t appended_bytes() const {
+        return sizeof(format::history_delta) + pieces_.size() * sizeof(piece) + content_.size();
+    }
+    /// The one that comes next; `from` has failed when there is none in a heap of so many bytes. Throws std::bad_alloc.
+    static delta read(event_reader& from, std::uint64_t heap_bytes);
+
 private:
     /// In eight bytes, since most commits change few words in many places.
     class piece {
     public:
+        piece() = default;
         piece(heap_range range, bool is_zeros)
             : packed_(range.offset << k_offset_shift | (is_zeros ? k_is_zeros : 0) | range.bytes) {}
         [[nodiscard]] std::uint64_t offset() const { return packed_ >> k_offset_shift; }
         [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(packed_ & (k_is_zeros - 1)); }
         [[nodiscard]] bool is_zeros() const { return (packed_ & k_is_zeros) != 0; }
+        [[nodiscard]] bool is_sound(std::uint64_t heap_bytes) const {
+            return bytes() != 0 && offset() % k_page_bytes + bytes() <= k_page_bytes &&
+                   offset() + bytes() <= heap_bytes;
+        }
 
     private:
-        static constexpr int k_offset_shift = 16; // addresses have 47 bits
-        static constexpr std::uint64_t k_is_zeros = 0x8000;
+        static constexpr int k_offset_shift = format::k_piece_offset_shift; // addresses have 47 bits
+        static constexpr std::uint64_t k_is_zeros = format::k_piece_is_zeros;
         static_assert(k_page_bytes < k_is_zeros);
-        std::uint64_t packed_;
+        std::uint64_t packed_ = 0;
     };
 
     std::vector<piece> pieces_;

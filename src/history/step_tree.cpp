@@ -48,11 +48,11 @@ void step_tree::accept(std::uint64_t version) noexcept {
         return;
     const bool forgets = staged_->forgets;
     if (!staged_->is_kept)
-        begin_at(version);
+        begin_at(version, staged_->time);
     else if (!staged_->joined.empty())
-        join(std::move(staged_->joined), version);
+        join(std::move(staged_->joined), version, staged_->time);
     else
-        add(std::move(staged_->made), version);
+        add(std::move(staged_->made), version, staged_->time);
     staged_.reset();
     if (forgets)
         forget();
@@ -60,17 +60,31 @@ void step_tree::accept(std::uint64_t version) noexcept {
         forget();
         has_ended_ = true;
     }
+    drop_what_is_too_much();
+}
+
+void step_tree::drop_what_is_too_much() noexcept {
     while (is_too_much() && let_one_go()) {
     }
 }
 
-void step_tree::add(states::node_type made, std::uint64_t version) noexcept {
+// What an open group made is its step, though it may have been going to make more.
+void step_tree::begin_session(const limits& most) noexcept {
+    most_ = most;
+    has_ended_ = false;
+    group_depth_ = 0;
+    group_step_ = 0;
+    is_group_lost_ = false;
+    drop_what_is_too_much();
+}
+
+void step_tree::add(states::node_type made, std::uint64_t version, clock::time_point time) noexcept {
     known_state& parent = at(present_);
     known_state& next = made.mapped();
     next.parent = present_;
     next.left = parent.next;
     next.last_version = version;
-    next.time = clock::now();
+    next.time = time;
     parent.next = version;
     ++parent.children;
     set_on_way(next, true);
@@ -83,7 +97,7 @@ void step_tree::add(states::node_type made, std::uint64_t version) noexcept {
 }
 
 // H3: the step is named anew. Nothing comes after it, and all that leads to it is its parent's.
-void step_tree::join(std::list<delta> more, std::uint64_t version) noexcept {
+void step_tree::join(std::list<delta> more, std::uint64_t version, clock::time_point time) noexcept {
     states::node_type made = states_.extract(present_);
     known_state& step = made.mapped();
     const bool counts = step.is_counted;
@@ -92,7 +106,7 @@ void step_tree::join(std::list<delta> more, std::uint64_t version) noexcept {
     step.deltas.splice(step.deltas.end(), more);
     count(step, counts);
     step.last_version = version;
-    step.time = clock::now();
+    step.time = time;
     at(step.parent).next = version;
     made.key() = version;
     states_.insert(std::move(made));
@@ -101,12 +115,12 @@ void step_tree::join(std::list<delta> more, std::uint64_t version) noexcept {
 }
 
 // The commit was not kept, so that nothing leads back beyond it.
-void step_tree::begin_at(std::uint64_t version) noexcept {
+void step_tree::begin_at(std::uint64_t version, clock::time_point time) noexcept {
     forget();
     states::node_type only = states_.extract(states_.begin());
     only.key() = version;
     only.mapped().last_version = version;
-    only.mapped().time = clock::now();
+    only.mapped().time = time;
     only.mapped().name.clear();
     states_.insert(std::move(only));
     present_ = version;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "history/delta.hpp"
+#include "history/event.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -70,6 +71,7 @@ public:
     /// The same, of a commit that is too large to be kept. Precondition: no state is kept.
     void stage_nothing();
     void discard_staged() noexcept { staged_.reset(); }
+    [[nodiscard]] bool has_staged() const { return staged_.has_value(); }
     /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go (H4).
     void accept(std::uint64_t version) noexcept;
 
@@ -127,6 +129,34 @@ public:
     /// They become one, named after the last that has a name.
     void squash(std::uint64_t steps, std::list<delta> as_one) noexcept;
 
+    // What is kept over sessions (kept_steps.cpp): all that changes the steps, in the order of the commits. All throw std::bad_alloc.
+
+    /// A session began with these limits.
+    void append_session(event_bytes& into) const;
+    /// What accept() is going to do. Precondition: a commit is staged.
+    void append_staged(event_bytes& into) const;
+    /// What arrive() is going to do, when the deltas of way_to(state) have become these.
+    static void append_arrival(event_bytes& into, std::uint64_t state, std::span<const delta> way_back);
+    // What forget(), keep(), drop() and squash() are going to do.
+    static void append_forgetting(event_bytes& into);
+    static void append_keeping(event_bytes& into, std::string_view name);
+    static void append_dropping(event_bytes& into, std::uint64_t state);
+    static void append_squashing(event_bytes& into, std::uint64_t steps);
+    /// All that there is, in parts that are events. `part`: bool(event_bytes&), which may take the bytes; false: no more.
+    template <class F>
+    bool append_all(const F& part) const {
+        event_bytes events;
+        for (const auto& each : states_) {
+            append_state(events, each.first, each.second);
+            if (events.size() >= k_part_bytes && !part(events))
+                return false;
+        }
+        append_present(events);
+        return part(events);
+    }
+    /// About what append_all() makes. O(steps).
+    [[nodiscard]] std::uint64_t appended_bytes() const;
+
 private:
     struct known_state {
         std::uint64_t parent = 0; // 0: the oldest
@@ -151,14 +181,21 @@ private:
         std::list<delta> joined; // to the present one
         bool is_kept;
         bool forgets; // nothing but kept states can be reached from it
+        clock::time_point time = clock::now();
     };
+    friend class step_loader;
+    static constexpr std::size_t k_part_bytes = std::size_t{1} << 20;
+    static void append_state(event_bytes& into, std::uint64_t version, const known_state& state);
+    void append_present(event_bytes& into) const;
+    void begin_session(const limits& most) noexcept;
+    void drop_what_is_too_much() noexcept;
 
     [[nodiscard]] known_state& at(std::uint64_t version) { return states_.find(version)->second; }
     [[nodiscard]] const known_state& at(std::uint64_t version) const { return states_.find(version)->second; }
     [[nodiscard]] bool joins_group() const { return group_step_ != 0 && group_step_ == present_; }
-    void add(states::node_type made, std::uint64_t version) noexcept;
-    void join(std::list<delta> more, std::uint64_t version) noexcept;
-    void begin_at(std::uint64_t version) noexcept;
+    void add(states::node_type made, std::uint64_t version, clock::time_point time) noexcept;
+    void join(std::list<delta> more, std::uint64_t version, clock::time_point time) noexcept;
+    void begin_at(std::uint64_t version, clock::time_point time) noexcept;
     void count(known_state& step, bool counts) noexcept;
     void set_on_way(known_state& state, bool is) noexcept;
     [[nodiscard]] bool may_go(const states::value_type& state) const;
@@ -176,7 +213,7 @@ private:
     static void merge(known_state& step) noexcept;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
 
-    const limits most_;
+    limits most_;
     states states_;
     std::uint64_t present_;
     std::uint64_t steps_on_way_ = 0; // from the oldest state to the present one

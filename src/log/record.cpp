@@ -82,8 +82,9 @@ void record_builder::clear() {
 }
 
 std::uint64_t record_builder::reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
-                                      std::span<const change_range> ranges) {
-    std::size_t bytes = sizeof(record_header) + pages * sizeof(format::page_change) + ranges.size_bytes() +
+                                      std::span<const change_range> ranges, std::optional<std::size_t> event_bytes) {
+    std::size_t bytes = sizeof(record_header) + (event_bytes ? sizeof(std::uint64_t) + *event_bytes : 0) +
+                        pages * sizeof(format::page_change) + ranges.size_bytes() +
                         chunks * (sizeof(format::whole_chunk) + chunk_pages * sizeof(std::uint32_t));
     for (const change_range& range : ranges)
         bytes += range.bytes;
@@ -106,6 +107,14 @@ void record_builder::give_back(std::span<const chunk_range> chunks) {
         append(&entry, sizeof entry);
     }
     features_ |= format::k_feature_given_back;
+}
+
+void record_builder::add_events(std::span<const std::byte> events) {
+    REM_CHECK(bytes_.size() == sizeof(record_header));
+    const std::uint64_t bytes = events.size();
+    append(&bytes, sizeof bytes);
+    append(events.data(), events.size());
+    features_ |= format::k_feature_events;
 }
 
 void record_builder::append(const void* from, std::size_t bytes) {
@@ -192,6 +201,17 @@ void apply_ranges(const page_entry& entry, std::byte* page) {
     }
 }
 
+std::optional<std::span<const std::byte>> events_in(std::span<const std::byte> record) {
+    record_header header{};
+    if (!looks_like_record(record, header) || (header.features & format::k_feature_events) == 0)
+        return std::nullopt;
+    reader rest(record.subspan(sizeof header));
+    if ((header.features & format::k_feature_given_back) != 0 && !read_given_back(rest, {}))
+        return std::nullopt;
+    const auto events = rest.take(rest.take<std::uint64_t>());
+    return rest.failed() ? std::nullopt : std::optional(events);
+}
+
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
                    const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page,
                    const std::function<void(chunk_range)>& given_back) {
@@ -202,6 +222,8 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
     reader rest(record.subspan(sizeof header));
     if ((header.features & format::k_feature_given_back) != 0 && !read_given_back(rest, given_back))
         return false;
+    if ((header.features & format::k_feature_events) != 0)
+        rest.take(rest.take<std::uint64_t>());
     for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
         auto entry = rest.take<format::whole_chunk>();
         auto sums = rest.take(chunk_pages * sizeof(std::uint32_t));

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,13 +39,15 @@ public:
     }
     void clear();
     /// Room for so many pages of changes and chunks with `chunk_pages` pages each, so that adding them copies nothing twice, and
-    /// takes no memory. Returns what record_bytes() is then.
+    /// takes no memory; and for so many bytes of events, if there are any to be. Returns what record_bytes() is then.
     std::uint64_t reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
-                          std::span<const format::change_range> ranges);
+                          std::span<const format::change_range> ranges, std::optional<std::size_t> event_bytes = {});
     [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0 && features_ == 0; }
 
     /// These chunks are given back: sorted, not empty, apart from each other. Before all else.
     void give_back(std::span<const chunk_range> chunks);
+    /// What the commit is to the heap's history. Before chunks and pages.
+    void add_events(std::span<const std::byte> events);
     /// What record_bytes() is of a record that only gives back so many runs.
     static std::uint64_t bytes_to_give_back(std::size_t runs);
     void add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums);
@@ -107,6 +110,10 @@ struct placed_chunk {
     /// Whether a page was written.
     [[nodiscard]] bool has_contents() const;
 };
+
+/// What an intact record has of the heap's history, though it be nothing; none: it is of a program that keeps none. I7: or it is
+/// damaged.
+std::optional<std::span<const std::byte>> events_in(std::span<const std::byte> record);
 
 /// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so
 /// every count and offset is checked; false when one is out of bounds. Runs of chunks given back are sorted and lie apart;

@@ -17,6 +17,7 @@ namespace remanence::store {
 
 std::string new_path(const std::string& heap_path) { return heap_path + "-new"; }
 std::string log_path(const std::string& heap_path) { return heap_path + "-log"; }
+std::string history_path(const std::string& heap_path) { return heap_path + "-history"; }
 
 result<void> check_is_at(os::file& file, const std::string& path) {
     auto mine = file.is_at(path);

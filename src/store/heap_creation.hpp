@@ -12,9 +12,10 @@
 
 namespace remanence::store {
 
-/// Path of the file as a new heap is being built, and of the redo log.
+/// Path of the file as a new heap is being built, of the redo log, and of the history.
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
+std::string history_path(const std::string& heap_path);
 
 /// errc::in_use, for whoever wants the lock of a heap that another one holds.
 unexpected in_use(const std::string& path);

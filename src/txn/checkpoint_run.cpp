@@ -1,6 +1,7 @@
 #include "txn/checkpoint_run.hpp"
 
 #include <thread>
+#include <utility>
 
 namespace remanence::txn {
 
@@ -28,6 +29,8 @@ result<void> checkpoint_run::advance(std::uint64_t bytes_max) {
         if (wait_unless(may_fold_))
             return {};
     }
+    if (const auto first = std::exchange(first_, {}))
+        return first();
     if (!what_->is_done())
         REM_TRY(what_->step(bytes_max));
     is_done_ = what_->is_done() && (others_ == nullptr || have_others_let_go());

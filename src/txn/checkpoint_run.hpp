@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,10 +21,10 @@ namespace remanence::txn {
 class checkpoint_run {
 public:
     /// `log_begin`: of the log, as the superblock will say. `others`: of a shared heap, whose checkpoint this process has taken;
-    /// it is let go of in the end. The fold was announced.
+    /// it is let go of in the end. The fold was announced. `first`: a step that comes before all others (H5), or none.
     checkpoint_run(std::unique_ptr<store::publication> what, std::uint64_t log_begin,
-                   share::coordination* others = nullptr)
-        : what_(std::move(what)), log_begin_(log_begin), others_(others) {}
+                   share::coordination* others = nullptr, std::function<result<void>()> first = {})
+        : what_(std::move(what)), log_begin_(log_begin), others_(others), first_(std::move(first)) {}
 
     // From any thread.
 
@@ -54,8 +55,9 @@ private:
     const std::unique_ptr<store::publication> what_;
     const std::uint64_t log_begin_;
     share::coordination* const others_;
-    bool may_fold_ = false;     // guarded by mutex_, and so is this:
-    bool is_published_ = false; // other processes know the superblock
+    std::function<result<void>()> first_; // guarded by mutex_
+    bool may_fold_ = false;               // guarded by mutex_, and so is this:
+    bool is_published_ = false;           // other processes know the superblock
     std::atomic<bool> is_done_ = false;
     std::atomic<clock::time_point> waits_since_{}; // of no time: it does not wait
     std::mutex mutex_;                             // of who is at the next step

@@ -267,16 +267,24 @@ result<void> checkpointer::begin() {
         others_->publish(follower_->state()); // the next record may go elsewhere
         others_->announce_fold(session_.version());
     }
+    auto history = move_history(false);
+    if (!history)
+        return history.error();
     auto pages = view_.settler().freeze();
     if (!pages)
         return pages.error();
     auto composed = writer_.compose(*pages, session_.state(false, *mark));
     if (!composed)
         return composed.error();
-    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_);
+    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_, std::move(*history));
     const std::lock_guard guard(running_);
     run_ = std::move(run);
     return {};
+}
+
+// H5
+result<std::function<result<void>()>> checkpointer::move_history(bool is_clean) {
+    return move_history_ ? move_history_(is_clean) : std::function<result<void>()>();
 }
 
 result<void> checkpointer::step_of(checkpoint_run& run, std::uint64_t bytes_max) {
@@ -393,11 +401,14 @@ std::uint64_t checkpointer::bytes_of_one() const {
 
 result<void> checkpointer::fold(bool is_clean) {
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // I1
+    auto history = move_history(is_clean);
+    if (!history)
+        return history.error();
     auto composed =
         writer_.compose(view_.committed().twin_pages(), session_.state(is_clean, format::k_log_header_bytes));
     if (!composed)
         return composed.error();
-    checkpoint_run all(std::move(*composed), format::k_log_header_bytes);
+    checkpoint_run all(std::move(*composed), format::k_log_header_bytes, nullptr, std::move(*history));
     while (!all.is_done())
         REM_TRY(step_of(all, store::publication::k_step_bytes));
     writer_.adopt(all.what());

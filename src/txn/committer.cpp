@@ -49,6 +49,13 @@ void committer::take_record(pending_commit& commit) {
                                                  commit.changes.pages.size(), commit.changes.ranges);
 }
 
+void committer::add_events(pending_commit& commit, std::span<const std::byte> events) const {
+    commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
+                                                 static_cast<std::size_t>(store_.image().chunk_pages()),
+                                                 commit.changes.pages.size(), commit.changes.ranges, events.size());
+    commit.record->add_events(events);
+}
+
 bool committer::knows_all_changes() const {
     return memory_.declared().tells_of_all_changes() && view_.notes_all_announcements() &&
            view_.spiller().spilled().is_empty() && !budget_.holds_too_many_unmapped();

@@ -20,8 +20,10 @@
 #include "txn/spiller.hpp"
 #include "view/memory_view.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace remanence::txn {
 
@@ -67,6 +69,8 @@ public:
     /// Finds the changes, has them inspected, looks whether the files have their names, and takes the record's memory. Changes
     /// nothing that a repeated call does not find; but a checkpoint may be made on the way.
     result<pending_commit> prepare(commit_scope scope, fresh_contents fresh);
+    /// The record is to have these events of the history. Its memory is taken: throws std::bad_alloc.
+    void add_events(pending_commit& commit, std::span<const std::byte> events) const;
     /// Makes room for everything that the commit, and the fold after it, will write; the first commit of a session begins it. A
     /// failure changes nothing; one of the files poisons.
     result<void> reserve(const pending_commit& commit);

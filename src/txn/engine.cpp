@@ -97,17 +97,26 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         savepoints_.end_all();
         if (commit->scope == commit_scope::everything)
             point_.forget_failed();
-        return before;
+        if (is_going_)
+            REM_TRY(arrive_without_changes());
+        return session_.version();
     }
     if (is_recording())
         REM_TRY(history_->stage(commit->changes));
+    const bool is_kept = has_history() && history_->is_kept();
+    if (is_kept)
+        REM_TRY(keep_events(*commit));
     // Up to here a lack of memory changed nothing.
     try {
         if (is_shared())
             others()->begin_writing();
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
-        if (is_recording())
+        if (is_kept)
+            history_->add_events(last_commit());
+        if (is_going_)
+            history_->arrive(session_.version());
+        else if (is_recording())
             history_->accept(session_.version());
         savepoints_.end_all();
         if (commit->scope == commit_scope::everything)
@@ -332,7 +341,8 @@ result<void> engine::close_session() {
     if (!found && !names_.check_is_linked())
         return names_.leave_unlinked(found.error());
     REM_TRY(checkpoints_.finish());
-    const bool has_unused = [&] {
+    const bool is_needed = has_history() && history_->is_kept(); // by what is undone in another session
+    const bool has_unused = !is_needed && [&] {
         const std::lock_guard allocation(locks_.allocation);
         return !space_.unused_chunks(memory_.allocator()).empty();
     }();

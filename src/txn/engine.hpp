@@ -156,6 +156,11 @@ public:
     [[gnu::weak]] result<std::uint64_t> undo(std::uint64_t steps, log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> redo(std::uint64_t steps, log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> go_to(std::uint64_t version, log::durability awaited);
+    /// Lets all steps go. If the history is kept, that is durable once this returns, and fails as a commit does. Precondition:
+    /// has_history().
+    [[gnu::weak]] result<void> forget_history();
+    /// Why no steps of earlier sessions are there; empty: they are, or nobody asked. Precondition: has_history().
+    [[nodiscard]] const std::string& why_history_is_new() const { return history_->why_new(); }
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
@@ -256,6 +261,12 @@ private:
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
     [[gnu::weak]] result<void> begin_history();
+    // Of a history that is kept: the record of a commit gets what the commit is to it.
+    [[nodiscard]] history::commit_name last_commit() const { return {session_.version(), session_.chain()}; }
+    [[gnu::weak]] result<void> keep_events(pending_commit& commit);
+    [[gnu::weak]] result<void> add_described(pending_commit& commit);
+    [[gnu::weak]] result<void> commit_described();
+    [[gnu::weak]] result<void> arrive_without_changes();
     /// `find` says to which state.
     [[gnu::weak]] result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
     [[gnu::weak]] result<void> apply_state(const std::function<result<std::uint64_t>()>& find);

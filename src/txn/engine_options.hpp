@@ -63,6 +63,10 @@ struct engine_options {
     bool aligned_blocks = false;
     /// Keeps what undoes commits. Whoever sets it calls link_history(). Not of shared heaps, nor of those opened read-only.
     std::optional<history::limits> history;
+    /// It goes on where the last session left it, and is kept for the next one.
+    bool history_kept = false;
+    /// The file of a history that is kept is not made anew while it is smaller.
+    std::uint64_t history_rewritten_from = 1 * MiB;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;
     track::tracker_choice tracker = track::tracker_choice::automatic;

@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 #include "base/units.hpp"
+#include "store/heap_creation.hpp"
 #include "txn/engine.hpp"
 
 #include <algorithm>
@@ -209,11 +210,139 @@ void heap_history::take_back() noexcept {
     way_back_.clear();
 }
 
+result<void> heap_history::keep(os::file_system& files, const std::string& path, const history::heap_uuid& heap,
+                                const history::commit_name& last, std::uint64_t heap_bytes,
+                                std::uint64_t rewritten_from) {
+    file_.emplace(files, store::history_path(path), heap, rewritten_from);
+    auto loaded = file_->load(last, steps_.most(), heap_bytes, why_new_);
+    if (!loaded)
+        return loaded.error();
+    if (*loaded)
+        steps_ = std::move(**loaded);
+    return {};
+}
+
+void heap_history::describe_commit() {
+    events_.clear();
+    if (owes_session_)
+        steps_.append_session(events_);
+    if (steps_.has_staged())
+        steps_.append_staged(events_);
+}
+
+void heap_history::describe_arrival() {
+    events_.clear();
+    if (owes_session_)
+        steps_.append_session(events_);
+    history::step_tree::append_arrival(events_, destination_, way_back_);
+}
+
+void heap_history::describe_forgetting() {
+    events_.clear();
+    if (owes_session_)
+        steps_.append_session(events_);
+    history::step_tree::append_forgetting(events_);
+}
+
+result<void> heap_history::reserve_events(const std::string& path, const history::commit_name& last, unsigned mode,
+                                          const std::function<result<void>()>& make_durable) {
+    file_->follow(store::history_path(path));
+    if (!file_->has_begun()) {
+        REM_TRY(make_durable());
+        REM_TRY(file_->begin(steps_, last, mode));
+    }
+    return file_->reserve(events_.size());
+}
+
+void heap_history::add_events(const history::commit_name& commit) noexcept {
+    file_->add(commit, events_);
+    owes_session_ = false;
+}
+
+result<std::function<result<void>()>> heap_history::move_events(const std::string& path, unsigned mode, bool is_clean) {
+    if (!is_kept() || !file_->has_begun())
+        return std::function<result<void>()>();
+    file_->follow(store::history_path(path));
+    REM_TRY(file_->write_all(steps_, mode));
+    if (is_clean)
+        REM_TRY(file_->cut_to_size());
+    return file_->syncing();
+}
+
 // An empty heap's first commit is that of its header, which no undo may take away.
 result<void> engine::begin_history() {
     if (heap_.store->image().bytes() == 0)
         REM_TRY(commit());
     history_ = heap_history::make(*options_.history, session_.version(), *heap_.view, path());
+    if (!options_.history_kept)
+        return {};
+    checkpoints_.move_history_by([this](bool is_clean) -> result<std::function<result<void>()>> {
+        auto mode = heap_.store->file().permissions();
+        if (!mode)
+            return mode.error();
+        return history_->move_events(names_.heap(), *mode, is_clean);
+    });
+    return history_->keep(*files_, path(), heap_.store->super().uuid, last_commit(), heap_.store->image().bytes(),
+                          options_.history_rewritten_from);
+}
+
+result<void> engine::keep_events(pending_commit& commit) {
+    if (is_going_)
+        history_->describe_arrival();
+    else
+        history_->describe_commit();
+    return add_described(commit);
+}
+
+// I5: as for all else that a commit needs, room is made before anything is written.
+result<void> engine::add_described(pending_commit& commit) {
+    committer_.add_events(commit, history_->events());
+    auto mode = heap_.store->file().permissions();
+    if (!mode)
+        return mode.error();
+    auto reserved = history_->reserve_events(names_.heap(), last_commit(), *mode, [this] {
+        return session_.await(session_.version(), log::durability::durable);
+    });
+    if (!reserved && reserved.why().code == errc::io)
+        return health_.poison(reserved.error());
+    return reserved;
+}
+
+// A commit that changes nothing in memory.
+result<void> engine::commit_described() {
+    REM_TRY(names_.find());
+    pending_commit commit{commit_scope::everything, {}};
+    committer_.take_record(commit);
+    REM_TRY(add_described(commit));
+    REM_TRY(committer_.reserve(commit));
+    REM_TRY(committer_.write_nothing(*commit.record));
+    history_->add_events(last_commit());
+    return {};
+}
+
+result<void> engine::arrive_without_changes() {
+    if (history_->is_kept() && history_->is_elsewhere()) {
+        history_->describe_arrival();
+        REM_TRY(commit_described());
+    }
+    history_->arrive(session_.version());
+    return {};
+}
+
+result<void> engine::forget_history() {
+    const std::lock_guard alone(locks_.at_store);
+    if (history_->is_kept()) {
+        REM_TRY(health_.usable());
+        checkpoints_.adopt_if_done();
+        const std::lock_guard allocation(locks_.allocation);
+        history_->describe_forgetting();
+        REM_TRY(commit_described());
+        REM_TRY(session_.await(session_.version(), log::durability::durable));
+        history_->steps().forget();
+        history_->steps().arrive(history_->steps().present(), session_.version());
+        return {};
+    }
+    history_->steps().forget();
     return {};
 }
 
@@ -244,10 +373,8 @@ result<std::uint64_t> engine::go(const std::function<result<std::uint64_t>()>& f
         }
     } meanwhile(*this);
     try {
-        auto made = commit_state(awaited);
-        if (made)
-            history_->arrive(*made);
-        else
+        auto made = commit_state(awaited); // which has arrived
+        if (!made)
             REM_TRY(stay());
         return made;
     } catch (const std::bad_alloc&) {

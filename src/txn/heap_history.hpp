@@ -6,12 +6,17 @@
 
 #include "base/result.hpp"
 #include "change/change_set.hpp"
+#include "history/history_file.hpp"
 #include "history/step_tree.hpp"
+#include "os/file.hpp"
 #include "view/memory_view.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +57,39 @@ public:
     /// It could not be: memory becomes what it was before apply().
     [[gnu::weak]] void take_back() noexcept;
 
+    // A history that is kept over sessions: in the record of each commit, and, before a checkpoint empties the log, in the file beside
+    // the heap.
+
+    /// It goes on where the last session ended: `last` is the heap's last commit. Otherwise why_new() says why it does not. Fails when
+    /// the file cannot be read. Throws std::bad_alloc.
+    [[gnu::weak]] result<void> keep(os::file_system& files, const std::string& path, const history::heap_uuid& heap,
+                                    const history::commit_name& last, std::uint64_t heap_bytes,
+                                    std::uint64_t rewritten_from);
+    [[nodiscard]] bool is_kept() const { return file_ && (!steps_.has_ended() || steps_.has_kept()); }
+    /// Why no steps of earlier sessions are there; empty: they are, or nobody asked.
+    [[nodiscard]] const std::string& why_new() const { return why_new_; }
+
+    // Precondition of all that follows: is_kept().
+
+    /// What is going to be committed. All throw std::bad_alloc.
+    [[gnu::weak]] void describe_commit();
+    [[gnu::weak]] void describe_arrival();
+    [[gnu::weak]] void describe_forgetting();
+    /// Of what was described.
+    [[nodiscard]] std::span<const std::byte> events() const { return events_; }
+    /// Makes room for it in the file of the heap that has this path. `last`: the last commit, as durable as `make_durable` makes it.
+    /// errc::no_space leaves all as it was. Throws std::bad_alloc.
+    [[gnu::weak]] result<void> reserve_events(const std::string& path, const history::commit_name& last, unsigned mode,
+                                              const std::function<result<void>()>& make_durable);
+    /// It is committed.
+    [[gnu::weak]] void add_events(const history::commit_name& commit) noexcept;
+    /// For a checkpoint, all commits being durable: hands their events to the file. Returns what makes them durable, to be called
+    /// from any thread before the superblock is written; or nothing. Throws std::bad_alloc.
+    [[gnu::weak]] result<std::function<result<void>()>> move_events(const std::string& path, unsigned mode,
+                                                                    bool is_clean);
+    /// Whether apply() has brought memory to another state than that of the last commit.
+    [[nodiscard]] bool is_elsewhere() const { return destination_ != steps_.present(); }
+
     [[nodiscard]] history::step_tree& steps() { return steps_; }
     [[nodiscard]] const history::step_tree& steps() const { return steps_; }
 
@@ -67,9 +105,13 @@ private:
     history::step_tree steps_;
     view::memory_view& view_;
     const std::string path_;
-    std::uint64_t destination_ = 0;        // of apply()
-    std::vector<history::delta*> way_;     // there
-    std::vector<history::delta> way_back_; // in the order of way_
+    std::uint64_t destination_ = 0;             // of apply()
+    std::vector<history::delta*> way_;          // there
+    std::vector<history::delta> way_back_;      // in the order of way_
+    std::optional<history::history_file> file_; // none: it ends with the session
+    history::event_bytes events_;               // of the next commit
+    bool owes_session_ = true;                  // no commit has told of this session
+    std::string why_new_;
 };
 
 /// Brings the functions above into the program, and does nothing.

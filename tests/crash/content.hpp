@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::crash {
@@ -41,6 +42,15 @@ struct list_root {
     std::uint64_t scratch[4];
 };
 
+class content;
+
+/// What a history that is kept over sessions knows at a version.
+struct known_past {
+    std::string steps;                                  // as store::steps() tells them
+    std::vector<std::shared_ptr<const content>> states; // that undo and redo lead to; null: the one that memory is in
+    std::size_t state = 0;                              // that one
+};
+
 /// Cheap to copy: versions share the pieces they have in common.
 class content {
 public:
@@ -71,6 +81,9 @@ public:
     [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
     /// How the memory differs from what it must be; nothing when it does not.
     [[nodiscard]] std::optional<std::string> difference(const std::byte* base) const;
+    /// Of the version that holds this, once it is committed; null: not known. Copies have none.
+    [[nodiscard]] const known_past* past() const { return past_.known.get(); }
+    void set_past(known_past known) const { past_.known = std::make_shared<const known_past>(std::move(known)); }
     /// Whether [offset, offset+bytes) meets memory that is in use.
     [[nodiscard]] bool overlaps(std::uint64_t offset, std::uint64_t bytes) const;
 
@@ -80,7 +93,18 @@ private:
     static std::uint64_t fingerprint_of(const pieces::value_type& each);
     void erase(pieces::const_iterator first, pieces::const_iterator last);
 
+    struct past_of_one {
+        past_of_one() = default;
+        past_of_one(const past_of_one&) {}
+        past_of_one& operator=(const past_of_one&) {
+            known.reset();
+            return *this;
+        }
+        ~past_of_one() = default;
+        std::shared_ptr<const known_past> known;
+    };
     pieces pieces_;
+    mutable past_of_one past_;
     std::uint64_t fingerprint_ = 0; // the sum of the pieces'; blocks and root are among them
     std::vector<block> blocks_;
     std::uint64_t root_ = 0;

@@ -131,8 +131,9 @@ private:
 class engine_store final : public store {
 public:
     /// `beside`: with the engine's files, if there is to be any.
-    engine_store(std::unique_ptr<background> beside, std::unique_ptr<txn::engine> opened, sections kind)
-        : beside_(std::move(beside)), engine_(std::move(opened)), kind_(kind) {
+    engine_store(std::unique_ptr<background> beside, std::unique_ptr<txn::engine> opened, sections kind,
+                 bool keeps_history)
+        : beside_(std::move(beside)), engine_(std::move(opened)), kind_(kind), keeps_history_(keeps_history) {
         if (beside_)
             beside_->begin(*engine_);
         begin();
@@ -183,6 +184,26 @@ public:
     }
     void end_group() override {
         engine_->with_steps([](auto& steps) { steps.end_group(); });
+    }
+    std::string steps() override {
+        if (!keeps_history_)
+            return {};
+        return engine_->with_steps([](const auto& steps) {
+            std::string all;
+            for (const auto& each : steps.list()) {
+                all += std::to_string(each.version) + " after " + std::to_string(each.parent.value_or(0)) + ' ' +
+                       each.name + ' ' + std::to_string(each.bytes) + " bytes " +
+                       std::to_string(each.time.time_since_epoch().count()) + (each.is_present ? " *\n" : "\n");
+            }
+            return all + std::to_string(steps.undo_depth()) + " back, " + std::to_string(steps.redo_depth()) +
+                   " forth\n";
+        });
+    }
+    std::uint64_t undo_depth() override {
+        return engine_->with_steps([](const auto& steps) { return steps.undo_depth(); });
+    }
+    std::uint64_t redo_depth() override {
+        return engine_->with_steps([](const auto& steps) { return steps.redo_depth(); });
     }
     void announce(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)
@@ -278,6 +299,7 @@ private:
     std::unique_ptr<background> beside_; // outlives the engine
     std::unique_ptr<txn::engine> engine_;
     sections kind_;
+    bool keeps_history_;
     bool has_other_blocks_ = false;
     helpers helpers_;
     std::map<std::uint64_t, failure> failed_;
@@ -314,7 +336,8 @@ open_function engine(txn::engine_options options, sections kind, checkpointing h
                                         "crash tests");
         if (!opened)
             return opened.error();
-        return std::unique_ptr<store>(std::make_unique<engine_store>(std::move(beside), std::move(*opened), kind));
+        return std::unique_ptr<store>(
+            std::make_unique<engine_store>(std::move(beside), std::move(*opened), kind, options.history_kept));
     };
 }
 

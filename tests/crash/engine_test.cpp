@@ -154,14 +154,14 @@ TEST(points_on_full_disk, are_refused_and_come_to_nothing) {
     EXPECT_GT(markers["asynchronous commit comes to nothing"], 3);
 }
 
-/// The names of call sites in the sources of store, log and txn, and how many calls have each. A name begins with the
+/// The names of call sites in the sources of store, log, history and txn, and how many calls have each. A name begins with the
 /// layer that it belongs to; so no call that is given its site by a caller is missed either.
 std::map<std::string, int> sites_in_sources() {
-    const std::regex site(R"re("((?:store|log): [^"]*)")re");
+    const std::regex site(R"re("((?:store|log|history): [^"]*)")re");
     const std::regex call(
         R"re((?:write|write_direct|write_durable|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]*)")re");
     std::map<std::string, int> found;
-    for (const char* layer : {"store", "log", "txn"}) {
+    for (const char* layer : {"store", "log", "history", "txn"}) {
         for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {
             std::ifstream stream(file.path());
             const std::string text(std::istreambuf_iterator<char>(stream), {});
@@ -214,7 +214,10 @@ std::vector<workload> telling_workloads() {
                              "background_growth",
                              "background_failing_xfs",
                              "points",
-                             "moves"})
+                             "moves",
+                             "kept_history",
+                             "kept_history_of_few_steps",
+                             "failing_kept_history"})
         found.push_back(named(name));
     return found;
 }

@@ -247,6 +247,7 @@ private:
                 program.open();
                 program.verify();
             }
+            program.go_through_history();
         }
         (void)disk_.take_trace();
         disk_.rewind(start);

@@ -22,6 +22,7 @@ namespace {
 
 const std::string k_heap = session::k_path;
 const std::string k_log = remanence::store::log_path(k_heap);
+const std::string k_history = remanence::store::history_path(k_heap);
 const std::string k_copy = k_heap + "-copy";
 
 txn::engine_options without_checkpoints() {
@@ -41,12 +42,18 @@ public:
     explicit program(const std::string& dropped_site) { disk_.drop_at(dropped_site); }
 
     [[nodiscard]] result<void> try_open(const std::string& path = k_heap) {
-        auto opened = engine(without_checkpoints())(disk_, path);
+        auto options = without_checkpoints();
+        if (keeps_history_)
+            options.history = {.steps_max = 1000};
+        options.history_kept = keeps_history_;
+        auto opened = engine(std::move(options))(disk_, path);
         if (!opened)
             return opened.error();
         heap_ = std::move(*opened);
         return {};
     }
+    void keep_history() { keeps_history_ = true; }
+    [[nodiscard]] std::uint64_t undo_depth() const { return heap_->undo_depth(); }
     void open(const std::string& path = k_heap) { require(try_open(path), "open"); }
     [[nodiscard]] result<void> try_commit() { return heap_->commit(log::durability::durable); }
     void commit() { require(try_commit(), "commit"); }
@@ -92,6 +99,7 @@ public:
     }
 
 private:
+    bool keeps_history_ = false;
     simulation::simulated_disk disk_;
     std::unique_ptr<store> heap_;
 };
@@ -206,6 +214,20 @@ void work_on_full_disk(const std::string& dropped) {
     at_work.close();
 }
 
+/// The history of each commit has its room before the commit is made.
+void keep_history_on_full_disk(const std::string& dropped) {
+    program_on_full_disk at_work(dropped);
+    at_work.keep_history();
+    at_work.with_least_room("creation", [&] { return at_work.try_open(); });
+    std::byte* block = at_work.add(300 * KiB);
+    at_work.commit_and_fold("fresh chunks");
+    for (int i = 0; i < 12; i++) {
+        fill_parts(block, 100 * KiB, i);
+        at_work.commit_and_fold("a commit");
+    }
+    at_work.close();
+}
+
 /// Of chunks that move, and stay away.
 void give_former_homes_back(const std::string& dropped) {
     program at_work(dropped);
@@ -252,6 +274,19 @@ void leave_nothing_behind(const std::string& dropped) {
             break;
         if (!committed && committed.why().code == errc::no_space)
             leave_only(at_work, {k_heap}, "when operation " + std::to_string(n) + " of the first commit failed");
+    }
+    for (std::uint64_t n = 0;; n++) {
+        program at_work(dropped);
+        at_work.keep_history();
+        at_work.open();
+        at_work.add(100);
+        at_work.disk().fail_at(n, errc::no_space);
+        auto committed = at_work.try_commit();
+        if (at_work.disk().failure_is_ahead())
+            break;
+        if (!committed && committed.why().code == errc::no_space)
+            leave_only(at_work, {k_heap, k_log, k_history},
+                       "when operation " + std::to_string(n) + " of the first commit with a history failed");
     }
     program at_work(dropped);
     at_work.open();
@@ -358,6 +393,59 @@ void take_log_along(const std::string& dropped) {
     }
 }
 
+// The history's file follows the heap, and takes little room; what is in its place is kept.
+
+void take_history_along(const std::string& dropped) {
+    const std::string renamed = "elsewhere/heap";
+    program at_work(dropped);
+    simulation::simulated_disk& disk = at_work.disk();
+    const auto start = disk.now();
+    at_work.keep_history();
+    at_work.open();
+    for (int i = 0; i < 2; i++) {
+        at_work.add(100);
+        at_work.commit();
+        if (i == 0)
+            require(disk.rename_to_new("test: rename heap", k_heap, renamed), "rename");
+    }
+    at_work.die();
+    const trace operations = disk.take_trace();
+    disk.rewind(start);
+    simulation::crash_walk walk(disk, operations);
+    walk.advance_to(static_cast<std::uint32_t>(operations.size()));
+    walk.build({}); // nothing persists but what is synced
+    at_work.open(renamed);
+    const std::uint64_t found = at_work.undo_depth();
+    at_work.die();
+    if (found != 2)
+        throw violation("the history is not beside the renamed heap");
+}
+
+void cut_history_to_size(const std::string& dropped) {
+    program at_work(dropped);
+    at_work.keep_history();
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    at_work.close();
+    auto file = at_work.disk().open(k_history, os::access::read_only);
+    if (*(*file)->size() > 16 * KiB)
+        throw violation("a history of one step takes more than 16 KiB");
+}
+
+void set_unfit_file_aside(const std::string& dropped) {
+    program at_work(dropped);
+    auto file = at_work.disk().open_or_create(k_history, 0666);
+    require((*file)->write("test: file in the way", 0, std::vector<std::byte>(100, std::byte{1})), "write");
+    at_work.keep_history();
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    at_work.close();
+    if (!*at_work.disk().exists(k_history + "-unfit"))
+        throw violation("the file that was in the history's place is gone");
+}
+
 // What a copy that was cut short has left is no part of the next one.
 
 /// A copy is cut short at each operation in turn; the next one under that name is of a heap that holds zeros where it held
@@ -411,7 +499,21 @@ const std::map<std::string, purpose>& other_purposes() {
                                         broken_without<copy_where_one_was_cut_short>};
     static const purpose space{"the space of homes that chunks left goes back to the file system",
                                broken_without<give_former_homes_back>};
+    static const purpose history_room{"a commit has its room in the history's file before it is made",
+                                      broken_without<keep_history_on_full_disk>};
+    static const purpose history_follows{"a heap that was renamed takes its history along",
+                                         broken_without<take_history_along>};
+    static const purpose history_cut{"the history of a closed heap takes no room that was only reserved",
+                                     broken_without<cut_history_to_size>};
+    static const purpose unfit_kept{"a file that was in the history's place is set aside",
+                                    broken_without<set_unfit_file_aside>};
     static const std::map<std::string, purpose> all = {
+        {"history: reserve entries", history_room},
+        {"history: rename after heap", history_follows},
+        {"history: sync directory of renamed history", history_follows},
+        {"history: cut to size", history_cut},
+        {"history: set aside unfit file", unfit_kept},
+        {"history: remove failed file", nothing_left},
         {"store: reserve superblocks", room},
         {"store: reserve chunk map again", room},
         {"store: reserve pages", room},

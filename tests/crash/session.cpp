@@ -118,16 +118,50 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     committed_ = allowed.content_of(version);
     outlives_process_ = version;
     current_ = *committed_;
-    states_ = {committed_};
-    state_ = 0;
-    is_in_group_ = false;
-    has_group_step_ = false;
+    adopt_past();
     if (auto different = current_.difference(store_->base()))
         throw violation("version " + std::to_string(version) + " does not hold what was committed: " + *different);
     // One that a dead process left may vanish again until something is committed: only its creator was promised more.
     promise found = promise::of(version, committed_);
     found.created = was_absent || allowed.created;
     promised(std::move(found), "opened");
+}
+
+void session::adopt_past() {
+    states_ = {committed_};
+    state_ = 0;
+    is_in_group_ = false;
+    has_group_step_ = false;
+    const known_past* const known = committed_->past();
+    if (known == nullptr || known->steps.empty())
+        return;
+    if (const std::string found = store_->steps(); found != known->steps)
+        throw violation("the history of version " + std::to_string(store_->version()) + " was\n" + known->steps +
+                        "and is\n" + found);
+    states_ = known->states;
+    state_ = known->state;
+    states_[state_] = committed_;
+}
+
+void session::note_past() {
+    known_past known{store_->steps(), states_, state_};
+    known.states[state_].reset();
+    committed_->set_past(std::move(known));
+}
+
+void session::go_through_history() {
+    if (store_->steps().empty())
+        return;
+    const std::uint64_t forth = std::min<std::uint64_t>(store_->redo_depth(), states_.size() - 1 - state_);
+    if (forth != 0) {
+        redo(forth);
+        undo(forth);
+    }
+    const std::uint64_t back = std::min<std::uint64_t>(store_->undo_depth(), state_);
+    for (std::uint64_t i = 0; i != back; i++)
+        undo();
+    if (back != 0)
+        redo(back);
 }
 
 template <class F>
@@ -164,6 +198,7 @@ result<void> session::do_go(std::ptrdiff_t distance, const std::function<result<
         return done;
     }
     state_ = to;
+    note_past();
     if (auto different = current_.difference(store_->base()))
         throw violation("after an undo or redo " + *different);
     return all_is_durable({}, "undo or redo acknowledged");
@@ -195,6 +230,7 @@ void session::end_group() {
 result<void> session::do_commit(log::durability how) {
     REM_TRY(begin_commit([&] { return store_->commit(how); }));
     add_state();
+    note_past();
     if (how != log::durability::none)
         outlives_process_ = store_->version();
     return how == log::durability::durable ? all_is_durable({}, "commit acknowledged") : result<void>();

@@ -126,6 +126,8 @@ public:
     /// The same, but at the nth operation the disk is full, for a moment. The process is dead afterwards only if it had been
     /// promised room.
     bool change_on_full_disk(std::uint64_t n, const std::function<void()>& change);
+    /// Undoes all steps that are known, of earlier sessions, too, and redoes them.
+    void go_through_history();
     [[nodiscard]] bool is_dead() const { return !store_; }
 
     [[nodiscard]] store& opened() { return *store_; }
@@ -183,6 +185,9 @@ private:
     result<void> do_redo(std::uint64_t steps);
     /// The state that was just committed is the last one to be undone.
     void add_state();
+    /// The last commit has the history that the store has now.
+    void note_past();
+    void adopt_past();
     result<void> do_wait(std::uint64_t version);
     result<void> do_sync();
     result<void> giving_back(const std::function<result<void>()>& step);

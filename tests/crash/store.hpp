@@ -40,6 +40,11 @@ public:
     /// What is committed until the end is one step.
     virtual void begin_group() {}
     virtual void end_group() {}
+    /// All steps of a history that is kept over sessions, in words; empty: there is none such.
+    virtual std::string steps() { return {}; }
+    /// How far undo() and redo() can go.
+    virtual std::uint64_t undo_depth() { return 0; }
+    virtual std::uint64_t redo_depth() { return 0; }
     /// Whether checkpoint() and close() may make a commit that changes nothing, to say what they give back.
     [[nodiscard]] virtual bool gives_back() const { return false; }
     virtual result<void> checkpoint() = 0;

@@ -147,6 +147,94 @@ void undo_on_full_disk(session& program) {
     program.verify();
 }
 
+/// Whose history goes on in other sessions, closed and killed, also on what a power loss left.
+void kept_history(session& program) {
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.change_serial();
+    program.commit();
+    for (std::uint64_t i = 0; i < 4; i++) {
+        program.add_block(60 + 700 * i);
+        program.commit();
+        program.poke(12);
+        program.commit();
+        program.undo();
+        if (i % 2 == 0)
+            program.checkpoint();
+        program.change_serial(); // a branch
+        program.commit();
+        program.undo();
+        program.redo();
+        if (i % 2 == 0)
+            program.die();
+        else
+            program.close();
+        program.open();
+        program.begin_group();
+        program.poke(20);
+        program.commit();
+        program.change_serial();
+        program.commit();
+        program.end_group();
+        program.undo(2);
+    }
+    program.verify();
+    program.checkpoint();
+    program.redo(2);
+    program.close();
+    program.open();
+    program.change_serial();
+    program.commit();
+}
+
+void kept_history_of_bulk(session& program) {
+    begin(program);
+    program.add_block(100 * KiB);
+    program.commit();
+    program.add_block(300 * KiB);
+    program.commit();
+    program.undo();
+    program.die();
+    program.open();
+    program.redo();
+    program.poke(1, 4096, 90 * KiB); // dense, in chunks that are stored
+    program.commit();
+    program.checkpoint();
+    program.remove_largest();
+    program.commit();
+    program.close(); // nothing is given back
+    program.open();
+    program.undo();
+    program.undo(2);
+    program.die();
+    program.open();
+    program.redo(3);
+    program.verify();
+}
+
+void kept_history_cut_short(session& program, session::cut how) {
+    begin(program);
+    const auto prepare = [&] {
+        program.change_serial();
+        program.commit();
+        program.add_block(3000);
+        program.commit();
+    };
+    prepare();
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_undo(n, how); }, prepare);
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_checkpoint(n, how); }, prepare);
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_close(n, how); }, prepare);
+    program.open();
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        program.change_serial();
+        return program.try_commit(n, how);
+    });
+    program.die();
+    program.open();
+    program.verify();
+}
+
 } // namespace
 
 std::vector<workload> undo_workloads() {
@@ -165,6 +253,22 @@ std::vector<workload> undo_workloads() {
         {.name = "background_undo_of_bulk",
          .open = engine_with_history(100 * KiB, sections::ordinary, checkpointing::in_background),
          .phases = {undo_of_bulk}},
+        {.name = "kept_history", .open = engine_with_kept_history(k_roomy), .phases = {kept_history, kept_history}},
+        {.name = "kept_history_tight", .open = engine_with_kept_history(k_tight), .phases = {kept_history}},
+        {.name = "kept_history_of_few_steps",
+         .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 4),
+         .phases = {kept_history, kept_history}},
+        {.name = "kept_history_of_bulk", .open = engine_with_kept_history(k_roomy), .phases = {kept_history_of_bulk}},
+        {.name = "background_kept_history",
+         .open = engine_with_kept_history(4 * KiB, checkpointing::in_background),
+         .phases = {kept_history, kept_history}},
+        {.name = "kept_history_on_full_disk",
+         .open = engine_with_kept_history(k_roomy),
+         .phases = {undo_on_full_disk},
+         .cuts_short = true},
+        killed("killed_kept_history", engine_with_kept_history(k_roomy), kept_history_cut_short),
+        failing("failing_kept_history", engine_with_kept_history(k_roomy), kept_history_cut_short,
+                simulation::failed_sync::xfs),
         {.name = "undo_on_full_disk",
          .open = engine_with_history(k_roomy),
          .phases = {undo_on_full_disk},

@@ -34,6 +34,14 @@ open_function engine_with_history(std::uint64_t log_limit_bytes, sections kind, 
     return engine(std::move(options), kind, how);
 }
 
+open_function engine_with_kept_history(std::uint64_t log_limit_bytes, checkpointing how, std::uint64_t steps_max) {
+    auto options = with_log_limit(log_limit_bytes);
+    options.history = {.steps_max = steps_max};
+    options.history_kept = true;
+    options.history_rewritten_from = 16 * KiB;
+    return engine(std::move(options), sections::ordinary, how);
+}
+
 void begin(session& program) {
     program.open();
     if (!program.current().has_root())

@@ -26,6 +26,10 @@ open_function background_engine(std::uint64_t log_limit_bytes, sections kind = s
 open_function engine_with_history(std::uint64_t log_limit_bytes, sections kind = sections::ordinary,
                                   checkpointing how = checkpointing::at_one_go, std::uint64_t steps_max = 1000);
 
+/// With one that is kept over sessions, whose file is made anew from 16 KiB on.
+open_function engine_with_kept_history(std::uint64_t log_limit_bytes, checkpointing how = checkpointing::at_one_go,
+                                       std::uint64_t steps_max = 1000);
+
 /// Opens; a new heap gets a root.
 void begin(session& program);
 /// The index of the largest block.

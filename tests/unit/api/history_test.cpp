@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <random>
@@ -335,10 +336,20 @@ TEST_P(histories, let_no_reader_see_half_of_an_undo) {
     EXPECT_EQ(list.back(), 4U);
 }
 
+bool are_same(const std::vector<history_step>& some, const std::vector<history_step>& others) {
+    const auto is_same = [](const history_step& a, const history_step& b) {
+        return a.version == b.version && a.parent == b.parent && a.name == b.name && a.time == b.time &&
+               a.bytes == b.bytes && a.is_present == b.is_present;
+    };
+    return std::ranges::equal(some, others, is_same);
+}
+
 /// Walks through a heap's history at random, beside whole copies of its memory.
 class walk {
 public:
-    walk(heap& h, std::uint64_t seed) : h_(h), dice_(seed) {
+    /// `open_again`: how the heap is opened, if its history is kept over sessions.
+    walk(heap& h, std::uint64_t seed, std::function<heap()> open_again = {})
+        : h_(h), dice_(seed), open_again_(std::move(open_again)) {
         h_.root<numbers>("numbers");
         h_.root<names>("names");
         h_.root<trees>("tree");
@@ -349,8 +360,10 @@ public:
 
     /// Returns what is wrong; empty: nothing.
     std::string step() {
-        const std::uint64_t what = below(20);
-        if (what < 5)
+        const std::uint64_t what = below(open_again_ ? 22 : 20);
+        if (what >= 20)
+            open_again();
+        else if (what < 5)
             commit();
         else if (what < 7)
             commit_declared();
@@ -374,6 +387,7 @@ public:
         return check();
     }
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
+    [[nodiscard]] std::uint64_t sessions() const { return sessions_; }
 
 private:
     std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
@@ -461,6 +475,23 @@ private:
         change();
         h_.rollback();
     }
+    /// After a close, or as after a crash.
+    void open_again() {
+        const auto steps = h_.history();
+        const std::uint64_t back = h_.undo_depth();
+        const std::uint64_t forth = h_.redo_depth();
+        if (below(2) == 0) {
+            h_.close();
+            h_ = open_again_();
+        } else {
+            h_.rebuild();
+        }
+        ++sessions_;
+        EXPECT_EQ(h_.why_history_is_new(), "");
+        EXPECT_TRUE(are_same(steps, h_.history()));
+        EXPECT_EQ(h_.undo_depth(), back);
+        EXPECT_EQ(h_.redo_depth(), forth);
+    }
     void go_anywhere() {
         const auto steps = h_.history();
         h_.go_to(steps[below(steps.size())].version);
@@ -496,6 +527,8 @@ private:
     std::mt19937_64 dice_;
     std::uint64_t steps_ = 0;
     std::uint64_t changes_ = 0;
+    std::uint64_t sessions_ = 1;
+    const std::function<heap()> open_again_;
     std::map<std::uint64_t, std::vector<std::byte>> copies_;
 };
 
@@ -518,6 +551,31 @@ TEST_P(histories, give_back_each_byte_whatever_came_between) {
         h.close();
     }
     std::cout << changes << " changes, " << 3 * steps << " steps\n";
+}
+
+TEST_P(histories, give_back_each_byte_whatever_session_it_is_of) {
+    const char* const asked = std::getenv("REMANENCE_HISTORY_STEPS");
+    const std::uint64_t steps = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 400;
+    std::uint64_t changes = 0;
+    std::uint64_t sessions = 0;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        history_options how{.steps_max = 30};
+        if (seed == 2)
+            how = {.bytes_max = 2 * MiB};
+        how.kept_over_sessions = true;
+        heap_options with = options(how);
+        with.log_limit_bytes = seed == 3 ? 64 * KiB : 0;
+        const auto open = [&] { return heap::open(dir_ / std::to_string(seed), with); };
+        heap h = open();
+        walk random(h, seed, open);
+        for (std::uint64_t i = 0; i < steps && !HasFailure(); ++i)
+            ASSERT_EQ(random.step(), "");
+        changes += random.changes();
+        sessions += random.sessions();
+        h.close();
+    }
+    std::cout << changes << " changes, " << 3 * steps << " steps, " << sessions << " sessions\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(each, histories, testing::Values(tracking::automatic, tracking::trap, tracking::fallback),

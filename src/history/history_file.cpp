@@ -1,0 +1,367 @@
+#include "history/history_file.hpp"
+
+#include "base/checksum.hpp"
+#include "base/units.hpp"
+#include "format/history_event.hpp"
+#include "history/step_loader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace remanence::history {
+
+using format::history_entry;
+using format::history_header;
+
+namespace {
+
+constexpr std::uint64_t k_window_bytes = 1 * MiB;
+constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
+// Room is taken in pieces: each as long as all before it, but within these bounds.
+constexpr std::uint64_t k_room_bytes_min = 64 * KiB;
+constexpr std::uint64_t k_room_bytes_max = 1 * MiB;
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+
+std::uint64_t checksum_of(history_entry entry, std::span<const std::byte> events, std::uint64_t before) {
+    entry.checksum = 0;
+    return checksum64(events, checksum64(bytes_of(entry), before));
+}
+
+std::uint64_t entry_bytes(std::uint64_t bytes_of_events) {
+    return sizeof(history_entry) + align_up(bytes_of_events, std::uint64_t{8});
+}
+
+history_header header_of(const heap_uuid& heap) {
+    history_header header{};
+    header.magic = format::k_history_magic;
+    header.format_version = format::k_history_version;
+    header.uuid = heap;
+    header.checksum = checksum64(bytes_of(header).first(offsetof(history_header, checksum)));
+    return header;
+}
+
+/// Appends an entry, and moves `end` behind it.
+void append_entry(std::vector<std::byte>& into, const commit_name& commit, std::span<const std::byte> events,
+                  entry_end& end) {
+    history_entry entry{format::k_entry_magic, commit.version, commit.chain, events.size(), 0};
+    entry.checksum = checksum_of(entry, events, end.checksum);
+    const auto head = bytes_of(entry);
+    into.insert(into.end(), head.begin(), head.end());
+    into.insert(into.end(), events.begin(), events.end());
+    into.resize(align_up(into.size(), std::size_t{8}));
+    end = {commit, end.offset + entry_bytes(events.size()), entry.checksum};
+}
+
+/// Reads a file from its beginning on, through a window.
+class window {
+public:
+    window(os::file& file, std::uint64_t file_bytes) : file_(file), file_bytes_(file_bytes) {}
+    /// Nothing: the file ends before. Valid until the next call.
+    result<std::optional<std::span<const std::byte>>> bytes_at(std::uint64_t offset, std::uint64_t bytes) {
+        using found = std::optional<std::span<const std::byte>>;
+        if (offset > file_bytes_ || bytes > file_bytes_ - offset)
+            return found();
+        if (offset < begin_ || offset + bytes > begin_ + read_.size()) {
+            const std::uint64_t length = std::min(std::max(bytes, k_window_bytes), file_bytes_ - offset);
+            read_.resize(static_cast<std::size_t>(length));
+            begin_ = offset;
+            if (auto done = file_.read(offset, read_); !done) {
+                read_.clear();
+                return done.error();
+            }
+        }
+        return found(std::span<const std::byte>(read_).subspan(static_cast<std::size_t>(offset - begin_),
+                                                               static_cast<std::size_t>(bytes)));
+    }
+
+private:
+    os::file& file_;
+    const std::uint64_t file_bytes_;
+    std::uint64_t begin_ = 0;
+    std::vector<std::byte> read_;
+};
+
+} // namespace
+
+result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f) {
+    auto size = file.size();
+    if (!size)
+        return size.error();
+    window all(file, *size);
+    auto head = all.bytes_at(0, sizeof(history_header));
+    if (!head)
+        return head.error();
+    const history_header expected = header_of(heap);
+    if (!*head || std::memcmp((*head)->data(), &expected, sizeof expected) != 0)
+        return false;
+    entry_end end{{}, format::k_history_header_bytes, expected.checksum};
+    for (bool is_first = true;; is_first = false) {
+        auto found = all.bytes_at(end.offset, sizeof(history_entry));
+        if (!found)
+            return found.error();
+        if (!*found)
+            return true;
+        history_entry entry{};
+        std::memcpy(&entry, (*found)->data(), sizeof entry);
+        const bool follows =
+            is_first || entry.version == end.commit.version + 1 ||
+            (entry.version == end.commit.version && entry.chain == end.commit.chain); // of the first one, in parts
+        if (entry.magic != format::k_entry_magic || !follows || entry.bytes > *size)
+            return true;
+        auto events = all.bytes_at(end.offset + sizeof entry, align_up(entry.bytes, std::uint64_t{8}));
+        if (!events)
+            return events.error();
+        if (!*events)
+            return true;
+        const auto sound = (*events)->first(static_cast<std::size_t>(entry.bytes));
+        if (entry.checksum != checksum_of(entry, sound, end.checksum))
+            return true;
+        end = {{entry.version, entry.chain}, end.offset + entry_bytes(entry.bytes), entry.checksum};
+        if (f(end, sound) == reading::is_done)
+            return true;
+    }
+}
+
+// H4. The file may have more than the log has, or commits in place of which the heap has others since. What it has from the checkpoint
+// on is written again: a sync of it may have failed (I5).
+result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
+                         const commit_name& checkpoint, std::span<const logged_events> commits) {
+    if (commits.empty())
+        return {};
+    auto present = files.exists(path);
+    if (!present)
+        return present.error();
+    if (!*present)
+        return {};
+    auto file = files.open(path, os::access::read_write);
+    if (!file)
+        return file.error();
+    std::optional<entry_end> kept;
+    auto found = for_each_entry(**file, heap, [&](const entry_end& each, auto) {
+        const std::uint64_t version = each.commit.version;
+        const bool is_logged = version > checkpoint.version && version - checkpoint.version <= commits.size();
+        if (kept && kept->commit != each.commit)
+            return reading::is_done;
+        if (each.commit == (is_logged ? commits[version - checkpoint.version - 1].commit : checkpoint))
+            kept = each;
+        return reading::goes_on;
+    });
+    if (!found)
+        return found.error();
+    if (!kept)
+        return {};
+    commits = commits.subspan(static_cast<std::size_t>(kept->commit.version - checkpoint.version));
+    if (!std::ranges::all_of(commits, [](const auto& each) { return each.events.has_value(); }))
+        return {};
+    entry_end end = *kept;
+    std::uint64_t at = end.offset;
+    std::vector<std::byte> entries;
+    const auto write = [&]() -> result<void> {
+        REM_TRY((*file)->write("history: entries of recovered commits", at, entries));
+        at = end.offset;
+        entries.clear();
+        return {};
+    };
+    for (const logged_events& each : commits) {
+        append_entry(entries, each.commit, *each.events, end);
+        if (entries.size() >= k_pending_bytes_max)
+            REM_TRY(write());
+    }
+    REM_TRY(write());
+    return (*file)->sync("history: sync entries of recovered commits"); // what was there, too
+}
+
+result<std::optional<step_tree>> history_file::load(const commit_name& last, const limits& most,
+                                                    std::uint64_t heap_bytes, std::string& why) {
+    const auto none = [&](std::string reason) {
+        why = std::move(reason);
+        return std::optional<step_tree>();
+    };
+    auto present = files_.exists(path_);
+    if (!present)
+        return present.error();
+    if (!*present)
+        return none("there is no " + path_ + ", so no history was kept, or the file was removed.");
+    is_in_the_way_ = true;
+    auto file = files_.open(path_, os::access::read_write);
+    if (!file && file.why().code == errc::not_a_heap)
+        return none(path_ + " is no file, so it is no history.");
+    if (!file)
+        return file.error();
+    step_loader steps(heap_bytes);
+    bool is_sound = true;
+    std::optional<entry_end> end;
+    entry_end newest;
+    auto is_ours = for_each_entry(**file, heap_, [&](const entry_end& each, std::span<const std::byte> events) {
+        is_sound = steps.add(each.commit.version, events);
+        newest = each;
+        if (is_sound && each.commit == last && steps.is_whole())
+            end = each;
+        return is_sound && !end && each.commit.version <= last.version ? reading::goes_on : reading::is_done;
+    });
+    if (!is_ours)
+        return is_ours.error();
+    if (!*is_ours)
+        return none(path_ + " is the history of another heap, or its beginning is damaged.");
+    if (!is_sound)
+        return none(path_ + " is damaged, or a newer release wrote it: it does not say what happened up to version " +
+                    std::to_string(newest.commit.version) + ".");
+    if (!end)
+        return none(path_ + " is whole up to version " + std::to_string(newest.commit.version) +
+                    ", and does not lead to the heap's version " + std::to_string(last.version) +
+                    ". It is damaged behind that, or a program that keeps no history wrote to the heap, or heap and "
+                    "history are "
+                    "copies of different days.");
+    auto size = (*file)->size();
+    if (!size)
+        return size.error();
+    is_in_the_way_ = false;
+    file_ = std::move(*file);
+    end_ = *end;
+    reserved_end_ = std::max(*size, end_.offset);
+    rewritten_at_ = std::max(rewritten_from_, 2 * end_.offset);
+    return std::optional(steps.take(most));
+}
+
+result<void> history_file::begin(const step_tree& steps, const commit_name& last, unsigned mode) {
+    const std::string building = path_ + "-new";
+    auto file = files_.open_or_create(building, mode);
+    if (!file)
+        return file.error();
+    entry_end end{};
+    auto size = (*file)->size();
+    if (!size)
+        return size.error();
+    auto filled = fill(**file, steps, last, end);
+    if (filled)
+        filled = rename_into_place(**file, building);
+    if (!filled) {
+        (void)files_.remove("history: remove failed file", building,
+                            **file); // best effort: the error at hand is what counts
+        return filled.error();
+    }
+    is_in_the_way_ = false;
+    file_ = std::move(*file);
+    end_ = end;
+    pending_.clear();
+    reserved_end_ = std::max(*size, end.offset);
+    rewritten_at_ = std::max(rewritten_from_, 2 * end.offset);
+    return {};
+}
+
+// What an interrupted one left behind its end does not count (H4).
+result<void> history_file::fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const {
+    const history_header header = header_of(heap_);
+    REM_TRY(file.write("history: header", 0, bytes_of(header)));
+    end = {{}, format::k_history_header_bytes, header.checksum};
+    result<void> written;
+    std::vector<std::byte> entry;
+    steps.append_all([&](event_bytes& events) {
+        const std::uint64_t at = end.offset;
+        entry.clear();
+        append_entry(entry, last, events, end);
+        events.clear();
+        written = file.write("history: steps of new file", at, entry);
+        return static_cast<bool>(written);
+    });
+    REM_TRY(std::move(written));
+    return file.sync("history: sync new file");
+}
+
+// A file that could not be read as this history may be somebody's all the same.
+result<void> history_file::rename_into_place(os::file& file, const std::string& building) {
+    if (is_in_the_way_) {
+        auto present = files_.exists(path_); // it may have been moved away meanwhile
+        if (!present)
+            return present.error();
+        if (*present)
+            REM_TRY(files_.rename_over("history: set aside unfit file", path_, path_ + "-unfit"));
+    }
+    REM_TRY(files_.rename_over("history: rename new file", building, path_));
+    REM_TRY(files_.sync_directory("history: sync directory of new file", path_));
+    auto is_there = file.is_at(path_);
+    if (!is_there)
+        return is_there.error();
+    return *is_there ? result<void>()
+                     : fail(errc::unlinked, path_ + " was removed or replaced while it was made. Commit again.", path_);
+}
+
+result<void> history_file::reserve(std::size_t bytes_of_events) {
+    const auto more = static_cast<std::size_t>(entry_bytes(bytes_of_events));
+    if (pending_.size() + more > k_pending_bytes_max)
+        REM_TRY(write_pending());
+    if (pending_.size() + more > pending_.capacity())
+        pending_.reserve(std::max(pending_.size() + more, 2 * pending_.capacity()));
+    const std::uint64_t end = end_.offset + more;
+    if (end <= reserved_end_)
+        return {};
+    const std::uint64_t grown =
+        align_up(end, std::clamp(std::bit_ceil(reserved_end_), k_room_bytes_min, k_room_bytes_max));
+    REM_TRY(file_->reserve("history: reserve entries", reserved_end_, grown - reserved_end_));
+    reserved_end_ = grown;
+    return {};
+}
+
+void history_file::add(const commit_name& commit, std::span<const std::byte> events) noexcept {
+    append_entry(pending_, commit, events, end_); // there is room
+}
+
+result<void> history_file::write_pending() {
+    if (pending_.empty())
+        return {};
+    REM_TRY(file_->write("history: entries", end_.offset - pending_.size(), pending_));
+    pending_.clear();
+    return {};
+}
+
+// Without room for another one this one goes on.
+result<void> history_file::write_all(const step_tree& steps, unsigned mode) {
+    if (!has_begun())
+        return begin(steps, end_.commit, mode);
+    if (end_.offset >= rewritten_at_) {
+        const std::uint64_t needed = format::k_history_header_bytes + steps.appended_bytes();
+        rewritten_at_ = std::max(rewritten_from_, 2 * needed);
+        if (end_.offset >= rewritten_at_) {
+            auto begun = begin(steps, end_.commit, mode);
+            if (begun || begun.why().code != errc::no_space)
+                return begun;
+        }
+    }
+    return write_pending();
+}
+
+// Where it cannot, it is made anew there, by the next commit.
+void history_file::follow(const std::string& path) {
+    if (path == path_)
+        return;
+    if (has_begun()) {
+        auto is_there = file_->is_at(path); // somebody may have moved both
+        bool follows = is_there && *is_there;
+        if (!follows && files_.rename_to_new("history: rename after heap", path_, path))
+            follows = static_cast<bool>(files_.sync_directory("history: sync directory of renamed history", path));
+        if (!follows)
+            file_.reset();
+    }
+    is_in_the_way_ = !has_begun();
+    path_ = path;
+}
+
+std::function<result<void>()> history_file::syncing() const {
+    return [file = file_] { return file->sync("history: sync entries"); };
+}
+
+result<void> history_file::cut_to_size() {
+    if (end_.offset >= reserved_end_)
+        return {};
+    REM_TRY(file_->resize("history: cut to size", end_.offset));
+    reserved_end_ = end_.offset;
+    return {};
+}
+
+} // namespace remanence::history

@@ -1,0 +1,110 @@
+// The file NAME-history: the steps that there were when it was begun, then the events of each commit since. What is read is input
+// (I7): each entry has a checksum, seeded with that of the one before.
+//
+// H4: an entry is of a commit of this heap if it has the checksum of its record, which depends on all records before. So the file is
+//     whole if an entry is of the heap's last commit. What lies behind that one does not count: it is torn, or of commits that a
+//     power loss took.
+// H5: the redo log has the events of all commits behind the checkpoint. Those before it are durable here first.
+#pragma once
+
+#include "base/result.hpp"
+#include "history/step_tree.hpp"
+#include "os/file.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace remanence::history {
+
+using heap_uuid = std::array<std::uint8_t, 16>;
+
+/// A commit, by its version and the checksum of its record.
+struct commit_name {
+    std::uint64_t version;
+    std::uint64_t chain;
+    friend bool operator==(const commit_name&, const commit_name&) = default;
+};
+
+/// Where in the file an entry ends, and what the next one builds on.
+struct entry_end {
+    commit_name commit{};
+    std::uint64_t offset = 0;
+    std::uint64_t checksum = 0;
+};
+
+enum class reading { goes_on, is_done };
+/// Calls `f` with each sound entry, in order, while it says so. Returns whether this is a history file of the heap, and all that is read
+/// until it ends, or is not sound any more, is told. errc::io; throws std::bad_alloc.
+using entry_visitor = std::function<reading(const entry_end&, std::span<const std::byte> events)>;
+result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f);
+
+/// What the redo log has of a commit.
+struct logged_events {
+    commit_name commit;
+    std::optional<std::span<const std::byte>> events; // none: its program kept no history
+};
+
+/// For recovery, before it empties the log: brings the events of these commits to the history file beside the heap, if there is one
+/// and they follow what it has; durable once this returns (H5). `checkpoint`: the commit before them. Repeated, it does the same again.
+/// Weak, since programs that never keep a history lack it: then that of others ends.
+[[gnu::weak]] result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
+                                       const commit_name& checkpoint, std::span<const logged_events> commits);
+
+/// The file while its heap is open.
+class history_file {
+public:
+    /// `path`: of the history. Nothing is touched. `rewritten_from`: the file is not made anew while it is smaller.
+    history_file(os::file_system& files, std::string path, const heap_uuid& heap, std::uint64_t rewritten_from)
+        : files_(files), path_(std::move(path)), heap_(heap), rewritten_from_(rewritten_from) {}
+
+    /// Returns the steps that led to this commit, with these limits, from the file; none: `why` has the reason in a sentence, and
+    /// the file is not touched before begin(). Fails when the file cannot be read. Throws std::bad_alloc.
+    result<std::optional<step_tree>> load(const commit_name& last, const limits& most, std::uint64_t heap_bytes,
+                                          std::string& why);
+    [[nodiscard]] bool has_begun() const { return file_ != nullptr; }
+    /// Makes the file anew, with all these steps, which led to this durable commit. Durable once this returns. A file that is in its
+    /// place, and was not loaded, is set aside. errc::no_space leaves all as it was.
+    result<void> begin(const step_tree& steps, const commit_name& last, unsigned mode);
+
+    // Of the next commit; has_begun().
+
+    /// Takes memory and room in the file for the events of a commit. errc::no_space leaves all as it was; throws std::bad_alloc, likewise.
+    result<void> reserve(std::size_t event_bytes);
+    /// The commit is made. Precondition: reserve() had room for these events.
+    void add(const commit_name& commit, std::span<const std::byte> events) noexcept;
+
+    /// Hands everything to the file, which is made anew if it has become much larger than the steps need, or could not follow the heap.
+    /// Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
+    result<void> write_all(const step_tree& steps, unsigned mode);
+    /// Returns what makes durable what is written by now, from any thread.
+    [[nodiscard]] std::function<result<void>()> syncing() const;
+    /// Cuts off what was reserved. Before syncing().
+    result<void> cut_to_size();
+    /// The heap has another name now, and the file follows it.
+    void follow(const std::string& path);
+
+private:
+    result<void> write_pending();
+    result<void> fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const;
+    result<void> rename_into_place(os::file& file, const std::string& building);
+
+    os::file_system& files_;
+    std::string path_;
+    const heap_uuid heap_;
+    const std::uint64_t rewritten_from_;
+    std::shared_ptr<os::file> file_; // none: it was not begun
+    entry_end end_{};                // of all entries, pending ones included
+    std::vector<std::byte> pending_; // the last entries, which are not in the file
+    std::uint64_t reserved_end_ = 0;
+    std::uint64_t rewritten_at_ = 0; // when the file is so long
+    bool is_in_the_way_ = false;     // another file has the name
+};
+
+} // namespace remanence::history

@@ -1,0 +1,301 @@
+// What is kept of a history over sessions: written by step_tree, read by step_loader.
+#include "history/step_loader.hpp"
+
+#include <chrono>
+#include <list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace remanence::history {
+
+using kind = format::history_event_kind;
+
+namespace {
+
+std::int64_t nanoseconds_of(step_tree::clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+step_tree::clock::time_point time_of(std::int64_t nanoseconds) {
+    return step_tree::clock::time_point(
+        std::chrono::duration_cast<step_tree::clock::duration>(std::chrono::nanoseconds(nanoseconds)));
+}
+
+format::session_event event_of(const limits& most) {
+    return {most.bytes_max, most.steps_max, static_cast<std::uint64_t>(most.then)};
+}
+
+std::optional<limits> limits_of(const format::session_event& event) {
+    if (event.when_full > static_cast<std::uint64_t>(when_full::end))
+        return std::nullopt;
+    return limits{event.bytes_max, event.steps_max, static_cast<when_full>(event.when_full)};
+}
+
+void append_number(event_bytes& into, kind of, std::uint64_t number) {
+    event_writer event(into, of);
+    event.add(format::number_event{number});
+    event.finish();
+}
+
+} // namespace
+
+void step_tree::append_session(event_bytes& into) const {
+    event_writer event(into, kind::session);
+    event.add(event_of(most_));
+    event.finish();
+}
+
+void step_tree::append_staged(event_bytes& into) const {
+    const bool joins = !staged_->joined.empty();
+    const known_state* const made = staged_->is_kept && !joins ? &staged_->made.mapped() : nullptr;
+    event_writer event(into, made != nullptr ? kind::made : joins ? kind::joined : kind::lost);
+    event.add(format::step_event{nanoseconds_of(staged_->time), made != nullptr ? made->name.size() : 0,
+                                 staged_->forgets ? 1U : 0U});
+    for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // one, or none
+        each.append_to(event);
+    if (made != nullptr)
+        event.add_text(made->name);
+    event.finish();
+}
+
+void step_tree::append_arrival(event_bytes& into, std::uint64_t state, std::span<const delta> way_back) {
+    event_writer event(into, kind::arrived);
+    event.add(format::arrival_event{state, way_back.size()});
+    for (const delta& each : way_back)
+        each.append_to(event);
+    event.finish();
+}
+
+void step_tree::append_forgetting(event_bytes& into) { event_writer(into, kind::forgot).finish(); }
+
+void step_tree::append_keeping(event_bytes& into, std::string_view name) {
+    event_writer event(into, kind::kept);
+    event.add_text(name);
+    event.finish();
+}
+
+void step_tree::append_dropping(event_bytes& into, std::uint64_t state) { append_number(into, kind::dropped, state); }
+
+void step_tree::append_squashing(event_bytes& into, std::uint64_t steps) { append_number(into, kind::squashed, steps); }
+
+void step_tree::append_state(event_bytes& into, std::uint64_t version, const known_state& state) {
+    event_writer event(into, kind::state);
+    event.add(format::state_event{version, state.parent, state.next, state.left, state.last_version, state.bytes,
+                                  nanoseconds_of(state.time), state.deltas.size(), state.name.size(),
+                                  state.kept.size(), state.is_passed ? 1U : 0U});
+    for (const delta& each : state.deltas)
+        each.append_to(event);
+    event.add_text(state.name);
+    event.add_text(state.kept);
+    event.finish();
+}
+
+void step_tree::append_present(event_bytes& into) const {
+    event_writer event(into, kind::present);
+    event.add(format::present_event{present_, has_ended_ ? 1U : 0U, event_of(most_)});
+    event.finish();
+}
+
+std::uint64_t step_tree::appended_bytes() const {
+    std::uint64_t bytes = sizeof(format::history_event) + sizeof(format::present_event);
+    for (const auto& [version, each] : states_) {
+        bytes += sizeof(format::history_event) + sizeof(format::state_event) + each.name.size() + each.kept.size();
+        for (const delta& one : each.deltas)
+            bytes += one.appended_bytes();
+    }
+    return bytes;
+}
+
+bool step_loader::add(std::uint64_t version, std::span<const std::byte> events) {
+    event_reader rest(events);
+    while (!rest.is_at_end()) {
+        const auto head = rest.take<format::history_event>();
+        event_reader event(rest.take(head.bytes));
+        if (rest.has_failed() || !add_one(head.kind, event, version) || event.has_failed() || !event.is_at_end())
+            return false;
+    }
+    return true;
+}
+
+bool step_loader::add_one(kind of, event_reader& event, std::uint64_t version) {
+    if (of == kind::state)
+        return add_state(event);
+    if (of == kind::present)
+        return add_present(event, version);
+    if (!is_whole_)
+        return false;
+    switch (of) {
+    case kind::session:
+        return add_session(event);
+    case kind::made:
+    case kind::joined:
+    case kind::lost:
+        return add_step(of, event, version);
+    case kind::arrived:
+        return add_arrived(event, version);
+    case kind::forgot:
+        tree_.forget();
+        return stay(version);
+    case kind::kept:
+        return add_kept(event) && stay(version);
+    case kind::dropped:
+        return add_dropped(event) && stay(version);
+    case kind::squashed:
+        return add_squashed(event) && stay(version);
+    default:
+        return false;
+    }
+}
+
+bool step_loader::stay(std::uint64_t version) {
+    tree_.arrive(tree_.present_, version);
+    return true;
+}
+
+bool step_loader::add_session(event_reader& event) {
+    const auto most = limits_of(event.take<format::session_event>());
+    if (!most)
+        return false;
+    tree_.begin_session(*most);
+    return true;
+}
+
+// H3. Of the oldest state nothing is kept that could be joined to, and what comes after a step has its name as that of its parent.
+bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) {
+    const auto found = event.take<format::step_event>();
+    delta before;
+    if (of != kind::lost)
+        before = delta::read(event, heap_bytes_);
+    std::string name = event.take_text(found.name_bytes);
+    if (event.has_failed() || found.forgets > 1 || version <= tree_.states_.rbegin()->first)
+        return false;
+    const auto& present = tree_.at(tree_.present_);
+    if (of == kind::joined && (present.parent == 0 || present.children != 0))
+        return false;
+    if (of == kind::lost && tree_.has_kept())
+        return false;
+    tree_.group_step_ = of == kind::joined ? tree_.present_ : 0;
+    if (of == kind::lost)
+        tree_.stage_nothing();
+    else
+        tree_.stage(std::move(before));
+    tree_.staged_->time = time_of(found.time);
+    tree_.staged_->forgets = found.forgets != 0;
+    if (of == kind::made)
+        tree_.staged_->made.mapped().name = std::move(name);
+    tree_.accept(version);
+    tree_.group_step_ = 0;
+    tree_.is_group_lost_ = false;
+    return true;
+}
+
+bool step_loader::add_arrived(event_reader& event, std::uint64_t version) {
+    const auto found = event.take<format::arrival_event>();
+    if (event.has_failed() || !tree_.states_.contains(found.state))
+        return false;
+    const std::vector<delta*> way = tree_.way_to(found.state);
+    if (found.delta_count != way.size())
+        return false;
+    std::vector<delta> way_back;
+    for (std::size_t i = 0; i != way.size() && !event.has_failed(); ++i)
+        way_back.push_back(delta::read(event, heap_bytes_));
+    if (event.has_failed())
+        return false;
+    for (std::size_t i = 0; i != way.size(); ++i)
+        *way[i] = std::move(way_back[i]);
+    tree_.arrive(found.state, version);
+    return true;
+}
+
+bool step_loader::add_kept(event_reader& event) {
+    std::string name = event.take_text(event.bytes_left());
+    if (name.empty() || tree_.find_kept(name) || !tree_.name_of_kept(tree_.present_).empty())
+        return false;
+    tree_.keep(std::move(name));
+    return true;
+}
+
+bool step_loader::add_dropped(event_reader& event) {
+    const auto found = event.take<format::number_event>();
+    if (event.has_failed() || tree_.name_of_kept(found.number).empty())
+        return false;
+    tree_.drop(found.number);
+    return true;
+}
+
+bool step_loader::add_squashed(event_reader& event) {
+    const auto found = event.take<format::number_event>();
+    if (event.has_failed() || found.number == 0 || found.number > tree_.undo_depth() ||
+        tree_.in_the_way_of_squash(found.number))
+        return false;
+    tree_.squash(found.number, tree_.squashed(found.number));
+    return true;
+}
+
+// H3: parents come first, and have smaller versions. H4: a step counts unless its parent was passed. What leads nowhere yet is looked at
+// with the present state; redo() may have led to a state that has gone since.
+bool step_loader::add_state(event_reader& event) {
+    const auto found = event.take<format::state_event>();
+    std::list<delta> deltas;
+    for (std::uint64_t i = 0; i != found.delta_count && !event.has_failed(); ++i)
+        deltas.push_back(delta::read(event, heap_bytes_));
+    std::string name = event.take_text(found.name_bytes);
+    std::string kept = event.take_text(found.kept_bytes);
+    auto& states = tree_.states_;
+    const bool is_oldest = states.empty();
+    if (event.has_failed() || is_whole_ || found.version == 0 || found.is_passed > 1 ||
+        is_oldest != (found.parent == 0) || is_oldest != deltas.empty() ||
+        (!is_oldest && found.version <= states.rbegin()->first) || tree_.find_kept(kept))
+        return false;
+    const auto parent = states.find(found.parent);
+    if (!is_oldest && parent == states.end())
+        return false;
+    auto& state = states[found.version];
+    state.parent = found.parent;
+    state.next = found.next;
+    state.left = found.left;
+    state.last_version = found.last_version;
+    state.bytes = found.bytes;
+    state.time = time_of(found.time);
+    state.name = std::move(name);
+    state.kept = std::move(kept);
+    state.deltas = std::move(deltas);
+    state.is_passed = found.is_passed != 0;
+    tree_.kept_ += state.kept.empty() ? 0U : 1U;
+    if (!is_oldest) {
+        ++parent->second.children;
+        tree_.count(state, !parent->second.is_passed);
+    }
+    return true;
+}
+
+bool step_loader::add_present(event_reader& event, std::uint64_t version) {
+    const auto found = event.take<format::present_event>();
+    const auto most = limits_of(found.limits);
+    auto& states = tree_.states_;
+    const auto present = states.find(found.state);
+    if (event.has_failed() || is_whole_ || !most || found.has_ended > 1 || present == states.end() ||
+        present->second.is_passed || states.rbegin()->first > version)
+        return false;
+    for (const auto& [parent, each] : states) {
+        const auto next = states.find(each.next);
+        if (each.next != 0 && (next == states.end() || next->second.parent != parent))
+            return false;
+    }
+    states.begin()->second.is_on_way = true;
+    for (std::uint64_t here = found.state; here != states.begin()->first; here = tree_.at(here).parent)
+        tree_.set_on_way(tree_.at(here), true);
+    tree_.present_ = found.state;
+    tree_.most_ = *most;
+    tree_.has_ended_ = found.has_ended != 0;
+    is_whole_ = true;
+    return true;
+}
+
+step_tree step_loader::take(const limits& most) noexcept {
+    tree_.begin_session(most);
+    return std::move(tree_);
+}
+
+} // namespace remanence::history

@@ -1,0 +1,336 @@
+// A history that is kept over sessions: what its file may be found to be.
+
+#include "api/heap_impl.hpp"
+#include "unit/api/fixture.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+fs::path history_of(const fs::path& heap) { return heap.string() + "-history"; }
+
+class kept_histories : public testing::Test {
+protected:
+    static heap_options options() {
+        heap_options made = small_heap();
+        made.chunk_bytes = 64 * KiB;
+        made.history = {.steps_max = 100, .kept_over_sessions = true};
+        return made;
+    }
+    [[nodiscard]] heap open() const { return heap::open(path_, options()); }
+    /// A heap with the numbers 0, 1, ... of which each but the first is a step, named after it.
+    void make(std::uint64_t count) const {
+        heap h = open();
+        h.root<numbers>("numbers", 1, 0U);
+        h.forget_history();
+        for (std::uint64_t i = 1; i < count; ++i)
+            h.write(std::to_string(i), [&] { h.root<numbers>("numbers").push_back(i); });
+        h.close();
+    }
+    static std::vector<std::uint64_t> numbers_in(heap& h) {
+        const auto& list = *h.find_root<numbers>("numbers");
+        return {list.begin(), list.end()};
+    }
+    static void add(heap& h, std::uint64_t number) {
+        h.write([&] { h.find_root<numbers>("numbers")->push_back(number); });
+    }
+    /// The heap is as it was, takes commits, and undoes them.
+    void expect_new_history(const std::string& why) const {
+        heap h = open();
+        EXPECT_NE(h.why_history_is_new().find(why), std::string::npos) << h.why_history_is_new();
+        EXPECT_EQ(h.undo_depth(), 0U);
+        const auto before = numbers_in(h);
+        add(h, 99);
+        h.undo();
+        EXPECT_EQ(numbers_in(h), before);
+        h.close();
+        h = open();
+        EXPECT_EQ(h.why_history_is_new(), "");
+        EXPECT_EQ(h.redo_depth(), 1U);
+        EXPECT_TRUE(h.verify().clean());
+        h.close();
+    }
+
+    temp_dir dir_;
+    fs::path path_ = dir_ / "h";
+};
+
+TEST_F(kept_histories, go_on_after_a_close) {
+    make(5);
+    EXPECT_FALSE(fs::exists(log_of(path_)));
+    heap h = open();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    ASSERT_EQ(h.undo_depth(), 4U);
+    EXPECT_EQ(h.history().back().name, "4");
+    h.undo(3);
+    EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0, 1}));
+    h.close();
+    h = open();
+    EXPECT_EQ(h.undo_depth(), 1U);
+    h.redo(2);
+    EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+    add(h, 7); // a branch
+    h.close();
+    h = open();
+    EXPECT_EQ(h.history().size(), 6U);
+    EXPECT_EQ(h.redo_depth(), 0U);
+    h.go_to(h.history()[4].version);
+    EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(kept_histories, go_on_after_a_crash) {
+    heap h = open();
+    h.root<numbers>("numbers");
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        add(h, i);
+        if (i % 3 == 2)
+            h.rebuild();
+        if (i % 4 == 3)
+            h.checkpoint();
+    }
+    h.undo(4);
+    h.rebuild();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.redo_depth(), 4U);
+    h.redo(4);
+    EXPECT_EQ(numbers_in(h).size(), 10U);
+    h.undo(10);
+    EXPECT_TRUE(numbers_in(h).empty());
+}
+
+TEST_F(kept_histories, end_a_group_with_the_session_that_has_begun_it) {
+    heap h = open();
+    h.root<numbers>("numbers");
+    {
+        const auto g = h.group("several");
+        add(h, 1);
+        add(h, 2);
+        h.rebuild();
+    }
+    EXPECT_EQ(h.history().back().name, "several");
+    add(h, 3);
+    EXPECT_EQ(h.undo_depth(), 3U);
+    h.undo(2);
+    EXPECT_TRUE(numbers_in(h).empty());
+}
+
+TEST_F(kept_histories, forget_for_good) {
+    make(5);
+    heap h = open();
+    h.forget_history();
+    h.rebuild();
+    EXPECT_EQ(h.undo_depth(), 0U);
+    EXPECT_EQ(h.why_history_is_new(), "");
+    h.go_to(h.version());
+    add(h, 5);
+    h.undo();
+    EXPECT_EQ(numbers_in(h).size(), 5U);
+}
+
+TEST_F(kept_histories, know_where_memory_is_after_an_undo_that_changes_nothing) {
+    make(2);
+    heap h = open();
+    auto& list = *h.find_root<numbers>("numbers");
+    h.write([&] { list[0] = 5; });
+    h.write([&] { list[0] = 0; });
+    h.undo(2);
+    h.close();
+    h = open();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.redo_depth(), 2U);
+    h.redo();
+    EXPECT_EQ(numbers_in(h).front(), 5U);
+}
+
+TEST_F(kept_histories, have_the_limits_of_the_session) {
+    make(20);
+    heap_options fewer = options();
+    fewer.history.steps_max = 3;
+    heap h = heap::open(path_, fewer);
+    EXPECT_EQ(h.undo_depth(), 3U);
+    h.close();
+    h = open(); // in which nothing was committed
+    EXPECT_EQ(h.undo_depth(), 19U);
+    h.close();
+    h = heap::open(path_, fewer);
+    add(h, 30);
+    h.close();
+    h = open();
+    EXPECT_EQ(h.undo_depth(), 3U);
+    h.undo(3);
+    EXPECT_EQ(numbers_in(h).size(), 18U);
+}
+
+TEST_F(kept_histories, begin_anew_after_a_program_that_keeps_none) {
+    make(5);
+    {
+        heap h = heap::open(path_, small_heap());
+        h.close();
+    }
+    EXPECT_EQ(open().undo_depth(), 4U); // it wrote nothing
+    {
+        heap h = heap::open(path_, small_heap());
+        add(h, 6);
+        h.close();
+    }
+    expect_new_history("keeps no history");
+}
+
+TEST_F(kept_histories, begin_anew_when_the_file_is_gone) {
+    make(5);
+    fs::remove(history_of(path_));
+    expect_new_history("there is no");
+}
+
+TEST_F(kept_histories, begin_anew_beside_another_heaps_file) {
+    make(5);
+    const heap_options with = options();
+    {
+        heap other = heap::open(dir_ / "other", with);
+        other.root<numbers>("numbers", 1, 0U);
+        other.close();
+    }
+    fs::copy_file(history_of(dir_ / "other"), history_of(path_), fs::copy_options::overwrite_existing);
+    const auto foreign = read_file(history_of(path_));
+    expect_new_history("another heap");
+    EXPECT_EQ(read_file(history_of(path_).string() + "-unfit"), foreign); // it is somebody's, perhaps
+}
+
+TEST_F(kept_histories, begin_anew_beside_an_older_file_of_theirs) {
+    make(5);
+    fs::copy_file(history_of(path_), dir_ / "older");
+    heap h = open();
+    add(h, 6);
+    h.close();
+    fs::copy_file(dir_ / "older", history_of(path_), fs::copy_options::overwrite_existing);
+    expect_new_history("does not lead to the heap's version");
+}
+
+TEST_F(kept_histories, go_on_from_an_older_copy_of_the_heap) {
+    make(5);
+    fs::copy_file(path_, dir_ / "older");
+    heap h = open();
+    add(h, 6);
+    h.close();
+    fs::copy_file(dir_ / "older", path_, fs::copy_options::overwrite_existing);
+    h = open();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.undo_depth(), 4U);
+    add(h, 7); // in the place of what the file has
+    h.rebuild();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    h.undo();
+    EXPECT_EQ(numbers_in(h).size(), 5U);
+    h.undo(4);
+    EXPECT_EQ(numbers_in(h).size(), 1U);
+}
+
+// Whichever byte changes, nothing is undone that never was.
+TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_damaged) {
+    make(5);
+    const auto bytes = read_file(history_of(path_)).size();
+    ASSERT_GT(bytes, 512U);
+    std::size_t lost = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+        flip_byte(history_of(path_), i);
+        {
+            heap h = open();
+            EXPECT_EQ(numbers_in(h).size(), 5U) << i;
+            if (h.why_history_is_new().empty())
+                EXPECT_EQ(h.undo_depth(), 4U) << i;
+            else
+                ++lost;
+        }
+        flip_byte(history_of(path_), i);
+    }
+    EXPECT_GT(lost, bytes - 512); // the header's sector has zeros, and an entry may end with some
+    flip_byte(history_of(path_), bytes / 2);
+    expect_new_history("damaged");
+}
+
+TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_cut_off) {
+    make(5);
+    const auto all = read_file(history_of(path_));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        write_file(history_of(path_), std::string_view(all.data(), i));
+        heap h = open();
+        EXPECT_EQ(numbers_in(h).size(), 5U) << i;
+        EXPECT_EQ(h.undo_depth(), 0U) << i;
+        EXPECT_NE(h.why_history_is_new(), "") << i;
+    }
+    expect_new_history("damaged");
+}
+
+TEST_F(kept_histories, follow_a_heap_that_is_renamed) {
+    make(5);
+    heap h = open();
+    add(h, 5);
+    fs::create_directory(dir_ / "elsewhere");
+    fs::rename(path_, dir_ / "elsewhere" / "h2");
+    add(h, 6);
+    EXPECT_FALSE(fs::exists(history_of(path_)));
+    h.close();
+    h = heap::open(dir_ / "elsewhere" / "h2", options());
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.undo_depth(), 6U);
+}
+
+TEST_F(kept_histories, are_made_anew_where_another_file_is_in_the_way_of_a_renamed_heap) {
+    make(5);
+    heap h = open();
+    add(h, 5);
+    write_file(history_of(dir_ / "h2"), "somebody's");
+    fs::rename(path_, dir_ / "h2");
+    add(h, 6);
+    h.close();
+    EXPECT_EQ(read_file(history_of(dir_ / "h2").string() + "-unfit").size(), 10U);
+    h = heap::open(dir_ / "h2", options());
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.undo_depth(), 6U);
+}
+
+// What had its room in the steps that went takes room in the file no longer.
+TEST_F(kept_histories, take_little_more_room_than_their_steps) {
+    heap_options few = options();
+    few.history.steps_max = 4;
+    heap h = heap::open(path_, few);
+    auto& list = h.root<numbers>("numbers", 10'000, 0U);
+    std::uintmax_t most = 0;
+    for (std::uint64_t i = 1; i < 200; ++i) {
+        h.write([&] { std::fill(list.begin(), list.end(), i); });
+        if (i % 10 == 0)
+            h.checkpoint();
+        most = std::max(most, fs::file_size(history_of(path_)));
+    }
+    EXPECT_LT(most, 4 * MiB); // of 16 that were written
+    h.close();
+    h = heap::open(path_, few);
+    EXPECT_EQ(h.undo_depth(), 4U);
+    h.undo(4);
+    EXPECT_EQ(numbers_in(h).back(), 195U);
+}
+
+TEST_F(kept_histories, are_left_alone_by_who_asks_for_none) {
+    make(5);
+    const auto before = read_file(history_of(path_));
+    {
+        heap_options session = options();
+        session.history.kept_over_sessions = false;
+        heap h = heap::open(path_, session);
+        EXPECT_EQ(h.undo_depth(), 0U);
+        EXPECT_EQ(h.why_history_is_new(), "");
+        add(h, 6);
+        h.undo();
+        h.close();
+    }
+    EXPECT_EQ(read_file(history_of(path_)), before);
+    expect_new_history("keeps no history");
+}
+
+} // namespace
+} // namespace remanence::test
