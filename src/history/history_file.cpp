@@ -128,7 +128,7 @@ result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_v
     }
 }
 
-// H4. The file may have more than the log has, or commits in place of which the heap has others since. What it has from the checkpoint
+// The file (H5) may have more than the log has, or commits in place of which the heap has others since. What it has from the checkpoint
 // on is written again: a sync of it may have failed (I5).
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits) {
@@ -255,7 +255,7 @@ result<void> history_file::begin(const step_tree& steps, const commit_name& last
     return {};
 }
 
-// What an interrupted one left behind its end does not count (H4).
+// What an interrupted one left behind its end does not count (H5).
 result<void> history_file::fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const {
     const history_header header = header_of(heap_);
     REM_TRY(file.write("history: header", 0, bytes_of(header)));
@@ -320,8 +320,14 @@ result<void> history_file::write_pending() {
     return {};
 }
 
-// Without room for another one this one goes on.
 result<void> history_file::write_all(const step_tree& steps, unsigned mode) {
+    auto written = write_or_begin(steps, mode);
+    synced_ = file_;
+    return written;
+}
+
+// Without room for another one this one goes on.
+result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode) {
     if (!has_begun())
         return begin(steps, end_.commit, mode);
     if (end_.offset >= rewritten_at_) {
@@ -350,10 +356,6 @@ void history_file::follow(const std::string& path) {
     }
     is_in_the_way_ = !has_begun();
     path_ = path;
-}
-
-std::function<result<void>()> history_file::syncing() const {
-    return [file = file_] { return file->sync("history: sync entries"); };
 }
 
 result<void> history_file::cut_to_size() {

@@ -1,10 +1,7 @@
 // The file NAME-history: the steps that there were when it was begun, then the events of each commit since. What is read is input
 // (I7): each entry has a checksum, seeded with that of the one before.
 //
-// H4: an entry is of a commit of this heap if it has the checksum of its record, which depends on all records before. So the file is
-//     whole if an entry is of the heap's last commit. What lies behind that one does not count: it is torn, or of commits that a
-//     power loss took.
-// H5: the redo log has the events of all commits behind the checkpoint. Those before it are durable here first.
+// H5, H6: README.md.
 #pragma once
 
 #include "base/result.hpp"
@@ -52,10 +49,9 @@ struct logged_events {
 };
 
 /// For recovery, before it empties the log: brings the events of these commits to the history file beside the heap, if there is one
-/// and they follow what it has; durable once this returns (H5). `checkpoint`: the commit before them. Repeated, it does the same again.
-/// Weak, since programs that never keep a history lack it: then that of others ends.
-[[gnu::weak]] result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
-                                       const commit_name& checkpoint, std::span<const logged_events> commits);
+/// and they follow what it has; durable once this returns (H6). `checkpoint`: the commit before them. Repeated, it does the same again.
+result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
+                         const commit_name& checkpoint, std::span<const logged_events> commits);
 
 /// The file while its heap is open.
 class history_file {
@@ -83,15 +79,16 @@ public:
     /// Hands everything to the file, which is made anew if it has become much larger than the steps need, or could not follow the heap.
     /// Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
     result<void> write_all(const step_tree& steps, unsigned mode);
-    /// Returns what makes durable what is written by now, from any thread.
-    [[nodiscard]] std::function<result<void>()> syncing() const;
-    /// Cuts off what was reserved. Before syncing().
+    /// Makes durable what the last write_all() wrote. From any thread, but not beside write_all().
+    result<void> sync() { return synced_->sync("history: sync entries"); }
+    /// Cuts off what was reserved. Before sync().
     result<void> cut_to_size();
     /// The heap has another name now, and the file follows it.
     void follow(const std::string& path);
 
 private:
     result<void> write_pending();
+    result<void> write_or_begin(const step_tree& steps, unsigned mode);
     result<void> fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const;
     result<void> rename_into_place(os::file& file, const std::string& building);
 
@@ -99,9 +96,10 @@ private:
     std::string path_;
     const heap_uuid heap_;
     const std::uint64_t rewritten_from_;
-    std::shared_ptr<os::file> file_; // none: it was not begun
-    entry_end end_{};                // of all entries, pending ones included
-    std::vector<std::byte> pending_; // the last entries, which are not in the file
+    std::shared_ptr<os::file> file_;   // none: it was not begun
+    std::shared_ptr<os::file> synced_; // as of the last write_all(), for another thread
+    entry_end end_{};                  // of all entries, pending ones included
+    std::vector<std::byte> pending_;   // the last entries, which are not in the file
     std::uint64_t reserved_end_ = 0;
     std::uint64_t rewritten_at_ = 0; // when the file is so long
     bool is_in_the_way_ = false;     // another file has the name

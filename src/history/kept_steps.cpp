@@ -82,8 +82,8 @@ void step_tree::append_squashing(event_bytes& into, std::uint64_t steps) { appen
 void step_tree::append_state(event_bytes& into, std::uint64_t version, const known_state& state) {
     event_writer event(into, kind::state);
     event.add(format::state_event{version, state.parent, state.next, state.left, state.last_version, state.bytes,
-                                  nanoseconds_of(state.time), state.deltas.size(), state.name.size(),
-                                  state.kept.size(), state.is_passed ? 1U : 0U});
+                                  nanoseconds_of(state.time), state.deltas.size(), state.name.size(), state.kept.size(),
+                                  state.is_passed ? 1U : 0U});
     for (const delta& each : state.deltas)
         each.append_to(event);
     event.add_text(state.name);
@@ -161,14 +161,14 @@ bool step_loader::add_session(event_reader& event) {
     return true;
 }
 
-// H3. Of the oldest state nothing is kept that could be joined to, and what comes after a step has its name as that of its parent.
+// Of the oldest state nothing is kept that could be joined to, and what comes after a step has its name as that of its parent.
 bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) {
     const auto found = event.take<format::step_event>();
     delta before;
     if (of != kind::lost)
         before = delta::read(event, heap_bytes_);
     std::string name = event.take_text(found.name_bytes);
-    if (event.has_failed() || found.forgets > 1 || version <= tree_.states_.rbegin()->first)
+    if (event.has_failed() || found.forgets > 1 || version <= tree_.states_.rbegin()->first) // H3
         return false;
     const auto& present = tree_.at(tree_.present_);
     if (of == kind::joined && (present.parent == 0 || present.children != 0))
@@ -233,8 +233,8 @@ bool step_loader::add_squashed(event_reader& event) {
     return true;
 }
 
-// H3: parents come first, and have smaller versions. H4: a step counts unless its parent was passed. What leads nowhere yet is looked at
-// with the present state; redo() may have led to a state that has gone since.
+// Parents come first, and have smaller versions (H3); a step counts unless its parent was passed (H4). Where it leads is looked at with
+// the present state.
 bool step_loader::add_state(event_reader& event) {
     const auto found = event.take<format::state_event>();
     std::list<delta> deltas;

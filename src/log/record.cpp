@@ -82,9 +82,9 @@ void record_builder::clear() {
 }
 
 std::uint64_t record_builder::reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
-                                      std::span<const change_range> ranges, std::optional<std::size_t> event_bytes) {
-    std::size_t bytes = sizeof(record_header) + (event_bytes ? sizeof(std::uint64_t) + *event_bytes : 0) +
-                        pages * sizeof(format::page_change) + ranges.size_bytes() +
+                                      std::span<const change_range> ranges, std::size_t event_bytes) {
+    std::size_t bytes = sizeof(record_header) + event_bytes + pages * sizeof(format::page_change) +
+                        ranges.size_bytes() +
                         chunks * (sizeof(format::whole_chunk) + chunk_pages * sizeof(std::uint32_t));
     for (const change_range& range : ranges)
         bytes += range.bytes;

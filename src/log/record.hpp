@@ -39,9 +39,9 @@ public:
     }
     void clear();
     /// Room for so many pages of changes and chunks with `chunk_pages` pages each, so that adding them copies nothing twice, and
-    /// takes no memory; and for so many bytes of events, if there are any to be. Returns what record_bytes() is then.
+    /// takes no memory; and for a part of events of so many bytes, their number included. Returns what record_bytes() is then.
     std::uint64_t reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
-                          std::span<const format::change_range> ranges, std::optional<std::size_t> event_bytes = {});
+                          std::span<const format::change_range> ranges, std::size_t event_bytes = 0);
     [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0 && features_ == 0; }
 
     /// These chunks are given back: sorted, not empty, apart from each other. Before all else.

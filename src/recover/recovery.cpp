@@ -1,9 +1,7 @@
 #include "recover/recovery.hpp"
 
 #include "base/checksum.hpp"
-#include "history/history_file.hpp"
 #include "log/redo_log.hpp"
-#include "store/heap_creation.hpp"
 
 #include <span>
 #include <vector>
@@ -46,28 +44,12 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
         make, [&](std::span<const store::folded_page> pages) { return store.writer().fold(pages); }, progress);
 }
 
-// H5: before a superblock says that the log is not needed.
-result<void> keep_history(os::file_system& files, const store::heap_file& store,
-                          const std::vector<scanned_record>& records) {
-    if (history::keep_logged == nullptr)
-        return {};
-    std::vector<history::logged_events> commits;
-    bool is_kept = false;
-    for (const scanned_record& each : records) {
-        commits.push_back({{each.version, each.checksum}, log::events_in(each.bytes)});
-        is_kept = is_kept || commits.back().events;
-    }
-    const format::superblock& super = store.super();
-    return is_kept ? history::keep_logged(files, store::history_path(store.path()), super.uuid,
-                                          {super.checkpoint_version, super.chain}, commits)
-                   : result<void>();
-}
-
 result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& log, store::heap_file& store,
                                               const std::vector<scanned_record>& records,
                                               const progress_callback& progress) {
     REM_TRY(confirm(log, records)); // I1
-    REM_TRY(keep_history(files, store, records));
+    if (keep_history != nullptr)
+        REM_TRY(keep_history(files, store, records));
     REM_TRY(replay_all(store, log.path(), records, progress));
     REM_TRY(store.unused().discard_unstored());
     REM_TRY(store.room().reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back

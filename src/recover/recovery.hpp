@@ -35,6 +35,13 @@ struct recovery_outcome {
 /// open heap's.
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress);
 
+/// Brings what the records have of a history that is kept over sessions to its file, before a superblock says that they are not needed.
+/// Weak: a program has it if it calls link_history(). Without it the history ends.
+[[gnu::weak]] result<void> keep_history(os::file_system& files, const store::heap_file& store,
+                                        const std::vector<scanned_record>& records);
+/// Brings that into the program, and does nothing.
+void link_history() noexcept;
+
 /// Makes the records durable, which follow each other: the last ones may be in the page cache only, since their writer died or
 /// their sync failed.
 result<void> confirm(os::file& log, const std::vector<scanned_record>& records);

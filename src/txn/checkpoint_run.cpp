@@ -29,8 +29,8 @@ result<void> checkpoint_run::advance(std::uint64_t bytes_max) {
         if (wait_unless(may_fold_))
             return {};
     }
-    if (const auto first = std::exchange(first_, {}))
-        return first();
+    if (history_mover* const moved = std::exchange(history_, nullptr))
+        return moved->sync();
     if (!what_->is_done())
         REM_TRY(what_->step(bytes_max));
     is_done_ = what_->is_done() && (others_ == nullptr || have_others_let_go());

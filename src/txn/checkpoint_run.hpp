@@ -10,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,13 +17,27 @@
 
 namespace remanence::txn {
 
+/// Brings what the records have of a history out of the log.
+class history_mover {
+public:
+    history_mover() = default;
+    history_mover(const history_mover&) = delete;
+    history_mover& operator=(const history_mover&) = delete;
+    virtual ~history_mover() = default;
+    /// All records being durable, before a checkpoint that covers them. Whether sync() is to follow.
+    virtual result<bool> move(bool is_clean) = 0;
+    /// Makes that durable, before the superblock is written. From any thread.
+    virtual result<void> sync() = 0;
+};
+
 class checkpoint_run {
 public:
     /// `log_begin`: of the log, as the superblock will say. `others`: of a shared heap, whose checkpoint this process has taken;
-    /// it is let go of in the end. The fold was announced. `first`: a step that comes before all others (H5), or none.
+    /// it is let go of in the end. The fold was announced. `history`: what
+    /// moved to it is made durable first (H6); null: there is none.
     checkpoint_run(std::unique_ptr<store::publication> what, std::uint64_t log_begin,
-                   share::coordination* others = nullptr, std::function<result<void>()> first = {})
-        : what_(std::move(what)), log_begin_(log_begin), others_(others), first_(std::move(first)) {}
+                   share::coordination* others = nullptr, history_mover* history = nullptr)
+        : what_(std::move(what)), log_begin_(log_begin), others_(others), history_(history) {}
 
     // From any thread.
 
@@ -55,9 +68,9 @@ private:
     const std::unique_ptr<store::publication> what_;
     const std::uint64_t log_begin_;
     share::coordination* const others_;
-    std::function<result<void>()> first_; // guarded by mutex_
-    bool may_fold_ = false;               // guarded by mutex_, and so is this:
-    bool is_published_ = false;           // other processes know the superblock
+    history_mover* history_;    // guarded by mutex_; null: it is durable, or there is none
+    bool may_fold_ = false;     // guarded by mutex_, and so is this:
+    bool is_published_ = false; // other processes know the superblock
     std::atomic<bool> is_done_ = false;
     std::atomic<clock::time_point> waits_since_{}; // of no time: it does not wait
     std::mutex mutex_;                             // of who is at the next step

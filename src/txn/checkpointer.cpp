@@ -276,15 +276,20 @@ result<void> checkpointer::begin() {
     auto composed = writer_.compose(*pages, session_.state(false, *mark));
     if (!composed)
         return composed.error();
-    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_, std::move(*history));
+    auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_, *history);
     const std::lock_guard guard(running_);
     run_ = std::move(run);
     return {};
 }
 
-// H5
-result<std::function<result<void>()>> checkpointer::move_history(bool is_clean) {
-    return move_history_ ? move_history_(is_clean) : std::function<result<void>()>();
+// H6
+result<history_mover*> checkpointer::move_history(bool is_clean) {
+    if (history_ == nullptr)
+        return history_;
+    auto moved = history_->move(is_clean);
+    if (!moved)
+        return moved.error();
+    return *moved ? history_ : nullptr;
 }
 
 result<void> checkpointer::step_of(checkpoint_run& run, std::uint64_t bytes_max) {
@@ -408,7 +413,7 @@ result<void> checkpointer::fold(bool is_clean) {
         writer_.compose(view_.committed().twin_pages(), session_.state(is_clean, format::k_log_header_bytes));
     if (!composed)
         return composed.error();
-    checkpoint_run all(std::move(*composed), format::k_log_header_bytes, nullptr, std::move(*history));
+    checkpoint_run all(std::move(*composed), format::k_log_header_bytes, nullptr, *history);
     while (!all.is_done())
         REM_TRY(step_of(all, store::publication::k_step_bytes));
     writer_.adopt(all.what());

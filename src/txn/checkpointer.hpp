@@ -62,10 +62,8 @@ public:
         follower_ = &following;
     }
 
-    /// From now on `move` is called before each checkpoint, all records being durable: it brings what they have of the history out of
-    /// the log. What it returns, if anything, makes that durable, and is called before the superblock is written, from any thread.
-    using history_mover = std::function<result<std::function<result<void>()>>(bool is_clean)>;
-    void move_history_by(history_mover move) { move_history_ = std::move(move); }
+    /// From now on each checkpoint moves the history first. `mover` must outlive this.
+    void move_history_by(history_mover& mover) { history_ = &mover; }
 
     // Beside commits.
 
@@ -149,7 +147,7 @@ private:
     void adopt() noexcept;
     result<void> fold(bool is_clean);
     result<void> fold_and_settle(change::commit_scope committed);
-    result<std::function<result<void>()>> move_history(bool is_clean);
+    result<history_mover*> move_history(bool is_clean);
     result<void> step_of(checkpoint_run& run, std::uint64_t bytes_max);
 
     store::image_writer& writer_;
@@ -169,7 +167,7 @@ private:
     std::uint64_t image_bytes_ = 0;
     std::atomic<bool> is_silent_ = false;
     std::atomic<bool> is_reporting_ = true;
-    history_mover move_history_;          // if there is one that is kept
+    history_mover* history_ = nullptr;    // null: none is kept
     std::function<bool()> begun_;         // of who carries checkpoints out, if there is somebody
     std::atomic<double> due_again_ = 0;   // 0 when run_ began, and 1 when commits wait for it
     mutable std::mutex running_;          // guards run_ for who does not hold at_store

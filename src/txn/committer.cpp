@@ -50,9 +50,10 @@ void committer::take_record(pending_commit& commit) {
 }
 
 void committer::add_events(pending_commit& commit, std::span<const std::byte> events) const {
-    commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
-                                                 static_cast<std::size_t>(store_.image().chunk_pages()),
-                                                 commit.changes.pages.size(), commit.changes.ranges, events.size());
+    commit.record_bytes =
+        commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
+                               static_cast<std::size_t>(store_.image().chunk_pages()), commit.changes.pages.size(),
+                               commit.changes.ranges, sizeof(std::uint64_t) + events.size());
     commit.record->add_events(events);
 }
 

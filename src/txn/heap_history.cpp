@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 #include "base/units.hpp"
+#include "recover/recovery.hpp"
 #include "store/heap_creation.hpp"
 #include "txn/engine.hpp"
 
@@ -13,7 +14,7 @@
 
 namespace remanence::txn {
 
-void link_history() noexcept {}
+void link_history() noexcept { recover::link_history(); }
 
 std::unique_ptr<heap_history> heap_history::make(const history::limits& most, std::uint64_t version,
                                                  view::memory_view& view, const std::string& path) {
@@ -210,10 +211,12 @@ void heap_history::take_back() noexcept {
     way_back_.clear();
 }
 
-result<void> heap_history::keep(os::file_system& files, const std::string& path, const history::heap_uuid& heap,
-                                const history::commit_name& last, std::uint64_t heap_bytes,
-                                std::uint64_t rewritten_from) {
-    file_.emplace(files, store::history_path(path), heap, rewritten_from);
+result<void> heap_history::keep(os::file_system& files, os::file& heap, const heap_names& names,
+                                const history::heap_uuid& uuid, const history::commit_name& last,
+                                std::uint64_t heap_bytes, std::uint64_t rewritten_from) {
+    heap_ = &heap;
+    names_ = &names;
+    file_.emplace(files, store::history_path(names.heap()), uuid, rewritten_from);
     auto loaded = file_->load(last, steps_.most(), heap_bytes, why_new_);
     if (!loaded)
         return loaded.error();
@@ -244,12 +247,15 @@ void heap_history::describe_forgetting() {
     history::step_tree::append_forgetting(events_);
 }
 
-result<void> heap_history::reserve_events(const std::string& path, const history::commit_name& last, unsigned mode,
+result<void> heap_history::reserve_events(const history::commit_name& last,
                                           const std::function<result<void>()>& make_durable) {
-    file_->follow(store::history_path(path));
+    file_->follow(store::history_path(names_->heap()));
     if (!file_->has_begun()) {
         REM_TRY(make_durable());
-        REM_TRY(file_->begin(steps_, last, mode));
+        auto mode = heap_->permissions();
+        if (!mode)
+            return mode.error();
+        REM_TRY(file_->begin(steps_, last, *mode));
     }
     return file_->reserve(events_.size());
 }
@@ -259,15 +265,20 @@ void heap_history::add_events(const history::commit_name& commit) noexcept {
     owes_session_ = false;
 }
 
-result<std::function<result<void>()>> heap_history::move_events(const std::string& path, unsigned mode, bool is_clean) {
+result<bool> heap_history::move(bool is_clean) {
     if (!is_kept() || !file_->has_begun())
-        return std::function<result<void>()>();
-    file_->follow(store::history_path(path));
-    REM_TRY(file_->write_all(steps_, mode));
+        return false;
+    auto mode = heap_->permissions();
+    if (!mode)
+        return mode.error();
+    file_->follow(store::history_path(names_->heap()));
+    REM_TRY(file_->write_all(steps_, *mode));
     if (is_clean)
         REM_TRY(file_->cut_to_size());
-    return file_->syncing();
+    return true;
 }
+
+result<void> heap_history::sync() { return file_->sync(); }
 
 // An empty heap's first commit is that of its header, which no undo may take away.
 result<void> engine::begin_history() {
@@ -276,14 +287,9 @@ result<void> engine::begin_history() {
     history_ = heap_history::make(*options_.history, session_.version(), *heap_.view, path());
     if (!options_.history_kept)
         return {};
-    checkpoints_.move_history_by([this](bool is_clean) -> result<std::function<result<void>()>> {
-        auto mode = heap_.store->file().permissions();
-        if (!mode)
-            return mode.error();
-        return history_->move_events(names_.heap(), *mode, is_clean);
-    });
-    return history_->keep(*files_, path(), heap_.store->super().uuid, last_commit(), heap_.store->image().bytes(),
-                          options_.history_rewritten_from);
+    checkpoints_.move_history_by(*history_);
+    return history_->keep(*files_, heap_.store->file(), names_, heap_.store->super().uuid, last_commit(),
+                          heap_.store->image().bytes(), options_.history_rewritten_from);
 }
 
 result<void> engine::keep_events(pending_commit& commit) {
@@ -297,12 +303,8 @@ result<void> engine::keep_events(pending_commit& commit) {
 // I5: as for all else that a commit needs, room is made before anything is written.
 result<void> engine::add_described(pending_commit& commit) {
     committer_.add_events(commit, history_->events());
-    auto mode = heap_.store->file().permissions();
-    if (!mode)
-        return mode.error();
-    auto reserved = history_->reserve_events(names_.heap(), last_commit(), *mode, [this] {
-        return session_.await(session_.version(), log::durability::durable);
-    });
+    auto reserved = history_->reserve_events(
+        last_commit(), [this] { return session_.await(session_.version(), log::durability::durable); });
     if (!reserved && reserved.why().code == errc::io)
         return health_.poison(reserved.error());
     return reserved;

@@ -9,6 +9,8 @@
 #include "history/history_file.hpp"
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
+#include "txn/checkpoint_run.hpp"
+#include "txn/heap_names.hpp"
 #include "view/memory_view.hpp"
 
 #include <cstddef>
@@ -25,12 +27,12 @@ namespace remanence::txn {
 
 /// Its functions are weak, as those of share::coordination: a program has them if it calls link_history(). Callers hold both locks of
 /// the heap.
-class heap_history {
+class heap_history final : public history_mover {
 public:
     /// The history begins with the present state, of this version. `view` must outlive it.
     [[gnu::weak]] static std::unique_ptr<heap_history> make(const history::limits& most, std::uint64_t version,
                                                             view::memory_view& view, const std::string& path);
-    [[gnu::weak]] ~heap_history();
+    [[gnu::weak]] ~heap_history() override;
     heap_history(const heap_history&) = delete;
     heap_history& operator=(const heap_history&) = delete;
 
@@ -62,9 +64,9 @@ public:
 
     /// It goes on where the last session ended: `last` is the heap's last commit. Otherwise why_new() says why it does not. Fails when
     /// the file cannot be read. Throws std::bad_alloc.
-    [[gnu::weak]] result<void> keep(os::file_system& files, const std::string& path, const history::heap_uuid& heap,
-                                    const history::commit_name& last, std::uint64_t heap_bytes,
-                                    std::uint64_t rewritten_from);
+    [[gnu::weak]] result<void> keep(os::file_system& files, os::file& heap, const heap_names& names,
+                                    const history::heap_uuid& uuid, const history::commit_name& last,
+                                    std::uint64_t heap_bytes, std::uint64_t rewritten_from);
     [[nodiscard]] bool is_kept() const { return file_ && (!steps_.has_ended() || steps_.has_kept()); }
     /// Why no steps of earlier sessions are there; empty: they are, or nobody asked.
     [[nodiscard]] const std::string& why_new() const { return why_new_; }
@@ -77,16 +79,15 @@ public:
     [[gnu::weak]] void describe_forgetting();
     /// Of what was described.
     [[nodiscard]] std::span<const std::byte> events() const { return events_; }
-    /// Makes room for it in the file of the heap that has this path. `last`: the last commit, as durable as `make_durable` makes it.
-    /// errc::no_space leaves all as it was. Throws std::bad_alloc.
-    [[gnu::weak]] result<void> reserve_events(const std::string& path, const history::commit_name& last, unsigned mode,
+    /// Makes room for it in the file. `last`: the last commit, as durable as `make_durable` makes it. errc::no_space leaves all as it
+    /// was. Throws std::bad_alloc.
+    [[gnu::weak]] result<void> reserve_events(const history::commit_name& last,
                                               const std::function<result<void>()>& make_durable);
     /// It is committed.
     [[gnu::weak]] void add_events(const history::commit_name& commit) noexcept;
-    /// For a checkpoint, all commits being durable: hands their events to the file. Returns what makes them durable, to be called
-    /// from any thread before the superblock is written; or nothing. Throws std::bad_alloc.
-    [[gnu::weak]] result<std::function<result<void>()>> move_events(const std::string& path, unsigned mode,
-                                                                    bool is_clean);
+    /// For a checkpoint. Throws std::bad_alloc.
+    [[gnu::weak]] result<bool> move(bool is_clean) override;
+    [[gnu::weak]] result<void> sync() override;
     /// Whether apply() has brought memory to another state than that of the last commit.
     [[nodiscard]] bool is_elsewhere() const { return destination_ != steps_.present(); }
 
@@ -108,6 +109,8 @@ private:
     std::uint64_t destination_ = 0;             // of apply()
     std::vector<history::delta*> way_;          // there
     std::vector<history::delta> way_back_;      // in the order of way_
+    os::file* heap_ = nullptr;                  // its file, if the history is kept
+    const heap_names* names_ = nullptr;         // likewise
     std::optional<history::history_file> file_; // none: it ends with the session
     history::event_bytes events_;               // of the next commit
     bool owes_session_ = true;                  // no commit has told of this session

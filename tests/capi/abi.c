@@ -142,6 +142,7 @@ int main(void) {
     MEMBER(rem_history_options, bytes_max);
     MEMBER(rem_history_options, steps_max);
     MEMBER(rem_history_options, when_full);
+    MEMBER(rem_history_options, kept_over_sessions);
     STRUCT(rem_step);
     MEMBER(rem_step, version);
     MEMBER(rem_step, parent);

@@ -6,6 +6,7 @@
 #include "format/alloc_state.hpp"
 #include "format/arena_header.hpp"
 #include "format/heap_header.hpp"
+#include "format/history_event.hpp"
 #include "format/log_record.hpp"
 #include "format/root_directory.hpp"
 #include "format/schema_table.hpp"
@@ -87,6 +88,22 @@ std::vector<layout> all_layouts() {
                FIELD(record_header, chunk_count), FIELD(record_header, page_count), FIELD(record_header, features),
                FIELD(record_header, checksum)),
         LAYOUT(given_back_chunks, FIELD(given_back_chunks, first), FIELD(given_back_chunks, count)),
+        LAYOUT(history_header, FIELD(history_header, magic), FIELD(history_header, format_version),
+               FIELD(history_header, zero), FIELD(history_header, uuid), FIELD(history_header, checksum)),
+        LAYOUT(history_entry, FIELD(history_entry, magic), FIELD(history_entry, version), FIELD(history_entry, chain),
+               FIELD(history_entry, bytes), FIELD(history_entry, checksum)),
+        LAYOUT(history_event, FIELD(history_event, kind), FIELD(history_event, zero), FIELD(history_event, bytes)),
+        LAYOUT(session_event, FIELD(session_event, bytes_max), FIELD(session_event, steps_max),
+               FIELD(session_event, when_full)),
+        LAYOUT(step_event, FIELD(step_event, time), FIELD(step_event, name_bytes), FIELD(step_event, forgets)),
+        LAYOUT(arrival_event, FIELD(arrival_event, state), FIELD(arrival_event, delta_count)),
+        LAYOUT(state_event, FIELD(state_event, version), FIELD(state_event, parent), FIELD(state_event, next),
+               FIELD(state_event, left), FIELD(state_event, last_version), FIELD(state_event, bytes),
+               FIELD(state_event, time), FIELD(state_event, delta_count), FIELD(state_event, name_bytes),
+               FIELD(state_event, kept_bytes), FIELD(state_event, is_passed)),
+        LAYOUT(present_event, FIELD(present_event, state), FIELD(present_event, has_ended),
+               FIELD(present_event, limits)),
+        LAYOUT(history_delta, FIELD(history_delta, piece_count), FIELD(history_delta, content_bytes)),
         LAYOUT(whole_chunk, FIELD(whole_chunk, chunk_and_home)),
         LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high),
                FIELD(page_change, range_count), FIELD(page_change, checksum)),
@@ -164,6 +181,8 @@ std::string printed_constants() {
     line("k_arena_magic", magic_word(k_arena_magic));
     line("k_directory_magic", magic_word(k_directory_magic));
     line("k_schemas_magic", magic_word(k_schemas_magic));
+    line("k_history_magic", hexadecimal(k_history_magic));
+    line("k_entry_magic", magic_word(k_entry_magic));
     line("k_format_version", k_format_version);
     line("k_format_version_oldest", k_format_version_oldest);
     line("k_log_version", k_log_version);
@@ -175,6 +194,7 @@ std::string printed_constants() {
     line("k_alloc_state_version", k_alloc_state_version);
     line("k_directory_version", k_directory_version);
     line("k_schemas_version", k_schemas_version);
+    line("k_history_version", k_history_version);
     line("k_endianness", k_endianness);
     line("k_checksum_xxh3", k_checksum_xxh3);
     line("k_flag_clean", k_flag_clean);
@@ -188,6 +208,7 @@ std::string printed_constants() {
     line("k_feature_guarded_blocks", k_feature_guarded_blocks);
     line("k_feature_contents_in_log", k_feature_contents_in_log);
     line("k_feature_given_back", k_feature_given_back);
+    line("k_feature_events", k_feature_events);
     line("k_page_bytes", k_page_bytes);
     line("k_sector_bytes", k_sector_bytes);
     line("k_superblock_bytes", k_superblock_bytes);

@@ -177,7 +177,7 @@ TEST_F(log_scan, a_record_with_features_of_a_newer_release_is_refused_as_such) {
         ASSERT_TRUE(file.read(offsets_[1], record));
         format::record_header header{};
         std::memcpy(&header, record.data(), sizeof header);
-        header.features = 4;
+        header.features = format::k_known_record_features + 1;
         header.checksum = 0;
         auto payload = std::span(record).subspan(sizeof header, static_cast<std::size_t>(header.payload_bytes));
         header.checksum = checksum64(payload, checksum64(std::as_bytes(std::span(&header, 1))));
