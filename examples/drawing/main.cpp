@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -44,13 +45,13 @@ constexpr std::string_view k_usage = R"(usage: drawing_demo [FILE] [--svg NAME] 
 
 Edits a drawing in FILE (new; kept) or in a temporary directory (removed), undoes and redoes, prints it, and writes it to NAME
 (drawing.svg). Then a process edits, undoes and redoes at random, and is killed with signal 9 after up to --run-ms (200); N (5) times, each
-time another one goes on with the drawing.
+time another one goes on with the drawing and its history. After each, all steps of all processes are undone and redone.
 
 exit status: 0 all is well   1 something is wrong   2 wrong usage
 )";
 
 rem::heap open(const std::filesystem::path& file) {
-    return rem::heap::open(file, {.history = {.bytes_max = 64 << 20}});
+    return rem::heap::open(file, {.history = {.bytes_max = 64 << 20, .kept_over_sessions = true}});
 }
 
 /// What a process tells before it is killed, in memory that it shares with the demo: pictures by their hash.
@@ -59,6 +60,26 @@ struct report {
     std::atomic<std::size_t> acknowledged = 0; ///< what its last command left
     std::atomic<std::size_t> begun = 0;        ///< what the one that is under way leaves
     std::atomic<std::uint64_t> commands = 0;
+
+    /// What the states of the history look like, as far as a process lived to tell: by version.
+    struct known_state {
+        std::uint64_t version;
+        std::size_t picture;
+    };
+    std::atomic<std::size_t> known_count = 0;
+    std::array<known_state, 1 << 16> known{};
+    [[nodiscard]] std::map<std::uint64_t, std::size_t> all_known() const {
+        std::map<std::uint64_t, std::size_t> all;
+        for (std::size_t i = 0; i != known_count; ++i)
+            all[known[i].version] = known[i].picture;
+        return all;
+    }
+    void tell(const known_state& state) {
+        if (known_count == known.size())
+            return;
+        known[known_count] = state;
+        ++known_count; // what it is killed before does not count
+    }
 };
 
 class shared_report {
@@ -84,7 +105,8 @@ std::size_t hash_of(const document& of) { return std::hash<std::string>{}(as_svg
 /// Edits, undoes and redoes until it is killed.
 class editor {
 public:
-    editor(rem::heap& heap, std::uint64_t seed, report& told) : heap_(heap), drawing_(heap), told_(told), dice_(seed) {
+    editor(rem::heap& heap, std::uint64_t seed, report& told)
+        : heap_(heap), drawing_(heap), told_(told), dice_(seed), known_(told.all_known()) {
         note();
         told_.begun = told_.acknowledged.load();
         told_.has_begun = true;
@@ -93,7 +115,7 @@ public:
     [[noreturn]] void run() {
         for (;;) {
             const int what = below(10);
-            if (what < 3 && heap_.undo_depth() != 0)
+            if (what < 3 && may_undo())
                 undo();
             else if (what < 5 && !undone_.empty())
                 redo();
@@ -108,12 +130,19 @@ private:
     int below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(dice_); }
     void note() {
         const std::size_t now = hash_of(drawing_.contents());
-        known_[present()] = now;
+        if (known_.emplace(present(), now).second)
+            told_.tell({present(), now});
         told_.acknowledged = now;
     }
     [[nodiscard]] std::uint64_t present() const {
         const auto steps = heap_.history();
         return std::find_if(steps.begin(), steps.end(), [](const auto& each) { return each.is_present; })->version;
+    }
+    /// It has to tell what that leads to, also when it is of another process.
+    [[nodiscard]] bool may_undo() const {
+        const auto steps = heap_.history();
+        const auto here = std::find_if(steps.begin(), steps.end(), [](const auto& each) { return each.is_present; });
+        return here->parent && known_.contains(*here->parent);
     }
     void undo() {
         const auto steps = heap_.history();
@@ -174,7 +203,7 @@ public:
              std::to_string(chosen_.seed) + ".");
         for (std::uint64_t kill = 1; kill <= chosen_.kills; ++kill)
             edit_and_kill(kill);
-        line(problems_ == 0 ? look_.good("\nEach drawing was as its last command left it.")
+        line(problems_ == 0 ? look_.good("\nEach drawing was as its last command left it, and so was its history.")
                             : look_.bad("\nFAILED: " + counted(problems_, "problem")));
         return problems_ == 0;
     }
@@ -246,8 +275,33 @@ private:
         line(what + " in " + duration(std::chrono::steady_clock::now() - began) + ':');
     }
 
+    /// Undoes all steps, of whatever process, and redoes them. Returns how many states looked as they had.
+    std::uint64_t go_through(rem::heap& heap, const drawing& page) {
+        const auto known = told_->all_known();
+        const std::size_t now = hash_of(page.contents());
+        const std::uint64_t steps = heap.undo_depth();
+        std::uint64_t compared = 0;
+        for (std::uint64_t undone = 0; undone != steps; ++undone) {
+            heap.undo();
+            const auto all = heap.history();
+            const auto here = std::find_if(all.begin(), all.end(), [](const auto& each) { return each.is_present; });
+            const auto expected = known.find(here->version);
+            if (expected == known.end() || heap.find_root<document>("drawing") == nullptr)
+                continue;
+            ++compared;
+            if (hash_of(page.contents()) != expected->second)
+                problem("an undo did not lead to what was there before");
+        }
+        heap.redo(steps);
+        if (hash_of(page.contents()) != now)
+            problem("redo did not lead back to where undo began");
+        return compared;
+    }
+
     void edit_and_kill(std::uint64_t kill) {
-        const shared_report told;
+        const shared_report& told = told_;
+        told->has_begun = false;
+        told->commands = 0;
         const std::uint64_t seed = dice_();
         std::cout.flush();
         const pid_t child = ::fork();
@@ -283,6 +337,12 @@ private:
              terminal::right_aligned(terminal::grouped(told->commands), 6) + " commands, " +
              terminal::right_aligned(std::to_string(page.contents().shapes.size()), 3) +
              " shapes at the top; open again in " + duration(took));
+        if (!heap.why_history_is_new().empty())
+            problem(heap.why_history_is_new());
+        const std::uint64_t steps = heap.undo_depth();
+        const std::uint64_t compared = go_through(heap, page);
+        line("            " + terminal::right_aligned(terminal::grouped(steps), 6) +
+             " steps of all processes undone, " + terminal::grouped(compared) + " states compared, and redone");
         heap.close();
     }
 
@@ -290,6 +350,7 @@ private:
     terminal::style look_;
     std::mt19937_64 dice_;
     std::uint64_t problems_ = 0;
+    const shared_report told_;
 };
 
 int run(arguments& words) {

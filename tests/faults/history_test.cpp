@@ -25,7 +25,7 @@ namespace {
 
 class undoing {
 public:
-    explicit undoing(const std::filesystem::path& where) : path_(where / "heap") {}
+    explicit undoing(const std::filesystem::path& where, bool kept = false) : path_(where / "heap"), kept_(kept) {}
 
     /// Returns what is wrong; empty: nothing.
     std::string run() {
@@ -71,10 +71,19 @@ public:
     std::string check() const {
         if (acknowledged_ == k_none)
             return {};
-        heap h = heap::open_existing(path_, {.reserve_bytes = 64 << 20});
+        heap_options with{.reserve_bytes = 64 << 20};
+        if (kept_)
+            with.history = options().history;
+        heap h = heap::open_existing(path_, with);
         if (!h.verify().clean())
             return h.verify().problems.front().what;
         const std::uint64_t found = value(h);
+        if (kept_ && !h.why_history_is_new().empty())
+            return h.why_history_is_new();
+        for (std::uint64_t steps = h.undo_depth(); steps != 0; --steps)
+            h.undo();
+        if (kept_ && h.find_root<undone_numbers>("numbers") != nullptr)
+            return "not all steps led back";
         return found == acknowledged_ || found == begun_ ? "" : "it holds " + std::to_string(found);
     }
     [[nodiscard]] bool has_heard() const { return has_heard_; }
@@ -82,8 +91,10 @@ public:
 private:
     static constexpr std::uint64_t k_none = ~std::uint64_t{0};
 
-    static heap_options options() {
-        return {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10, .history = {.steps_max = 100}};
+    [[nodiscard]] heap_options options() const {
+        return {.reserve_bytes = 64 << 20,
+                .chunk_bytes = 64 << 10,
+                .history = {.steps_max = 100, .kept_over_sessions = kept_}};
     }
     static std::uint64_t value(heap& h) {
         const struct unharmed {
@@ -123,23 +134,27 @@ private:
     }
 
     std::filesystem::path path_;
+    bool kept_; // over sessions
     std::uint64_t acknowledged_ = k_none;
     std::uint64_t begun_ = 0;
     bool has_heard_ = false;
     bool is_poisoned_ = false;
 };
 
-TEST(failing_allocations_of_undo, leave_memory_and_history_as_they_were) {
+class failing_allocations_of_undo : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(kept, failing_allocations_of_undo, testing::Bool());
+
+TEST_P(failing_allocations_of_undo, leave_memory_and_history_as_they_were) {
     {
         const test::temp_dir warm; // what is allocated once for all
-        (void)undoing(warm.path()).run();
+        (void)undoing(warm.path(), GetParam()).run();
     }
     std::uint64_t n = 0;
     std::uint64_t heard = 0;
     for (const std::uint64_t stride = stride_of_faults(1);; n += stride) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         const auto dir = test::temp_dir::in_memory();
-        undoing program(dir.path());
+        undoing program(dir.path(), GetParam());
         allocations() = {.armed = true, .from_then_on = false, .left = n};
         const std::string wrong = program.run();
         allocations().armed = false;

@@ -98,6 +98,24 @@ TEST_F(c_history, has_groups_names_and_branches) {
     EXPECT_EQ(depth(rem_undo_depth), 0U);
 }
 
+TEST_F(c_history, goes_on_in_the_next_session) {
+    rem_history_options history{};
+    history.steps_max = 10;
+    history.kept_over_sessions = true;
+    open_with(history);
+    EXPECT_STREQ(rem_why_history_is_new(heap),
+                 ("there is no " + path + "-history, so no history was kept, or the file was removed.").c_str());
+    account* a = add_account("a", 1);
+    set(a, 2);
+    const std::uint64_t steps = depth(rem_undo_depth);
+    ASSERT_OK(rem_close(heap));
+    open_with(history);
+    EXPECT_STREQ(rem_why_history_is_new(heap), "");
+    EXPECT_EQ(depth(rem_undo_depth), steps);
+    ASSERT_OK(rem_undo(heap, 1));
+    EXPECT_EQ(account_at("a")->balance, 1);
+}
+
 TEST_F(c_history, has_limits) {
     rem_history_options history{};
     history.steps_max = 3;

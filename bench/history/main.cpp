@@ -1,0 +1,207 @@
+// What a history costs, and what it gives: commits with and without, an undo, and opening with many steps.
+#include <harness.hpp>
+
+#include "peers.hpp"
+
+#include <remanence/remanence.hpp>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace rem = remanence;
+
+constexpr std::string_view k_purpose =
+    R"(Measures a history that is kept over sessions, one that lies in memory, and none.
+
+  commit           seconds of a durable section that changes 100 bytes at random in 256 MiB; of 2,000
+  undo             seconds of a durable undo of one of these; of 200
+  undo, 8 GiB      the same in a heap of 8 GiB, of which little is written
+  open             of a heap with 1,000,000 steps of 8 bytes, closed cleanly; page cache warm
+
+SQLite: rows of 100 bytes, each transaction recorded by a session, whose changeset is stored with it, and undone by its inverse, in a
+transaction, too. Copies: the file of 256 MiB is copied and synced before each change, and copied back.
+
+The keys logged_bytes, step_bytes and history_bytes, of each commit, are in the JSON; history_bytes is of the file, undos included.
+)";
+
+constexpr std::uint64_t k_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t k_sparse_bytes = std::uint64_t{8} << 30;
+constexpr std::uint64_t k_commits = 2'000;
+constexpr std::uint64_t k_undos = 200;
+constexpr std::uint64_t k_steps = 1'000'000;
+constexpr std::uint64_t k_changed = 100;
+
+using bytes = rem::vector<char>;
+
+rem::heap_options options(std::string_view system, std::uint64_t reserve = std::uint64_t{16} << 30) {
+    rem::heap_options with{.reserve_bytes = reserve};
+    if (system != "none")
+        with.history = {.steps_max = 2 * k_steps, .kept_over_sessions = system == "kept"};
+    return with;
+}
+
+fs::path history_of(const fs::path& heap) { return heap.string() + "-history"; }
+
+void change(rem::heap& heap, char* all, std::uint64_t size, std::mt19937_64& random) {
+    heap.write([&] {
+        char* const at = all + random() % (size - k_changed);
+        for (std::uint64_t i = 0; i < k_changed; ++i)
+            at[i] = static_cast<char>(random());
+    });
+}
+
+void measure_commits(const fs::path& file, const std::string& system) {
+    rem::heap heap = rem::heap::create(file, options(system));
+    bytes& all = heap.root<bytes>("bytes");
+    heap.write([&] { all.resize(k_bytes, 1); });
+    std::mt19937_64 random(1);
+    change(heap, all.data(), k_bytes, random); // the session has begun
+    if (system != "none")
+        heap.forget_history();
+    const rem::heap_stats before = heap.stats();
+    std::vector<double> seconds;
+    for (std::uint64_t i = 0; i < k_commits; ++i) {
+        const bench::stopwatch watch;
+        change(heap, all.data(), k_bytes, random);
+        seconds.push_back(watch.seconds());
+    }
+    std::uint64_t step_bytes = 0;
+    for (const rem::history_step& each : heap.history())
+        step_bytes += each.bytes;
+    const double logged = static_cast<double>(heap.stats().logged_bytes - before.logged_bytes);
+    std::vector<double> undos;
+    for (std::uint64_t i = 0; system != "none" && i < k_undos; ++i) {
+        const bench::stopwatch watch;
+        heap.undo();
+        undos.push_back(watch.seconds());
+    }
+    heap.close();
+    const auto history = system == "kept" ? fs::file_size(history_of(file)) : 0;
+    bench::hand_over({"commit",
+                      bench::median(seconds),
+                      {{"logged_bytes", logged / k_commits},
+                       {"step_bytes", static_cast<double>(step_bytes) / k_commits},
+                       {"history_bytes", static_cast<double>(history) / (k_commits + k_undos)}}});
+    if (!undos.empty())
+        bench::hand_over({"undo", bench::median(undos)});
+}
+
+void measure_sparse(const fs::path& file, const std::string& system) {
+    rem::heap heap = rem::heap::create(file, options(system));
+    bytes& reserved = heap.root<bytes>("bytes");
+    char* all = nullptr;
+    heap.write([&] {
+        reserved.reserve(k_sparse_bytes);
+        all = reserved.data();
+        for (std::uint64_t at = 0; at < k_sparse_bytes; at += std::uint64_t{64} << 20)
+            all[at] = 1;
+    });
+    std::mt19937_64 random(1);
+    for (std::uint64_t i = 0; i < k_undos; ++i)
+        change(heap, all, k_sparse_bytes, random);
+    std::vector<double> undos;
+    for (std::uint64_t i = 0; i < k_undos; ++i) {
+        const bench::stopwatch watch;
+        heap.undo();
+        undos.push_back(watch.seconds());
+    }
+    bench::hand_over({"undo, 8 GiB", bench::median(undos)});
+    heap.close();
+}
+
+void make_steps(const fs::path& file) {
+    rem::heap_options with = options("kept");
+    with.commits = rem::durability::lazy;
+    rem::heap heap = rem::heap::create(file, with);
+    auto& number = heap.root<std::uint64_t>("number");
+    for (std::uint64_t i = 0; i < k_steps; ++i)
+        heap.write([&] { ++number; });
+    heap.close();
+}
+
+void measure_open(const fs::path& file, const std::string& system) {
+    const bench::stopwatch watch;
+    rem::heap heap = rem::heap::open_existing(file, options(system));
+    bench::hand_over({"open", watch.seconds()});
+    if (system == "kept" && heap.undo_depth() < k_steps)
+        throw std::runtime_error("steps are lost: " + heap.why_history_is_new());
+    heap.close();
+}
+
+/// Before each change the whole file is copied, as a program without any history may do.
+void measure_copies(const fs::path& file) {
+    rem::heap heap = rem::heap::create(file, options("none"));
+    bytes& all = heap.root<bytes>("bytes");
+    heap.write([&] { all.resize(k_bytes, 1); });
+    heap.close();
+    std::vector<double> seconds;
+    for (int i = 0; i < 5; ++i) {
+        const bench::stopwatch watch;
+        bench::copy_durably(file, file.string() + ".copy");
+        seconds.push_back(watch.seconds());
+    }
+    bench::hand_over({"commit", bench::median(seconds)});
+    bench::hand_over({"undo", bench::median(seconds)}); // the other way round
+}
+
+void run_child(const std::vector<std::string>& words) {
+    const fs::path file = words.at(1);
+    const std::string& system = words.at(2);
+    if (words.at(0) == "commits" && system == "SQLite session")
+        bench::measure_sqlite_session(file, k_bytes, k_changed, k_commits, k_undos);
+    else if (words.at(0) == "commits" && system == "copies")
+        measure_copies(file);
+    else if (words.at(0) == "commits")
+        measure_commits(file, system);
+    else if (words.at(0) == "sparse")
+        measure_sparse(file, system);
+    else if (words.at(0) == "make")
+        make_steps(file);
+    else
+        measure_open(file, system);
+}
+
+void run_parent(const bench::options& chosen) {
+    bench::report report("history", chosen, "none");
+    std::vector<std::string> systems{"none", "in memory", "kept", "copies"};
+    if (bench::has_sqlite_session())
+        systems.emplace_back("SQLite session");
+    else
+        report.remark("SQLite is missing, or has no session extension.");
+    const auto add = [&](const std::string& what, const std::string& workload, const fs::path& file,
+                         const std::string& system) {
+        if (!bench::is_wanted(system, chosen.only) || !bench::is_wanted(workload, chosen.workloads))
+            return;
+        for (const bench::measurement& result : bench::run_child({what, file.string(), system}))
+            report.add(system, workload, 1, result);
+    };
+    const bench::scratch_directory kept(chosen.dir);
+    const fs::path steps = kept.path() / "steps";
+    if (bench::is_wanted("a million steps", chosen.workloads))
+        bench::run_child({"make", steps.string(), "kept"});
+    for (unsigned run = 0; run < chosen.runs; ++run) {
+        for (std::size_t i = 0; i < systems.size(); ++i) {
+            const bench::scratch_directory scratch(chosen.dir);
+            add("commits", "100 bytes", scratch.path() / "heap", systems[(i + run) % systems.size()]);
+        }
+        for (const char* system : {"in memory", "kept"}) {
+            const bench::scratch_directory scratch(chosen.dir);
+            add("sparse", "100 bytes of 8 GiB", scratch.path() / "heap", system);
+        }
+        for (const char* system : {"kept", "none"})
+            add("open", "a million steps", steps, system);
+    }
+    report.finish();
+}
+
+} // namespace
+
+int main(int count, char* words[]) { return bench::run(count, words, "history", k_purpose, run_parent, run_child); }
