@@ -1,0 +1,273 @@
+// What is kept of the steps over sessions: whatever happens to them, the events make the same steps again.
+#include "base/units.hpp"
+#include "history/step_loader.hpp"
+#include "history/step_tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remanence::history {
+
+namespace {
+
+constexpr std::uint64_t k_memory_bytes = 8 * k_page_bytes;
+
+/// All of a tree, byte by byte.
+event_bytes all_of(const step_tree& steps) {
+    event_bytes all;
+    (void)steps.append_all([&](event_bytes& part) {
+        all.insert(all.end(), part.begin(), part.end());
+        part.clear();
+        return true;
+    });
+    return all;
+}
+
+/// All states, without the limits behind them.
+event_bytes states_of(const step_tree& steps) {
+    event_bytes all = all_of(steps);
+    all.resize(all.size() - sizeof(format::history_event) - sizeof(format::present_event));
+    return all;
+}
+
+/// Memory, its steps, and what is kept of them.
+class kept_steps {
+public:
+    explicit kept_steps(std::uint64_t seed) : dice_(seed), memory_(k_memory_bytes), live_({.steps_max = 12}, 1) {
+        begin_file();
+    }
+
+    void step() {
+        const std::uint64_t what = below(24);
+        if (what < 9)
+            commit();
+        else if (what < 16)
+            go();
+        else if (what == 16)
+            group();
+        else if (what == 17)
+            keep();
+        else if (what == 18)
+            drop();
+        else if (what == 19)
+            squash();
+        else if (what == 20)
+            begin_session();
+        else if (what == 21 && below(10) == 0)
+            forget();
+        else if (what == 22 && below(20) == 0)
+            begin_file();
+        else if (what == 23)
+            begin_or_end_group();
+    }
+    /// Whether the events make the same steps.
+    [[nodiscard]] bool are_kept() const {
+        const auto made = load();
+        return made && made->present() == live_.present() && states_of(*made) == states_of(live_);
+    }
+    /// As a file that has become too long is.
+    void begin_anew() {
+        end_groups();
+        begin_file();
+    }
+    [[nodiscard]] const std::vector<std::pair<std::uint64_t, event_bytes>>& events() const { return events_; }
+    [[nodiscard]] std::optional<step_tree> load() const {
+        step_loader loader(k_memory_bytes);
+        for (const auto& [version, events] : events_) {
+            if (!loader.add(version, events))
+                return std::nullopt;
+        }
+        return loader.is_whole() ? std::optional(loader.take({})) : std::nullopt; // no limit lets one go
+    }
+
+private:
+    std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
+    event_bytes& next_events() {
+        events_.push_back({++version_, {}});
+        return events_.back().second;
+    }
+    void begin_file() {
+        if (live_.is_in_group())
+            return;
+        events_.clear();
+        events_.push_back({version_, all_of(live_)});
+    }
+    void commit() {
+        delta before;
+        for (std::uint64_t page = 0; page < k_memory_bytes; page += k_page_bytes) {
+            if (below(3) != 0)
+                continue;
+            const heap_range range{page + 8 * below(256), 8 * (1 + below(60))};
+            if (below(4) == 0)
+                std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.bytes, std::byte{0});
+            before.add(range, memory_.data() + range.offset);
+            for (std::uint64_t i = 0; i < range.bytes; ++i)
+                memory_[range.offset + i] = static_cast<std::byte>(below(256));
+        }
+        if (before.is_empty())
+            before.add_zeros({0, 8});
+        if (below(40) == 0 && !live_.has_kept())
+            live_.stage_nothing();
+        else
+            live_.stage(std::move(before));
+        live_.append_staged(next_events());
+        live_.accept(version_);
+    }
+    void go() {
+        if (live_.is_in_group() || live_.has_ended())
+            return;
+        const auto all = live_.list();
+        const std::uint64_t to = all[below(all.size())].version;
+        const auto way = live_.way_to(to);
+        std::vector<delta> back;
+        for (const delta* each : way) {
+            back.push_back(each->other_side(memory_.data()));
+            each->apply(memory_.data());
+        }
+        step_tree::append_arrival(next_events(), to, back);
+        for (std::size_t i = 0; i < way.size(); ++i)
+            *way[i] = std::move(back[i]);
+        live_.arrive(to, version_);
+    }
+    void group() {
+        if (live_.is_in_group())
+            return;
+        live_.begin_group("group " + std::to_string(version_));
+        for (std::uint64_t count = below(4); count != 0; --count)
+            commit();
+        live_.end_group();
+    }
+    void begin_or_end_group() {
+        if (live_.is_in_group())
+            live_.end_group();
+        else
+            live_.begin_group("long one");
+    }
+    void end_groups() {
+        while (live_.is_in_group())
+            live_.end_group();
+    }
+    void stay() { live_.arrive(live_.present(), version_); }
+    void keep() {
+        if (live_.is_in_group() || !live_.name_of_kept(live_.present()).empty())
+            return;
+        const std::string name = "kept " + std::to_string(version_);
+        step_tree::append_keeping(next_events(), name);
+        live_.keep(name);
+        stay();
+    }
+    void drop() {
+        const auto kept = live_.list_kept();
+        if (kept.empty() || live_.is_in_group())
+            return;
+        const std::uint64_t which = kept[below(kept.size())].version;
+        step_tree::append_dropping(next_events(), which);
+        live_.drop(which);
+        stay();
+    }
+    void squash() {
+        const std::uint64_t steps = std::min<std::uint64_t>(1 + below(4), live_.undo_depth());
+        if (steps == 0 || live_.is_in_group() || live_.in_the_way_of_squash(steps))
+            return;
+        step_tree::append_squashing(next_events(), steps);
+        live_.squash(steps, live_.squashed(steps));
+        stay();
+    }
+    void forget() {
+        if (live_.is_in_group())
+            return;
+        step_tree::append_forgetting(next_events());
+        live_.forget();
+        stay();
+    }
+    /// With other limits.
+    void begin_session() {
+        end_groups();
+        limits most{.bytes_max = below(2) * (1 + below(8)) * KiB, .steps_max = 1 + below(12)};
+        if (below(6) == 0)
+            most.then = when_full::end;
+        step_loader loader(k_memory_bytes);
+        for (const auto& [version, events] : events_)
+            ASSERT_TRUE(loader.add(version, events));
+        live_ = loader.take(most);
+        events_.push_back({version_, {}});
+        live_.append_session(events_.back().second);
+    }
+
+    std::mt19937_64 dice_;
+    std::vector<std::byte> memory_;
+    step_tree live_;
+    std::uint64_t version_ = 1;
+    std::vector<std::pair<std::uint64_t, event_bytes>> events_;
+};
+
+TEST(kept_steps_of_a_history, are_the_same_again_whatever_happens_to_them) {
+    const char* const asked = std::getenv("REMANENCE_HISTORY_STEPS");
+    const std::uint64_t steps = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 2'000;
+    std::uint64_t events = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        kept_steps all(seed);
+        for (std::uint64_t i = 0; i < steps; ++i) {
+            all.step();
+            if (i % 7 == 0) {
+                ASSERT_TRUE(all.are_kept()) << "seed " << seed << ", step " << i;
+            }
+            if (all.events().size() > 60) {
+                events += all.events().size();
+                all.begin_anew();
+            }
+        }
+    }
+    std::cout << 5 * steps << " steps, " << events << " events\n";
+}
+
+// Damage has a checksum; an enemy's bytes may have a fitting one.
+TEST(kept_steps_of_a_history, are_refused_or_sound_whatever_bytes_they_are) {
+    kept_steps all(7);
+    while (all.events().size() < 40)
+        all.step();
+    std::mt19937_64 dice(1);
+    std::uint64_t refused = 0;
+    constexpr std::uint64_t k_attempts = 20'000;
+    for (std::uint64_t i = 0; i < k_attempts; ++i) {
+        auto events = all.events();
+        event_bytes& which = events[dice() % events.size()].second;
+        if (which.empty())
+            continue;
+        if (dice() % 8 == 0)
+            which.resize(dice() % which.size());
+        else
+            which[dice() % which.size()] ^= static_cast<std::byte>(1U << dice() % 8);
+        step_loader loader(k_memory_bytes);
+        bool is_sound = true;
+        for (const auto& [version, bytes] : events)
+            is_sound = is_sound && loader.add(version, bytes);
+        if (!is_sound || !loader.is_whole()) {
+            ++refused;
+            continue;
+        }
+        step_tree made = loader.take({.steps_max = 3});
+        std::vector<std::byte> memory(k_memory_bytes);
+        for (const step_info& each : made.list()) {
+            for (const delta* one : made.way_to(each.version))
+                one->apply(memory.data());
+        }
+        (void)made.left_branch();
+        (void)made.redo_depth();
+    }
+    EXPECT_GT(refused, k_attempts / 10);
+}
+
+} // namespace
+} // namespace remanence::history
